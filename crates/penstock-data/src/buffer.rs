@@ -1,0 +1,231 @@
+//! Memory of tensors: 64-byte aligned, from a pool of size classes, always initialised.
+
+#![expect(unsafe_code, reason = "raw allocation; each block is owned by exactly one Buffer or by the pool")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Error, Result};
+
+/// The alignment of every buffer from the pool, in bytes: one cache line, one AVX-512 register.
+pub const ALIGNMENT: usize = 64;
+
+/// Free blocks kept for reuse are at most this many bytes in all.
+const RETAINED_LIMIT: usize = 1 << 30;
+
+/// Four size classes to the octave, from 64 bytes: at most a quarter of a block is slack.
+const CLASSES: usize = 4 * 40;
+
+/// The size of the blocks of a class.
+const fn class_size(class: usize) -> usize {
+    (ALIGNMENT / 4 * (4 + class % 4)) << (class / 4)
+}
+
+/// The smallest class whose blocks hold `bytes`; `None` beyond the largest.
+fn class_of(bytes: usize) -> Option<usize> {
+    if bytes <= ALIGNMENT {
+        return Some(0);
+    }
+    let octave = (bytes - 1).ilog2() as usize - ALIGNMENT.ilog2() as usize;
+    (4 * octave..4 * octave + 5).find(|&c| class_size(c) >= bytes).filter(|&c| c < CLASSES)
+}
+
+/// A block of memory from the allocator.
+struct Block {
+    /// What the allocator returned; the aligned start lies in its first 64 bytes.
+    base: NonNull<u8>,
+    class: usize,
+}
+
+// SAFETY: a block is plain memory with one owner.
+unsafe impl Send for Block {}
+
+impl Block {
+    fn layout(class: usize) -> Option<Layout> {
+        // `calloc` gives large blocks as untouched zero pages only at its own alignment, so the
+        // block is aligned by hand inside a slightly larger one.
+        Layout::from_size_align(class_size(class).checked_add(ALIGNMENT)?, 16).ok()
+    }
+
+    fn new(class: usize) -> Option<Block> {
+        let layout = Block::layout(class)?;
+        // SAFETY: the layout has a non-zero size.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Block { base, class })
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        let offset = self.base.as_ptr().align_offset(ALIGNMENT);
+        // SAFETY: the block is ALIGNMENT bytes longer than its class, so the aligned start is inside it.
+        unsafe { self.base.add(offset) }
+    }
+
+    fn free(self) {
+        if let Some(layout) = Block::layout(self.class) {
+            // SAFETY: `base` came from `alloc_zeroed` with this very layout, and is given back once.
+            unsafe { dealloc(self.base.as_ptr(), layout) }
+        }
+    }
+}
+
+static FREE: [Mutex<Vec<Block>>; CLASSES] = [const { Mutex::new(Vec::new()) }; CLASSES];
+static RETAINED: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes a block of at least `bytes`: a free one where there is one, else a new one.
+///
+/// A free list that another thread holds is passed over, never waited for: a child forked while a
+/// list was held must not hang.
+fn take(bytes: usize) -> Result<Block> {
+    let oom = || Error::exhausted(format!("cannot allocate {bytes} bytes"));
+    let class = class_of(bytes).ok_or_else(oom)?;
+    if let Ok(mut free) = FREE[class].try_lock()
+        && let Some(block) = free.pop()
+    {
+        RETAINED.fetch_sub(class_size(class), Ordering::Relaxed);
+        return Ok(block);
+    }
+    Block::new(class)
+        .or_else(|| {
+            release_pool();
+            Block::new(class)
+        })
+        .ok_or_else(oom)
+}
+
+fn give_back(block: Block) {
+    let size = class_size(block.class);
+    if RETAINED.load(Ordering::Relaxed).saturating_add(size) <= RETAINED_LIMIT
+        && let Ok(mut free) = FREE[block.class].try_lock()
+    {
+        RETAINED.fetch_add(size, Ordering::Relaxed);
+        free.push(block);
+    } else {
+        block.free();
+    }
+}
+
+/// Returns all free blocks of the pool to the operating system.
+pub fn release_pool() {
+    for list in &FREE {
+        let blocks = list.try_lock().map(|mut free| std::mem::take(&mut *free)).unwrap_or_default();
+        for block in blocks {
+            RETAINED.fetch_sub(class_size(block.class), Ordering::Relaxed);
+            block.free();
+        }
+    }
+}
+
+/// The bytes of free blocks that the pool holds.
+pub fn retained_bytes() -> usize {
+    RETAINED.load(Ordering::Relaxed)
+}
+
+enum Owner {
+    /// From the pool, to which it goes back. `None` only while being dropped.
+    Pool(Option<Block>),
+    /// Somebody else's memory, kept alive by this value; never written.
+    External(#[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>),
+}
+
+/// A block of initialised memory.
+pub struct Buffer {
+    ptr: NonNull<u8>,
+    capacity: usize,
+    owner: Owner,
+}
+
+// SAFETY: the memory is written only through `&mut Buffer` (pool blocks) and never where it is
+// external; the external owner is `Send + Sync` itself.
+unsafe impl Send for Buffer {}
+// SAFETY: as above; a shared `Buffer` is only read.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// A buffer of at least `bytes` initialised bytes of unspecified value.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn new(bytes: usize) -> Result<Buffer> {
+        let block = take(bytes)?;
+        Ok(Buffer { ptr: block.start(), capacity: class_size(block.class), owner: Owner::Pool(Some(block)) })
+    }
+
+    /// Borrows `len` bytes at `ptr`, which `owner` keeps alive.
+    ///
+    /// # Safety
+    /// The memory must be initialised, readable from any thread, and unchanged until `owner` is dropped.
+    pub unsafe fn external(ptr: NonNull<u8>, len: usize, owner: Box<dyn Any + Send + Sync>) -> Buffer {
+        Buffer { ptr, capacity: len, owner: Owner::External(owner) }
+    }
+
+    /// The bytes that it holds.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Its start.
+    #[inline]
+    pub fn as_ptr(&self) -> *const u8 {
+        self.ptr.as_ptr()
+    }
+
+    /// Its start for writing; `None` where the memory is somebody else's.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> Option<*mut u8> {
+        self.is_pooled().then_some(self.ptr.as_ptr())
+    }
+
+    /// Whether the memory is the pool's own, and so may be written by a sole owner.
+    #[inline]
+    pub fn is_pooled(&self) -> bool {
+        matches!(self.owner, Owner::Pool(_))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Owner::Pool(block) = &mut self.owner
+            && let Some(block) = block.take()
+        {
+            give_back(block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_gets_the_smallest_class_that_holds_it() {
+        assert_eq!(class_size(0), 64);
+        assert!((1..CLASSES).all(|c| class_size(c) > class_size(c - 1)));
+        for bytes in (0..10_000).chain([1 << 20, (1 << 20) + 1, (1 << 30) - 1, 3 << 28]) {
+            let c = class_of(bytes).unwrap();
+            assert!(class_size(c) >= bytes, "{bytes}");
+            assert!(c == 0 || class_size(c - 1) < bytes, "{bytes} in class {c}");
+        }
+        assert_eq!(class_of(usize::MAX), None);
+    }
+
+    #[test]
+    fn buffers_are_aligned_and_come_back() {
+        let mut first = Buffer::new(1000).unwrap();
+        let place = first.as_mut_ptr().unwrap();
+        assert_eq!(place as usize % ALIGNMENT, 0);
+        assert!(first.capacity() >= 1000);
+        drop(first);
+        assert!(retained_bytes() > 0);
+    }
+
+    #[test]
+    fn an_impossible_size_is_an_error() {
+        let error = Buffer::new(usize::MAX / 2).err().unwrap();
+        assert_eq!(error.class(), crate::Class::ResourceExhausted);
+        assert!(Buffer::new(1 << 46).is_err());
+    }
+}

@@ -1,0 +1,17 @@
+//! The data that Penstock computes on: dtypes, symbolic shapes, buffers and their pool, tensors,
+//! source locations and errors.
+
+mod buffer;
+mod dtype;
+mod error;
+mod loc;
+mod shape;
+mod tensor;
+
+pub use buffer::{ALIGNMENT, Buffer, release_pool, retained_bytes};
+pub use dtype::{ALL_DTYPES, Bool8, C64, C128, DType, DTypeSet, Element};
+pub use error::{Class, Error, Result};
+pub use half::{bf16, f16};
+pub use loc::{Frame, Loc};
+pub use shape::{Dim, Dims, Shape, Symbol, num_elements};
+pub use tensor::{Bytes, INLINE_BYTES, Tensor};

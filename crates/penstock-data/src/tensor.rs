@@ -1,0 +1,489 @@
+//! Tensors: a dtype, extents, and shared row-major data.
+
+#![expect(unsafe_code, reason = "typed views of raw storage; see the SAFETY comments")]
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use smallvec::SmallVec;
+
+use crate::buffer::Buffer;
+use crate::dtype::{Bool8, DType, Element};
+use crate::error::{Error, Result};
+use crate::shape::{Dims, num_elements};
+use crate::with_dtype;
+
+/// One element of a string tensor.
+pub type Bytes = Arc<[u8]>;
+
+/// Tensors of at most this many bytes carry their data inline.
+pub const INLINE_BYTES: usize = 16;
+
+/// A dense, row-major, immutable array. Cloning shares the data.
+#[derive(Clone)]
+pub struct Tensor {
+    dims: Dims,
+    dtype: DType,
+    storage: Storage,
+}
+
+#[derive(Clone)]
+enum Storage {
+    /// At most [`INLINE_BYTES`] bytes, in the tensor itself.
+    Inline([u64; 2]),
+    /// `buffer[offset..]`; the offset is a multiple of the element size.
+    Shared { buffer: Arc<Buffer>, offset: usize },
+    /// The elements of a string tensor.
+    Str(Arc<[Bytes]>),
+}
+
+/// The bytes that `dims` elements of `dtype` take, or a `ResourceExhausted` error on overflow.
+fn byte_len(dtype: DType, dims: &[usize]) -> Result<usize> {
+    num_elements(dims)
+        .and_then(|n| n.checked_mul(dtype.size().max(1)))
+        .filter(|&n| isize::try_from(n).is_ok())
+        .ok_or_else(|| Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name())))
+}
+
+impl Default for Tensor {
+    /// The `f32` scalar 0.
+    fn default() -> Tensor {
+        Tensor { dims: Dims::new(), dtype: DType::F32, storage: Storage::Inline([0; 2]) }
+    }
+}
+
+impl Tensor {
+    /// A tensor of unspecified contents (empty strings for `str`), to be written through [`Tensor::as_mut_ptr`].
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn empty(dtype: DType, dims: &[usize]) -> Result<Tensor> {
+        let bytes = byte_len(dtype, dims)?;
+        let storage = if dtype == DType::Str {
+            Storage::Str(std::iter::repeat_n(Bytes::from([]), bytes).collect())
+        } else if bytes <= INLINE_BYTES {
+            Storage::Inline([0; 2])
+        } else {
+            Storage::Shared { buffer: Arc::new(Buffer::new(bytes)?), offset: 0 }
+        };
+        Ok(Tensor { dims: dims.into(), dtype, storage })
+    }
+
+    /// A tensor of zeros (empty strings for `str`).
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn zeros(dtype: DType, dims: &[usize]) -> Result<Tensor> {
+        let mut t = Tensor::empty(dtype, dims)?;
+        if let Some(ptr) = t.as_mut_ptr() {
+            // SAFETY: `ptr` is the start of `byte_len` writable bytes.
+            unsafe { ptr.write_bytes(0, t.byte_len()) };
+        }
+        Ok(t)
+    }
+
+    /// A rank-0 tensor.
+    pub fn scalar<T: Element>(value: T) -> Tensor {
+        let mut words = [0u64; 2];
+        bytemuck::bytes_of_mut(&mut words)[..size_of::<T>()].copy_from_slice(bytemuck::bytes_of(&value));
+        Tensor { dims: Dims::new(), dtype: T::DTYPE, storage: Storage::Inline(words) }
+    }
+
+    /// A tensor of the given extents and elements.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the number of elements does not fit the extents.
+    pub fn from_slice<T: Element>(dims: &[usize], values: &[T]) -> Result<Tensor> {
+        if num_elements(dims) != Some(values.len()) {
+            return Err(Error::invalid(format!("{} values do not fill shape {dims:?}", values.len())));
+        }
+        let mut t = Tensor::empty(T::DTYPE, dims)?;
+        t.as_mut_slice::<T>().copy_from_slice(values);
+        Ok(t)
+    }
+
+    /// A vector.
+    ///
+    /// # Panics
+    /// Where the memory cannot be had.
+    pub fn vector<T: Element>(values: &[T]) -> Tensor {
+        Tensor::from_slice(&[values.len()], values).expect("memory for a vector")
+    }
+
+    /// A string tensor.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the number of elements does not fit the extents.
+    pub fn from_strings(dims: &[usize], values: impl Into<Arc<[Bytes]>>) -> Result<Tensor> {
+        let values = values.into();
+        if num_elements(dims) != Some(values.len()) {
+            return Err(Error::invalid(format!("{} strings do not fill shape {dims:?}", values.len())));
+        }
+        Ok(Tensor { dims: dims.into(), dtype: DType::Str, storage: Storage::Str(values) })
+    }
+
+    /// A tensor over memory that somebody else owns, without a copy.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the buffer is too short, or not aligned to its elements.
+    pub fn from_buffer(dtype: DType, dims: &[usize], buffer: Arc<Buffer>) -> Result<Tensor> {
+        let bytes = byte_len(dtype, dims)?;
+        if dtype == DType::Str || buffer.capacity() < bytes {
+            return Err(Error::invalid(format!(
+                "a buffer of {} bytes does not hold a {dtype} tensor of shape {dims:?}",
+                buffer.capacity()
+            )));
+        }
+        let align = with_dtype!(plain, dtype, T => align_of::<T>(), else 1);
+        if !(buffer.as_ptr() as usize).is_multiple_of(align) {
+            return Err(Error::invalid(format!("the buffer is not aligned to {align} bytes")));
+        }
+        Ok(Tensor { dims: dims.into(), dtype, storage: Storage::Shared { buffer, offset: 0 } })
+    }
+
+    /// The element type.
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The extents, outermost first.
+    #[inline]
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// The number of dimensions.
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    /// The number of elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Whether there is no element.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.dims.contains(&0)
+    }
+
+    /// The bytes of the elements; 0 for strings.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        self.len() * self.dtype.size()
+    }
+
+    /// The start of the elements. Of no use for strings.
+    #[inline]
+    pub fn as_ptr(&self) -> *const u8 {
+        match &self.storage {
+            Storage::Inline(words) => words.as_ptr().cast(),
+            // SAFETY: the offset lies inside the buffer by construction.
+            Storage::Shared { buffer, offset } => unsafe { buffer.as_ptr().add(*offset) },
+            Storage::Str(_) => std::ptr::NonNull::<u64>::dangling().as_ptr().cast(),
+        }
+    }
+
+    /// The start of the elements for writing, where this tensor is the only one that sees them.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> Option<*mut u8> {
+        match &mut self.storage {
+            Storage::Inline(words) => Some(words.as_mut_ptr().cast()),
+            Storage::Shared { buffer, offset } => {
+                // No `Weak` to a buffer is ever made, so a count of one means sole ownership; the
+                // fence pairs with the release of the last other owner.
+                if Arc::strong_count(buffer) != 1 || !buffer.is_pooled() {
+                    return None;
+                }
+                fence(Ordering::Acquire);
+                // SAFETY: the offset lies inside the buffer by construction.
+                Some(unsafe { buffer.as_ptr().cast_mut().add(*offset) })
+            }
+            Storage::Str(_) => None,
+        }
+    }
+
+    /// The raw bytes of the elements; empty for strings.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `as_ptr` starts `byte_len` initialised bytes, which nobody writes while `self` is shared.
+        unsafe { std::slice::from_raw_parts(self.as_ptr(), self.byte_len()) }
+    }
+
+    /// The elements.
+    ///
+    /// # Panics
+    /// Where `T` is not the element type.
+    #[inline]
+    pub fn as_slice<T: Element>(&self) -> &[T] {
+        assert_eq!(self.dtype, T::DTYPE, "a {} tensor read as {}", self.dtype, T::DTYPE);
+        // SAFETY: as in `bytes`; storage is aligned for its dtype, and any bytes are a valid `T: Pod`.
+        unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) }
+    }
+
+    /// The elements for writing.
+    ///
+    /// # Panics
+    /// Where `T` is not the element type, or somebody else sees the data.
+    #[inline]
+    pub fn as_mut_slice<T: Element>(&mut self) -> &mut [T] {
+        assert_eq!(self.dtype, T::DTYPE, "a {} tensor written as {}", self.dtype, T::DTYPE);
+        let len = self.len();
+        let ptr = self.as_mut_ptr().expect("a tensor is written by its only owner");
+        // SAFETY: `ptr` starts `len` elements that only `self` sees.
+        unsafe { std::slice::from_raw_parts_mut(ptr.cast(), len) }
+    }
+
+    /// The elements of a string tensor; empty for other dtypes.
+    #[inline]
+    pub fn strings(&self) -> &[Bytes] {
+        match &self.storage {
+            Storage::Str(values) => values,
+            _ => &[],
+        }
+    }
+
+    /// The only element, where there is exactly one and `T` is its type.
+    #[inline]
+    pub fn item<T: Element>(&self) -> Option<T> {
+        (self.dtype == T::DTYPE && self.len() == 1).then(|| self.as_slice::<T>()[0])
+    }
+
+    /// The elements of a `bool` or integer tensor as `i64` (a `u64` above `i64::MAX` wraps).
+    ///
+    /// # Errors
+    /// `DType` for other dtypes.
+    pub fn to_ints(&self) -> Result<SmallVec<[i64; 6]>> {
+        if self.dtype == DType::Bool {
+            return Ok(self.as_slice::<Bool8>().iter().map(|b| b.get() as i64).collect());
+        }
+        #[allow(clippy::unnecessary_cast, reason = "the element type is a macro parameter")]
+        let ints = with_dtype!(integer, self.dtype, T => self.as_slice::<T>().iter().map(|&v| v as i64).collect(),
+            else return Err(Error::dtype(format!("expected integers, got {}", self.dtype.tf_name()))));
+        Ok(ints)
+    }
+
+    /// The same elements under other extents of the same count.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the counts differ.
+    pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor> {
+        if num_elements(dims) != Some(self.len()) {
+            return Err(Error::invalid(format!(
+                "cannot reshape {} elements of shape {:?} to {dims:?}",
+                self.len(),
+                self.dims
+            )));
+        }
+        Ok(Tensor { dims: dims.into(), dtype: self.dtype, storage: self.storage.clone() })
+    }
+
+    /// The same bits as elements of another dtype of the same size.
+    ///
+    /// # Errors
+    /// `DType` where the sizes differ.
+    pub fn bitcast(&self, dtype: DType) -> Result<Tensor> {
+        if dtype.size() != self.dtype.size() || dtype == DType::Str || self.dtype == DType::Str {
+            return Err(Error::dtype(format!("{} and {} differ in size", self.dtype.tf_name(), dtype.tf_name())));
+        }
+        Ok(Tensor { dims: self.dims.clone(), dtype, storage: self.storage.clone() })
+    }
+
+    /// Rows `start .. start + count` of the outermost dimension, sharing the data where it is not inline.
+    ///
+    /// # Errors
+    /// `OutOfRange` where the rows are not there; `InvalidArgument` for a scalar.
+    pub fn rows(&self, start: usize, count: usize) -> Result<Tensor> {
+        let Some((&outer, inner)) = self.dims.split_first() else {
+            return Err(Error::invalid("a scalar has no rows"));
+        };
+        if start.checked_add(count).is_none_or(|end| end > outer) {
+            return Err(Error::out_of_range(format!("rows {start}..{start}+{count} of {outer}")));
+        }
+        let row: usize = inner.iter().product();
+        let mut dims: Dims = self.dims.clone();
+        dims[0] = count;
+        let storage = match &self.storage {
+            Storage::Str(values) => Storage::Str(values[start * row..(start + count) * row].into()),
+            Storage::Shared { buffer, offset } if count * row * self.dtype.size() > INLINE_BYTES => Storage::Shared {
+                buffer: buffer.clone(),
+                offset: offset + start * row * self.dtype.size(),
+            },
+            _ => {
+                let size = self.dtype.size();
+                let mut words = [0u64; 2];
+                let bytes = &self.bytes()[start * row * size..(start + count) * row * size];
+                bytemuck::bytes_of_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+                Storage::Inline(words)
+            }
+        };
+        Ok(Tensor { dims, dtype: self.dtype, storage })
+    }
+
+    /// Makes `self` a tensor of this dtype and these extents with unspecified contents, and returns
+    /// its start for writing. Memory that `self` owns alone is kept where it suffices.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    #[inline]
+    pub fn prepare(&mut self, dtype: DType, dims: &[usize]) -> Result<*mut u8> {
+        if self.dtype != dtype || self.dims.as_slice() != dims {
+            self.retype(dtype, dims)?;
+        }
+        if let Some(ptr) = self.as_mut_ptr() {
+            return Ok(ptr);
+        }
+        *self = Tensor::empty(dtype, dims)?;
+        Ok(self.as_mut_ptr().unwrap_or(std::ptr::null_mut()))
+    }
+
+    /// Gives `self` another dtype and other extents, keeping its buffer where that may be written and suffices.
+    fn retype(&mut self, dtype: DType, dims: &[usize]) -> Result<()> {
+        let bytes = byte_len(dtype, dims)?;
+        let keep = match &mut self.storage {
+            Storage::Shared { buffer, offset: 0 } => {
+                dtype != DType::Str
+                    && bytes > INLINE_BYTES
+                    && Arc::strong_count(buffer) == 1
+                    && buffer.is_pooled()
+                    && buffer.capacity() >= bytes
+            }
+            Storage::Inline(_) => dtype != DType::Str && bytes <= INLINE_BYTES,
+            _ => false,
+        };
+        if keep {
+            self.dtype = dtype;
+            self.dims.clear();
+            self.dims.extend_from_slice(dims);
+            Ok(())
+        } else {
+            *self = Tensor::empty(dtype, dims)?;
+            Ok(())
+        }
+    }
+
+    /// Whether both are views of the same elements.
+    pub fn shares_data(&self, other: &Tensor) -> bool {
+        match (&self.storage, &other.storage) {
+            (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => Arc::ptr_eq(a, b),
+            (Storage::Str(a), Storage::Str(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Equality of dtype, extents and bits: a NaN equals itself, `0.0` and `-0.0` differ.
+    fn eq(&self, other: &Tensor) -> bool {
+        self.dtype == other.dtype
+            && self.dims == other.dims
+            && self.strings() == other.strings()
+            && self.bytes() == other.bytes()
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        write!(f, "{}{:?} ", self.dtype, self.dims.as_slice())?;
+        if self.dtype == DType::Str {
+            return f.debug_list().entries(self.strings().iter().take(SHOWN).map(|s| String::from_utf8_lossy(s))).finish();
+        }
+        with_dtype!(plain, self.dtype, T => f.debug_list().entries(self.as_slice::<T>().iter().take(SHOWN)).finish(),
+            else Ok(()))?;
+        if self.len() > SHOWN { f.write_str("…") } else { Ok(()) }
+    }
+}
+
+macro_rules! scalar_from {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Tensor {
+            fn from(value: $ty) -> Tensor {
+                Tensor::scalar(value)
+            }
+        }
+    )*};
+}
+scalar_from!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+impl From<bool> for Tensor {
+    fn from(value: bool) -> Tensor {
+        Tensor::scalar(Bool8::new(value))
+    }
+}
+
+impl From<&str> for Tensor {
+    fn from(value: &str) -> Tensor {
+        Tensor {
+            dims: Dims::new(),
+            dtype: DType::Str,
+            storage: Storage::Str([Bytes::from(value.as_bytes())].into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_tensors_are_inline_and_large_ones_are_shared() {
+        let small = Tensor::vector(&[1.0f32, 2.0, 3.0, 4.0]);
+        assert!(!small.clone().shares_data(&small));
+        let large = Tensor::vector(&[0i64; 3]);
+        assert!(large.clone().shares_data(&large));
+    }
+
+    #[test]
+    fn shared_data_is_never_written() {
+        let mut a = Tensor::vector(&[1i64, 2, 3]);
+        assert!(a.as_mut_ptr().is_some());
+        let b = a.clone();
+        assert!(a.as_mut_ptr().is_none());
+        a.prepare(DType::I64, &[3]).unwrap();
+        a.as_mut_slice::<i64>().fill(9);
+        assert_eq!(b.as_slice::<i64>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn prepare_keeps_memory_that_suffices() {
+        let mut t = Tensor::zeros(DType::F32, &[100]).unwrap();
+        let place = t.as_ptr();
+        assert_eq!(t.prepare(DType::F64, &[5, 10]).unwrap().cast_const(), place);
+        assert_eq!((t.dtype(), t.dims()), (DType::F64, &[5, 10][..]));
+        assert_ne!(t.prepare(DType::F64, &[5, 1000]).unwrap().cast_const(), place);
+    }
+
+    #[test]
+    fn rows_share_and_check_their_range() {
+        let t = Tensor::from_slice(&[4, 3], &(0..12).collect::<Vec<i64>>()).unwrap();
+        let r = t.rows(1, 2).unwrap();
+        assert_eq!((r.dims(), r.as_slice::<i64>()), (&[2, 3][..], &[3, 4, 5, 6, 7, 8][..]));
+        assert!(r.shares_data(&t));
+        assert!(t.rows(3, 2).is_err() && t.rows(usize::MAX, 2).is_err());
+        assert!(Tensor::from(1.0f32).rows(0, 1).is_err());
+        assert_eq!(t.rows(4, 0).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn equality_is_of_bits() {
+        let nan = Tensor::from(f32::NAN);
+        assert_eq!(nan, nan.clone());
+        assert_ne!(Tensor::from(0.0f32), Tensor::from(-0.0f32));
+        assert_ne!(Tensor::from("a"), Tensor::from("b"));
+    }
+
+    #[test]
+    fn impossible_sizes_are_errors() {
+        for dims in [&[usize::MAX][..], &[1 << 40, 1 << 40], &[1 << 44]] {
+            let e = Tensor::empty(DType::F64, dims).err().unwrap();
+            assert_eq!(e.class(), crate::Class::ResourceExhausted);
+        }
+        assert!(Tensor::from_slice(&[2], &[1.0f32]).is_err());
+    }
+}

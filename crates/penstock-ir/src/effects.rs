@@ -1,0 +1,165 @@
+//! Effects: what instructions touch beside their operands, and which of them must keep their order.
+//!
+//! Program order is the order of the instruction lists. Two instructions whose effects conflict
+//! keep it; all others are free to move. An instruction with regions or a callee has their effects.
+
+use smallvec::SmallVec;
+
+use crate::attr::Attr;
+use crate::entities::{Inst, Region, Value};
+use crate::graph::{Function, Graph};
+use crate::op::Effect;
+
+/// What an instruction, a region or a function touches.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct EffectSet {
+    /// Variables that it reads.
+    pub reads: SmallVec<[Value; 4]>,
+    /// Variables that it writes.
+    pub writes: SmallVec<[Value; 4]>,
+    /// Whether it writes to a stream.
+    pub print: bool,
+    /// Whether it draws from the stateful generator.
+    pub random: bool,
+    /// Whether it may fail on purpose.
+    pub assert: bool,
+    /// Whether it runs host code.
+    pub host: bool,
+}
+
+impl EffectSet {
+    /// Whether it touches nothing.
+    pub fn is_pure(&self) -> bool {
+        self.reads.is_empty() && !self.acts()
+    }
+
+    /// Whether it does more than read: it may be neither dropped nor merged.
+    pub fn acts(&self) -> bool {
+        !self.writes.is_empty() || self.print || self.random || self.assert || self.host
+    }
+
+    /// Whether the order of the two can be observed.
+    pub fn conflicts(&self, other: &EffectSet) -> bool {
+        let hits = |a: &[Value], b: &[Value]| a.iter().any(|v| b.contains(v));
+        // Host code may touch everything; an assertion comes before whatever acts after it.
+        let wide = |a: &EffectSet, b: &EffectSet| (a.host && !b.is_pure()) || (a.assert && b.acts());
+        hits(&self.writes, &other.writes)
+            || hits(&self.writes, &other.reads)
+            || hits(&self.reads, &other.writes)
+            || (self.print && other.print)
+            || (self.random && other.random)
+            || wide(self, other)
+            || wide(other, self)
+    }
+
+    fn add(&mut self, effect: Effect, operands: &[Value]) {
+        let note = |list: &mut SmallVec<[Value; 4]>, v: Value| {
+            if !list.contains(&v) {
+                list.push(v);
+            }
+        };
+        match effect {
+            Effect::Read(i) => note(&mut self.reads, operands[i as usize]),
+            Effect::Write(i) => note(&mut self.writes, operands[i as usize]),
+            Effect::Print => self.print = true,
+            Effect::Random => self.random = true,
+            Effect::Assert => self.assert = true,
+            Effect::Host => self.host = true,
+        }
+    }
+
+    fn merge(&mut self, other: &EffectSet) {
+        for (to, from) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
+            for &v in from {
+                if !to.contains(&v) {
+                    to.push(v);
+                }
+            }
+        }
+        self.print |= other.print;
+        self.random |= other.random;
+        self.assert |= other.assert;
+        self.host |= other.host;
+    }
+}
+
+/// The effects of an instruction.
+pub fn effects_of(graph: &Graph, inst: Inst) -> EffectSet {
+    let data = &graph.insts[inst];
+    let mut set = EffectSet::default();
+    for &effect in data.op.effects {
+        set.add(effect, &data.operands);
+    }
+    for &region in &data.regions {
+        set.merge(&effects_of_region(graph, region));
+    }
+    for attr in &data.attrs.0 {
+        if let Attr::Func(f) = attr {
+            // The callee's variables are its inputs; here they are the operands in their place.
+            let callee = effects_of_function(&f.0);
+            let here = |values: &[usize]| values.iter().filter_map(|&i| data.operands.get(i).copied()).collect();
+            set.merge(&EffectSet {
+                reads: here(&callee.reads),
+                writes: here(&callee.writes),
+                print: callee.set.print,
+                random: callee.set.random,
+                assert: callee.set.assert,
+                host: callee.set.host,
+            });
+        }
+    }
+    set
+}
+
+/// The effects of all instructions of a region.
+pub fn effects_of_region(graph: &Graph, region: Region) -> EffectSet {
+    let mut set = EffectSet::default();
+    for &inst in &graph.regions[region].insts {
+        set.merge(&effects_of(graph, inst));
+    }
+    set
+}
+
+/// The effects of a function: variables by input position.
+struct FunctionEffects {
+    reads: Vec<usize>,
+    writes: Vec<usize>,
+    set: EffectSet,
+}
+
+fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
+    let made: Result<_, std::convert::Infallible> = match function.graph() {
+        Some(graph) => function.derive(|_| {
+            let set = effects_of_region(graph, graph.body());
+            let inputs = |values: &[Value]| {
+                values.iter().filter_map(|v| graph.inputs().iter().position(|i| i == v)).collect()
+            };
+            Ok(FunctionEffects { reads: inputs(&set.reads), writes: inputs(&set.writes), set })
+        }),
+        // Its graph is not known yet (it is calling itself): it may do anything.
+        None => Ok(std::sync::Arc::new(FunctionEffects {
+            reads: Vec::new(),
+            writes: Vec::new(),
+            set: EffectSet { host: true, ..EffectSet::default() },
+        })),
+    };
+    let Ok(effects) = made;
+    effects
+}
+
+/// For each instruction of a region, by position, the earlier positions that it must follow because
+/// their effects conflict. Transitively implied ones may be left out.
+pub fn order(graph: &Graph, region: Region) -> Vec<SmallVec<[u32; 2]>> {
+    let insts = &graph.regions[region].insts;
+    let mut out = vec![SmallVec::new(); insts.len()];
+    let mut earlier: Vec<(u32, EffectSet)> = Vec::new();
+    for (i, &inst) in insts.iter().enumerate() {
+        let set = effects_of(graph, inst);
+        if set.is_pure() {
+            continue;
+        }
+        out[i] = earlier.iter().filter(|(_, e)| e.conflicts(&set)).map(|(j, _)| *j).collect();
+        earlier.push((i as u32, set));
+    }
+    out
+}

@@ -1,0 +1,286 @@
+//! The graph: instructions, values and regions in arenas.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use penstock_data::{Loc, Tensor};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::attr::{Attr, Attrs};
+use crate::entities::{Arena, Inst, Region, Value};
+use crate::op::{OpDef, Signature};
+use crate::types::Type;
+
+/// The name of the operator whose result is its only attribute.
+pub const CONST: &str = "const";
+
+/// An instruction: an operator applied to operands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InstData {
+    /// The operator.
+    pub op: OpRef,
+    /// The operands.
+    pub operands: SmallVec<[Value; 3]>,
+    /// The attributes, complete and in the order of the declaration.
+    pub attrs: Attrs,
+    /// The regions that it owns.
+    pub regions: SmallVec<[Region; 2]>,
+    /// The results.
+    pub results: SmallVec<[Value; 1]>,
+}
+
+/// A reference to an operator's declaration; equal where it is the same operator.
+#[derive(Clone, Copy)]
+pub struct OpRef(pub &'static OpDef);
+
+impl std::ops::Deref for OpRef {
+    type Target = OpDef;
+    fn deref(&self) -> &OpDef {
+        self.0
+    }
+}
+
+impl PartialEq for OpRef {
+    fn eq(&self, other: &OpRef) -> bool {
+        self.0.is(other.0)
+    }
+}
+
+impl fmt::Debug for OpRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+/// What a value is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ValueData {
+    /// Its type.
+    pub ty: Type,
+    /// What makes it.
+    pub def: Def,
+    /// The region in which it is defined.
+    pub region: Region,
+}
+
+/// What makes a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Def {
+    /// A region's parameter, by position.
+    Param(u32),
+    /// An instruction's result, by position.
+    Result(Inst, u32),
+}
+
+/// A list of instructions with parameters and results. It sees the values of the regions around it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RegionData {
+    /// The parameters.
+    pub params: SmallVec<[Value; 4]>,
+    /// The instructions, in program order. Instructions whose effects conflict keep this order.
+    pub insts: Vec<Inst>,
+    /// The results.
+    pub results: SmallVec<[Value; 4]>,
+}
+
+/// A graph.
+#[derive(Clone, Default)]
+pub struct Graph {
+    /// The instructions, among them such as no region lists any more.
+    pub insts: Arena<Inst, InstData>,
+    /// The values.
+    pub values: Arena<Value, ValueData>,
+    /// The regions.
+    pub regions: Arena<Region, RegionData>,
+    /// Where each instruction was written.
+    pub locs: Arena<Inst, Loc>,
+    /// Names that people gave to values.
+    pub names: FxHashMap<Value, Arc<str>>,
+}
+
+impl PartialEq for Graph {
+    /// Structural equality of all that is listed, ids included: compare compacted graphs.
+    fn eq(&self, other: &Graph) -> bool {
+        self.insts == other.insts
+            && self.values == other.values
+            && self.regions == other.regions
+            && self.names == other.names
+            && self.locs == other.locs
+    }
+}
+
+impl Graph {
+    /// The region of the whole graph: its parameters are the inputs, its results the outputs.
+    pub fn body(&self) -> Region {
+        <Region as crate::entities::Entity>::new(0)
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> &[Value] {
+        &self.regions[self.body()].params
+    }
+
+    /// The outputs.
+    pub fn outputs(&self) -> &[Value] {
+        &self.regions[self.body()].results
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> &Type {
+        &self.values[value].ty
+    }
+
+    /// The instruction that makes a value; `None` for a parameter.
+    pub fn def_inst(&self, value: Value) -> Option<Inst> {
+        match self.values[value].def {
+            Def::Result(inst, _) => Some(inst),
+            Def::Param(_) => None,
+        }
+    }
+
+    /// The value, where it is the result of a `const` instruction.
+    pub fn constant(&self, value: Value) -> Option<&Tensor> {
+        let data = &self.insts[self.def_inst(value)?];
+        if data.op.name != CONST {
+            return None;
+        }
+        match data.attrs.0.first() {
+            Some(Attr::Tensor(t)) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// The types of a region's parameters and results.
+    pub fn signature_of(&self, region: Region) -> Signature {
+        let data = &self.regions[region];
+        let types = |values: &[Value]| values.iter().map(|&v| self.ty(v).clone()).collect();
+        Signature { params: types(&data.params), results: types(&data.results) }
+    }
+
+    /// The types of the inputs and outputs.
+    pub fn signature(&self) -> Signature {
+        self.signature_of(self.body())
+    }
+
+    /// Calls `visit` on every listed instruction, those of nested regions after the one that owns them.
+    pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(Region, Inst, &'a InstData)) {
+        self.visit_region(self.body(), visit);
+    }
+
+    /// As [`Graph::visit`], for one region.
+    pub fn visit_region<'a>(&'a self, region: Region, visit: &mut dyn FnMut(Region, Inst, &'a InstData)) {
+        for &inst in &self.regions[region].insts {
+            let data = &self.insts[inst];
+            visit(region, inst, data);
+            for &inner in &data.regions {
+                self.visit_region(inner, visit);
+            }
+        }
+    }
+
+    /// The number of listed instructions, nested ones included.
+    pub fn len(&self) -> usize {
+        let mut n = 0;
+        self.visit(&mut |_, _, _| n += 1);
+        n
+    }
+
+    /// Whether no instruction is listed.
+    pub fn is_empty(&self) -> bool {
+        self.regions[self.body()].insts.is_empty()
+    }
+
+    /// Replaces operands and results by what `map` gives for them.
+    pub fn replace_uses(&mut self, map: &FxHashMap<Value, Value>) {
+        if map.is_empty() {
+            return;
+        }
+        let resolve = |mut v: Value| {
+            while let Some(&next) = map.get(&v) {
+                v = next;
+            }
+            v
+        };
+        for i in self.insts.keys() {
+            for v in &mut self.insts[i].operands {
+                *v = resolve(*v);
+            }
+        }
+        for r in self.regions.keys() {
+            for v in &mut self.regions[r].results {
+                *v = resolve(*v);
+            }
+        }
+    }
+}
+
+/// A named graph that can be called, with what has been derived from it.
+///
+/// The graph may be set after the function is named, so that it can call itself.
+pub struct Function {
+    name: Arc<str>,
+    signature: Signature,
+    graph: OnceLock<Graph>,
+    derived: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Function {
+    /// A function of a finished graph.
+    pub fn new(name: impl Into<Arc<str>>, graph: Graph) -> Function {
+        let function = Function::declare(name, graph.signature());
+        let _ = function.graph.set(graph);
+        function
+    }
+
+    /// A function whose graph follows.
+    pub fn declare(name: impl Into<Arc<str>>, signature: Signature) -> Function {
+        Function { name: name.into(), signature, graph: OnceLock::new(), derived: Mutex::default() }
+    }
+
+    /// Sets the graph of a declared function.
+    ///
+    /// # Errors
+    /// Gives the graph back where there is one already.
+    pub fn define(&self, graph: Graph) -> Result<(), Box<Graph>> {
+        self.graph.set(graph).map_err(Box::new)
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The types of the parameters and results.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The graph; `None` while it is only declared.
+    pub fn graph(&self) -> Option<&Graph> {
+        self.graph.get()
+    }
+
+    /// What `make` derives from this function, made once for each type `T` and kept.
+    ///
+    /// # Errors
+    /// Those of `make`; nothing is kept then.
+    pub fn derive<T: Any + Send + Sync, E>(&self, make: impl FnOnce(&Function) -> Result<T, E>) -> Result<Arc<T>, E> {
+        let key = TypeId::of::<T>();
+        let lock = || self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = lock().get(&key).cloned().and_then(|a| a.downcast::<T>().ok()) {
+            return Ok(found);
+        }
+        // Made outside the lock: `make` may be long, and may derive from this function itself.
+        let made = Arc::new(make(self)?);
+        let kept = lock().entry(key).or_insert(made.clone()).clone();
+        Ok(kept.downcast::<T>().unwrap_or(made))
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "func @{}", self.name)
+    }
+}

@@ -1,0 +1,24 @@
+//! The graph of the Penstock dataflow engine.
+//!
+//! A [`Graph`] is SSA with nested regions: [`Inst`]ructions apply an operator ([`OpDef`]) to
+//! [`Value`]s; an instruction may own [`Region`]s, which see the values around them. A [`Builder`]
+//! makes graphs and types every instruction as it is added.
+
+mod attr;
+mod builder;
+mod effects;
+mod entities;
+mod graph;
+mod op;
+mod types;
+
+pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
+pub use builder::{Builder, GraphValues, compact};
+pub use effects::{EffectSet, effects_of, effects_of_region, order};
+pub use entities::{Arena, Entity, Inst, Region, Value};
+pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
+pub use op::{
+    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Env, Fold, InferCx, KnownValues, NoValues,
+    OpDef, OpSet, OutTypes, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
+};
+pub use types::Type;

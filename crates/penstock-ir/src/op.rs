@@ -1,0 +1,487 @@
+//! The declaration of an operator: one [`OpDef`] says all that the engine knows about it.
+
+use std::fmt;
+
+use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
+use penstock_kernels::LoopFn;
+use smallvec::SmallVec;
+
+use crate::attr::{Attr, AttrDef, Attrs};
+use crate::entities::Value;
+use crate::types::Type;
+
+/// The types of an instruction's results.
+pub type OutTypes = SmallVec<[Type; 1]>;
+
+/// An operator.
+pub struct OpDef {
+    /// The name in the text form: `matmul`.
+    pub name: &'static str,
+    /// The name of the GraphDef node: `MatMul`.
+    pub tf_name: &'static str,
+    /// What it computes: shapes, dtypes, errors, source. The first line is a summary.
+    pub doc: &'static str,
+    /// The dtype variables that `operands` refer to, with what each may be.
+    pub dtypes: &'static [DTypeVar],
+    /// The operands.
+    pub operands: &'static [ArgDef],
+    /// The attributes.
+    pub attrs: &'static [AttrDef],
+    /// What it reads and writes beside its operands and results. Operators with regions or a callee
+    /// have, in addition, the effects of those.
+    pub effects: &'static [Effect],
+    /// The types of the results.
+    pub infer: fn(&InferCx<'_>) -> Result<OutTypes>,
+    /// How it runs on the CPU.
+    pub cpu: Cpu,
+    /// How it runs on CUDA.
+    pub cuda: Cuda,
+    /// Its reverse-mode derivative.
+    pub vjp: Vjp,
+    /// Whether an instruction with constant operands may be replaced by its value.
+    pub fold: Fold,
+    /// Operands and attributes on which every shared test runs the operator.
+    pub samples: fn() -> Vec<Sample>,
+}
+
+impl OpDef {
+    /// Whether both are the same operator.
+    #[inline]
+    pub fn is(&self, other: &OpDef) -> bool {
+        std::ptr::eq(self, other)
+    }
+
+    /// Whether it touches nothing but its operands and results.
+    pub fn is_pure(&self) -> bool {
+        self.effects.is_empty()
+    }
+
+    /// The index of an attribute.
+    pub fn attr_index(&self, name: &str) -> Option<usize> {
+        self.attrs.iter().position(|a| a.name == name)
+    }
+
+    /// Attributes from named values, with defaults filled in.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the attribute.
+    pub fn attributes(&'static self, named: &[(&str, Attr)]) -> Result<Attrs> {
+        Attrs::build(self.attrs, named).map_err(|e| e.in_op(self.name))
+    }
+
+    /// The declaration of operand `index`, counting each operand of a variadic one.
+    pub fn operand(&self, index: usize) -> Option<&ArgDef> {
+        self.operands.get(index).or_else(|| self.operands.last().filter(|a| a.variadic))
+    }
+
+    /// Checks the number of operands and their dtypes against the declaration.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the number or a variable where a tensor is due, `DType` for a dtype; each names the operand.
+    pub fn check_operands(&'static self, types: &[Type]) -> Result<()> {
+        let variadic = self.operands.last().is_some_and(|a| a.variadic);
+        let least = self.operands.len() - variadic as usize;
+        if types.len() < least || (types.len() > least && !variadic) {
+            return Err(Error::invalid(format!(
+                "takes {}{least} operand(s), got {}",
+                if variadic { "at least " } else { "" },
+                types.len()
+            ))
+            .in_op(self.name));
+        }
+        let mut bound: SmallVec<[Option<(DType, usize)>; 4]> = SmallVec::from_elem(None, self.dtypes.len());
+        for (i, ty) in types.iter().enumerate() {
+            let Some(arg) = self.operand(i) else { continue };
+            self.check_operand(arg, i, ty, &mut bound).map_err(|e| e.argument(self.operand_label(i)).in_op(self.name))?;
+        }
+        Ok(())
+    }
+
+    /// The name of operand `index`, with its position in a variadic list.
+    fn operand_label(&self, index: usize) -> String {
+        match self.operand(index) {
+            Some(arg) if arg.variadic => format!("{}[{}]", arg.name, index + 1 - self.operands.len()),
+            Some(arg) => arg.name.to_string(),
+            None => format!("#{index}"),
+        }
+    }
+
+    fn check_operand(
+        &self,
+        arg: &ArgDef,
+        index: usize,
+        ty: &Type,
+        bound: &mut SmallVec<[Option<(DType, usize)>; 4]>,
+    ) -> Result<()> {
+        let dtype = ty.dtype();
+        if matches!(arg.ty, ArgType::Variable) != ty.is_variable() && !matches!(arg.ty, ArgType::Anything) {
+            let (due, got) = if ty.is_variable() { ("tensor", "variable") } else { ("variable", "tensor") };
+            return Err(Error::invalid(format!("expected a {due}, got a {got}")));
+        }
+        match arg.ty {
+            ArgType::Fixed(due) if due != dtype => {
+                Err(Error::dtype(format!("expected dtype {}, got {}", due.tf_name(), dtype.tf_name())))
+            }
+            ArgType::In(set) if !set.contains(dtype) => {
+                Err(Error::dtype(format!("dtype {} is not supported; expected one of: {set}", dtype.tf_name())))
+            }
+            ArgType::Var(v) => {
+                let set = self.dtypes[v as usize].set;
+                if let Some((due, first)) = bound[v as usize]
+                    && due != dtype
+                {
+                    return Err(Error::dtype(format!(
+                        "has dtype {}, but argument '{}' has dtype {}; dtypes are never converted implicitly, use cast",
+                        dtype.tf_name(),
+                        self.operand_label(first),
+                        due.tf_name()
+                    )));
+                }
+                bound[v as usize] = Some((dtype, bound[v as usize].map_or(index, |b| b.1)));
+                if set.contains(dtype) {
+                    Ok(())
+                } else {
+                    Err(Error::dtype(format!("dtype {} is not supported; expected one of: {set}", dtype.tf_name())))
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for OpDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A dtype variable of an operator: operands that name it have the same dtype.
+#[derive(Clone, Copy, Debug)]
+pub struct DTypeVar {
+    /// Its name in docs: `T`.
+    pub name: &'static str,
+    /// What it may be.
+    pub set: DTypeSet,
+}
+
+impl DTypeVar {
+    /// A variable.
+    pub const fn new(name: &'static str, set: DTypeSet) -> DTypeVar {
+        DTypeVar { name, set }
+    }
+}
+
+/// The declaration of an operand.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgDef {
+    /// Its name as a keyword and in errors.
+    pub name: &'static str,
+    /// What it may be.
+    pub ty: ArgType,
+    /// Whether it stands for any number of operands; only the last may.
+    pub variadic: bool,
+}
+
+/// What an operand may be.
+#[derive(Clone, Copy, Debug)]
+pub enum ArgType {
+    /// A tensor of the dtype that a variable of the operator stands for, by index in [`OpDef::dtypes`].
+    Var(u8),
+    /// A tensor of one dtype.
+    Fixed(DType),
+    /// A tensor of one of these dtypes, whatever the other operands are.
+    In(DTypeSet),
+    /// A variable.
+    Variable,
+    /// A tensor of any dtype or a variable.
+    Anything,
+}
+
+/// An operand of the operator's first dtype variable.
+pub const fn arg(name: &'static str) -> ArgDef {
+    ArgDef { name, ty: ArgType::Var(0), variadic: false }
+}
+
+/// An operand of a given type.
+pub const fn arg_of(name: &'static str, ty: ArgType) -> ArgDef {
+    ArgDef { name, ty, variadic: false }
+}
+
+/// Any number of operands of a given type.
+pub const fn args_of(name: &'static str, ty: ArgType) -> ArgDef {
+    ArgDef { name, ty, variadic: true }
+}
+
+/// Something that an operator touches beside its operands and results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Reads the variable that is this operand.
+    Read(u8),
+    /// Writes the variable that is this operand.
+    Write(u8),
+    /// Writes to a stream that people read.
+    Print,
+    /// Draws from the stateful random generator.
+    Random,
+    /// Fails on purpose: nothing that follows in program order may be observed before it.
+    Assert,
+    /// Runs host code, which may do any of the above.
+    Host,
+}
+
+/// What inference knows of an instruction.
+pub struct InferCx<'a> {
+    /// The types of the operands.
+    pub inputs: &'a [Type],
+    /// The attributes.
+    pub attrs: &'a Attrs,
+    /// The parameter and result types of each region, and of the callee.
+    pub regions: &'a [Signature],
+    /// What is known of the operands' values.
+    pub values: &'a dyn KnownValues,
+}
+
+/// The types of a region's or a function's parameters and results.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Signature {
+    /// The parameters.
+    pub params: Vec<Type>,
+    /// The results.
+    pub results: Vec<Type>,
+}
+
+/// Access to the values of operands, as far as they are known.
+pub trait KnownValues {
+    /// The value of operand `index`, where it is constant.
+    fn constant(&self, index: usize) -> Option<Tensor>;
+
+    /// The elements of operand `index`, an integer vector or scalar, as dimensions; elements that
+    /// are not constant are symbols or unknown. `None` where not even their number is known.
+    fn dims(&self, index: usize) -> Option<SmallVec<[Dim; 4]>> {
+        let tensor = self.constant(index)?;
+        if tensor.rank() > 1 {
+            return None;
+        }
+        let ints = tensor.to_ints().ok()?;
+        Some(ints.iter().map(|&n| usize::try_from(n).map_or(Dim::Unknown, Dim::Known)).collect())
+    }
+}
+
+/// Nothing is known of any value.
+pub struct NoValues;
+
+impl KnownValues for NoValues {
+    fn constant(&self, _: usize) -> Option<Tensor> {
+        None
+    }
+}
+
+/// All values are at hand.
+impl KnownValues for &[&Tensor] {
+    fn constant(&self, index: usize) -> Option<Tensor> {
+        self.get(index).map(|&t| t.clone())
+    }
+}
+
+impl InferCx<'_> {
+    /// The dtype of operand `index`.
+    pub fn dtype(&self, index: usize) -> DType {
+        self.inputs[index].dtype()
+    }
+
+    /// The shape of operand `index`.
+    pub fn shape(&self, index: usize) -> &Shape {
+        self.inputs[index].shape()
+    }
+}
+
+/// How an operator runs on the CPU.
+#[derive(Clone, Copy)]
+pub enum Cpu {
+    /// Element by element over broadcast operands, by the loop for the operands' dtypes.
+    /// Such operators fuse.
+    Elementwise(fn(&[DType], &Attrs) -> Option<LoopFn>),
+    /// By a kernel over whole tensors.
+    Kernel(fn(&mut Call<'_>) -> Result<()>),
+    /// By the executor itself: control flow, calls and variables.
+    Executor,
+}
+
+/// How an operator runs on CUDA.
+#[derive(Clone, Copy)]
+pub enum Cuda {
+    /// An expression of CUDA C++ over `{0}`, `{1}`, …, one element each; `{T}` is the type of the
+    /// first operand's elements, `{R}` that of the result's. Such operators fuse.
+    Elementwise(&'static str),
+    /// A kernel source of its own, by the name in the CUDA crate's table.
+    Kernel(&'static str),
+    /// A call of a CUDA library, by the name in the CUDA crate's table.
+    Library(&'static str),
+    /// The value is computed on the host, for this reason.
+    HostFallback(&'static str),
+}
+
+/// The reverse-mode derivative of an operator.
+#[derive(Clone, Copy)]
+pub enum Vjp {
+    /// A rule that emits the cotangents of the operands.
+    Rule(fn(&mut VjpCx<'_>) -> Result<Cotangents>),
+    /// The derivative is zero wherever it exists: no cotangent reaches the operands.
+    Zero,
+    /// There is none; asking for one is an error with this reason.
+    NonDifferentiable(&'static str),
+    /// The autodiff crate transforms it: control flow, calls, variables.
+    Structural,
+}
+
+/// Whether constant operands make an instruction a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fold {
+    /// Yes: the CPU kernel computes the value.
+    Evaluate,
+    /// No, for this reason.
+    Never(&'static str),
+}
+
+/// A cotangent for each operand; `None` where none flows.
+pub type Cotangents = SmallVec<[Option<Value>; 2]>;
+
+/// What a [`Vjp::Rule`] works with.
+pub struct VjpCx<'a> {
+    /// Where it emits instructions: a graph, or the eager executor.
+    pub emit: &'a mut dyn Emitter,
+    /// The attributes of the instruction.
+    pub attrs: &'a Attrs,
+    /// Its operands.
+    pub inputs: &'a [Value],
+    /// Its results.
+    pub outputs: &'a [Value],
+    /// The cotangent of each result; `None` where none flows. At least one is there.
+    pub grads: &'a [Option<Value>],
+    /// Whether each operand's cotangent is of use.
+    pub needed: &'a [bool],
+}
+
+/// Where rules emit instructions.
+///
+/// In a graph it adds them; eagerly it executes them. Values are ids in the emitter's own space.
+pub trait Emitter {
+    /// Emits an instruction with complete attributes.
+    ///
+    /// # Errors
+    /// Whatever inference or, eagerly, execution reports.
+    fn emit_attrs(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs) -> Result<SmallVec<[Value; 1]>>;
+
+    /// A constant.
+    ///
+    /// # Errors
+    /// Whatever inference reports.
+    fn constant(&mut self, value: Tensor) -> Result<Value>;
+
+    /// The type of a value; exact where it is executed eagerly.
+    fn type_of(&self, value: Value) -> Type;
+
+    /// The value, where it is known now.
+    fn known(&self, value: Value) -> Option<Tensor>;
+}
+
+impl dyn Emitter + '_ {
+    /// Emits an instruction with named attributes and gives its only result.
+    ///
+    /// # Errors
+    /// As [`Emitter::emit_attrs`].
+    pub fn emit(&mut self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> Result<Value> {
+        self.emit_all(op, operands, named).map(|out| out[0])
+    }
+
+    /// Emits an instruction with named attributes and gives all its results.
+    ///
+    /// # Errors
+    /// As [`Emitter::emit_attrs`].
+    pub fn emit_all(
+        &mut self,
+        op: &'static OpDef,
+        operands: &[Value],
+        named: &[(&str, Attr)],
+    ) -> Result<SmallVec<[Value; 1]>> {
+        let attrs = op.attributes(named)?;
+        self.emit_attrs(op, operands, attrs)
+    }
+}
+
+/// One run of a kernel.
+pub struct Call<'a> {
+    /// The operands.
+    pub inputs: &'a [&'a Tensor],
+    /// The attributes.
+    pub attrs: &'a Attrs,
+    /// Where the results go. A slot may hold memory of an earlier run: [`Call::out`] reuses it.
+    pub outputs: &'a mut [Tensor],
+    /// What surrounds the run.
+    pub env: &'a dyn Env,
+}
+
+impl Call<'_> {
+    /// Makes result `index` a tensor of this dtype and these extents, and gives its start for writing.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn out(&mut self, index: usize, dtype: DType, dims: &[usize]) -> Result<*mut u8> {
+        self.outputs[index].prepare(dtype, dims)
+    }
+
+    /// Makes result `index` this tensor.
+    pub fn set(&mut self, index: usize, tensor: Tensor) {
+        self.outputs[index] = tensor;
+    }
+}
+
+/// What surrounds a run: the streams, the random state and the interrupt flag of its host.
+pub trait Env {
+    /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`.
+    ///
+    /// # Errors
+    /// Whatever the host reports.
+    fn print(&self, stream: &str, text: &str) -> Result<()>;
+
+    /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter.
+    ///
+    /// # Errors
+    /// Whatever the host reports.
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)>;
+
+    /// Called at least every few milliseconds of a long run; an error stops it.
+    ///
+    /// # Errors
+    /// `Cancelled` or `Host` where the host wants the run to stop.
+    fn poll(&self) -> Result<()>;
+}
+
+/// Operands and attributes to try an operator on.
+#[derive(Clone, Debug, Default)]
+pub struct Sample {
+    /// The operands.
+    pub inputs: Vec<Tensor>,
+    /// Attributes that differ from their default.
+    pub attrs: Vec<(&'static str, Attr)>,
+}
+
+impl Sample {
+    /// A sample without attributes.
+    pub fn new(inputs: Vec<Tensor>) -> Sample {
+        Sample { inputs, attrs: Vec::new() }
+    }
+
+    /// Adds an attribute.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<Attr>) -> Sample {
+        self.attrs.push((name, value.into()));
+        self
+    }
+}
+
+/// A set of operators to look names up in.
+pub trait OpSet {
+    /// The operator of a name.
+    fn find(&self, name: &str) -> Option<&'static OpDef>;
+}

@@ -1,0 +1,196 @@
+//! Constants, control flow and calls.
+//!
+//! Regions see the values around them, so that only what changes is passed along.
+
+use penstock_data::{DType, DTypeSet, Error, Result};
+use penstock_ir::{
+    ArgType, AttrDef, AttrKind, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature, Type, Vjp, arg_of, args_of,
+};
+
+use crate::util::one;
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[&CONST, &COND, &SWITCH, &WHILE, &CALL];
+
+const NOT_FOLDED: Fold = Fold::Never("its regions or callee are simplified instead");
+const ON_HOST: Cuda = Cuda::HostFallback("control stays on the host; the instructions inside run where they are placed");
+
+fn no_samples() -> Vec<Sample> {
+    Vec::new()
+}
+
+/// A constant.
+pub static CONST: OpDef = OpDef {
+    name: penstock_ir::CONST,
+    tf_name: "Const",
+    doc: "The tensor that is its attribute.",
+    dtypes: &[],
+    operands: &[],
+    attrs: &[AttrDef::required("value", AttrKind::Tensor)],
+    effects: &[],
+    infer: |cx| one(Type::of(cx.attrs.tensor(0))),
+    cpu: Cpu::Executor,
+    cuda: Cuda::HostFallback("constants are copied to the device once"),
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it is one"),
+    samples: no_samples,
+};
+
+/// One of two regions, by a `bool` scalar.
+pub static COND: OpDef = OpDef {
+    name: "cond",
+    tf_name: "If",
+    doc: "The results of its first region where `pred` is true, else those of its second. Only that region runs.\n\n\
+          Both regions have no parameters and as many results, of the same dtypes.",
+    dtypes: &[],
+    operands: &[arg_of("pred", ArgType::Fixed(DType::Bool))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_branches,
+    cpu: Cpu::Executor,
+    cuda: ON_HOST,
+    vjp: Vjp::Structural,
+    fold: NOT_FOLDED,
+    samples: no_samples,
+};
+
+/// One of many regions, by index.
+pub static SWITCH: OpDef = OpDef {
+    name: "switch",
+    tf_name: "Case",
+    doc: "The results of region `index`; an index outside the list takes the last region. Only that region runs.\n\n\
+          The regions have no parameters and as many results, of the same dtypes.",
+    dtypes: &[],
+    operands: &[arg_of("index", ArgType::Fixed(DType::I32))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_branches,
+    cpu: Cpu::Executor,
+    cuda: ON_HOST,
+    vjp: Vjp::Structural,
+    fold: NOT_FOLDED,
+    samples: no_samples,
+};
+
+fn infer_branches(cx: &InferCx<'_>) -> Result<OutTypes> {
+    require_scalar(&cx.inputs[0], 0)?;
+    let Some((first, rest)) = cx.regions.split_first() else {
+        return Err(Error::invalid("needs at least one region"));
+    };
+    let mut out: OutTypes = first.results.iter().cloned().collect();
+    for (i, region) in cx.regions.iter().enumerate() {
+        if !region.params.is_empty() {
+            return Err(Error::invalid(format!("branch {i} has parameters")));
+        }
+    }
+    for (i, region) in rest.iter().enumerate() {
+        if region.results.len() != out.len() {
+            return Err(Error::invalid(format!(
+                "branch 0 has {} results, branch {} has {}",
+                out.len(),
+                i + 1,
+                region.results.len()
+            )));
+        }
+        for (k, (a, b)) in out.iter_mut().zip(&region.results).enumerate() {
+            if a.dtype() != b.dtype() || a.is_variable() || b.is_variable() {
+                return Err(Error::dtype(format!("result {k} is {a} in branch 0 and {b} in branch {}", i + 1)));
+            }
+            *a = a.with_shape(a.shape().join(b.shape()));
+        }
+    }
+    Ok(out)
+}
+
+fn require_scalar(ty: &Type, operand: usize) -> Result<()> {
+    match ty.shape().rank() {
+        None | Some(0) => Ok(()),
+        Some(rank) => Err(Error::invalid(format!("operand {operand} must be a scalar, got rank {rank}"))),
+    }
+}
+
+/// A loop.
+pub static WHILE: OpDef = OpDef {
+    name: "while",
+    tf_name: "While",
+    doc: "Repeats its second region while its first gives true.\n\n\
+          Both regions take the loop variables as parameters; the operands are their first values, the results of the \
+          second region their next, and the results of the instruction their last. A loop variable keeps its dtype, \
+          and its shape stays within the type of the parameter.",
+    dtypes: &[],
+    operands: &[args_of("init", ArgType::In(DTypeSet::ANY))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_while,
+    cpu: Cpu::Executor,
+    cuda: ON_HOST,
+    vjp: Vjp::Structural,
+    fold: NOT_FOLDED,
+    samples: no_samples,
+};
+
+fn infer_while(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let [cond, body] = cx.regions else { return Err(Error::invalid("needs a condition and a body")) };
+    match cond.results.as_slice() {
+        [ty] if ty.dtype() == DType::Bool && !ty.is_variable() => require_scalar(ty, 0)?,
+        other => return Err(Error::invalid(format!("the condition must give one bool scalar, gives {}", list(other)))),
+    }
+    if cond.params != body.params || body.params.len() != cx.inputs.len() || body.results.len() != cx.inputs.len() {
+        return Err(Error::invalid(format!(
+            "{} loop variables, but the condition takes ({}) and the body takes ({}) and gives ({})",
+            cx.inputs.len(),
+            list(&cond.params),
+            list(&body.params),
+            list(&body.results)
+        )));
+    }
+    for (k, param) in body.params.iter().enumerate() {
+        for (what, ty) in [("starts as", &cx.inputs[k]), ("becomes", &body.results[k])] {
+            if ty.dtype() != param.dtype() {
+                return Err(Error::dtype(format!("loop variable {k} is {param} but {what} {ty}")));
+            }
+            if !ty.shape().is_subtype_of(param.shape()) {
+                return Err(Error::invalid(format!("loop variable {k} is {param} but {what} {ty}")));
+            }
+        }
+    }
+    Ok(body.params.iter().cloned().collect())
+}
+
+fn list(types: &[Type]) -> String {
+    types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A call.
+pub static CALL: OpDef = OpDef {
+    name: "call",
+    tf_name: "PartitionedCall",
+    doc: "The outputs of the function `func` for the operands.",
+    dtypes: &[],
+    operands: &[args_of("args", ArgType::Anything)],
+    attrs: &[AttrDef::required("func", AttrKind::Func)],
+    effects: &[],
+    infer: infer_call,
+    cpu: Cpu::Executor,
+    cuda: ON_HOST,
+    vjp: Vjp::Structural,
+    fold: NOT_FOLDED,
+    samples: no_samples,
+};
+
+fn infer_call(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let Some(Signature { params, results }) = cx.regions.last() else { return Err(Error::internal("no callee")) };
+    if params.len() != cx.inputs.len() {
+        return Err(Error::invalid(format!("the function takes {} operands, got {}", params.len(), cx.inputs.len())));
+    }
+    for (i, (param, ty)) in params.iter().zip(cx.inputs).enumerate() {
+        if param.dtype() != ty.dtype() || param.is_variable() != ty.is_variable() {
+            return Err(Error::dtype(format!("expected {param}, got {ty}")).argument(format!("args[{i}]")));
+        }
+        if !param.shape().compatible(ty.shape()) {
+            return Err(Error::invalid(format!("expected {param}, got {ty}")).argument(format!("args[{i}]")));
+        }
+    }
+    // The callee's symbols mean nothing here.
+    Ok(results.iter().map(|ty| ty.with_shape(ty.shape().erased())).collect())
+}
