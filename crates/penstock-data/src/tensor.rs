@@ -215,6 +215,21 @@ impl Tensor {
         unsafe { std::slice::from_raw_parts(self.as_ptr(), self.byte_len()) }
     }
 
+    /// The raw bytes of the elements for writing; empty for strings.
+    ///
+    /// # Panics
+    /// Where somebody else sees the data.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let len = self.byte_len();
+        if len == 0 {
+            return &mut [];
+        }
+        let ptr = self.as_mut_ptr().expect("a tensor is written by its only owner");
+        // SAFETY: `ptr` starts `len` initialised bytes that only `self` sees, and any bytes are valid elements.
+        unsafe { std::slice::from_raw_parts_mut(ptr, len) }
+    }
+
     /// The elements.
     ///
     /// # Panics

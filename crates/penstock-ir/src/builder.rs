@@ -45,6 +45,16 @@ impl Builder {
         self.open[self.open.len() - 1]
     }
 
+    /// The graph so far, for a transform that changes instructions in place.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+
+    /// The open regions, outermost first.
+    pub fn open_regions(&self) -> &[Region] {
+        &self.open
+    }
+
     /// The number of open regions: 1 for the body alone.
     pub fn depth(&self) -> usize {
         self.open.len()
@@ -131,6 +141,12 @@ impl Builder {
         self.graph.regions[region].results = results.into();
         self.open.pop();
         Ok(region)
+    }
+
+    /// Opens a finished region again, to add instructions at its end: [`Builder::end_region`] closes
+    /// it with new results, [`Builder::abandon_region`] with those that it has.
+    pub fn reopen_region(&mut self, region: Region) {
+        self.open.push(region);
     }
 
     /// Closes the innermost region and forgets it: for a trace that failed inside.

@@ -9,8 +9,13 @@ mod builder;
 mod effects;
 mod entities;
 mod graph;
+mod lex;
+mod literal;
 mod op;
+mod parse;
+mod print;
 mod types;
+mod verify;
 
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
 pub use builder::{Builder, GraphValues, compact};
@@ -21,4 +26,7 @@ pub use op::{
     ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Env, Fold, InferCx, KnownValues, NoValues,
     OpDef, OpSet, OutTypes, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
 };
+pub use parse::{HostResolver, no_hosts, parse_function, parse_tensors};
+pub use print::{PrintOptions, print_function, print_graph, print_tensor};
 pub use types::Type;
+pub use verify::{verify, verify_after};

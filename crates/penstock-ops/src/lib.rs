@@ -1,13 +1,14 @@
 //! The operators: each is one [`OpDef`] in the file of its family, listed in that file's `OPS`.
 
 pub mod control;
+pub mod fused;
 pub mod state;
 pub mod util;
 
 use penstock_ir::{OpDef, OpSet};
 
 /// The families, in the order of the documentation.
-pub static FAMILIES: &[(&str, &[&OpDef])] = &[("control", control::OPS), ("state", state::OPS)];
+pub static FAMILIES: &[(&str, &[&OpDef])] = &[("control", control::OPS), ("fused", fused::OPS), ("state", state::OPS)];
 
 /// Every operator.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {

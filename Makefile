@@ -1,0 +1,121 @@
+# Everything is made inside this folder: .venv, .venv-peers, target, dist.
+# Stamp files make a second run quick, and able to run without a network.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$p" && break; done)
+CARGO ?= cargo
+CARGO_FLAGS ?=
+VENV := .venv
+PEERS := .venv-peers
+PY := $(VENV)/bin/python
+DENY_VERSION := 0.20.2
+DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
+
+DEV_STAMP := $(VENV)/.stamp-requirements
+EXT_STAMP := $(VENV)/.stamp-extension
+PEERS_STAMP := $(PEERS)/.stamp-requirements
+
+RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
+	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f \( -name '*.rs' -o -name Cargo.toml -o -name '*.cu' \) -print 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
+	wheel peers bench bench-peers bench-table clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environments -------------------------------------------------------------
+
+$(DEV_STAMP): requirements/dev.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "$(PYTHON) is older than Python 3.11: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(PY) || "$(PYTHON)" -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+$(PEERS_STAMP): requirements/peers.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
+	@touch $@
+
+$(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release $(CARGO_FLAGS)
+	@touch $@
+
+setup: $(DEV_STAMP) ## make .venv with the pinned tools
+
+build: $(EXT_STAMP) ## build the extension in release mode into .venv
+
+peers: $(PEERS_STAMP) ## make .venv-peers with the other frameworks (several GB)
+
+# --- what people run ----------------------------------------------------------
+
+demo: $(EXT_STAMP) ## build, then train on handwritten digits
+	$(PY) examples/digits.py
+
+test: test-rust test-python ## every test: Rust, Python, doctests
+
+test-rust:
+	$(CARGO) test --workspace $(CARGO_FLAGS)
+
+test-python: $(EXT_STAMP)
+	$(PY) -m pytest
+
+lint: lint-rust lint-python ## formats, clippy, ruff, mypy, generated files, licences
+
+lint-rust:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets $(CARGO_FLAGS) -- -D warnings
+
+lint-python: $(EXT_STAMP)
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	$(PY) tools/generate.py --check
+	$(PY) tools/check_licences.py
+
+$(DENY):
+	$(CARGO) install --quiet --locked cargo-deny --version $(DENY_VERSION) --root $(dir $(@D)) --target-dir target/tools/build
+	@rm -rf target/tools/build
+	@touch $@
+
+deny: $(DENY) ## cargo-deny: licences, banned crates, sources (installs it, some minutes the first time)
+	PATH="$(CURDIR)/$(dir $(DENY)):$$PATH" $(CARGO) deny check licenses bans sources
+
+fmt: $(DEV_STAMP) ## format every source file
+	$(CARGO) fmt --all
+	$(PY) -m ruff check --quiet --fix --exit-zero
+	$(PY) -m ruff format
+
+bless: ## accept the present output of the file tests
+	BLESS=1 $(CARGO) test --workspace --test filetests $(CARGO_FLAGS)
+
+generate: $(EXT_STAMP) ## write the generated Python files anew
+	$(PY) tools/generate.py
+
+wheel: $(DEV_STAMP) ## build a release wheel into dist/
+	rm -rf dist
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin build --release --out dist $(CARGO_FLAGS)
+
+# --- measurements -------------------------------------------------------------
+
+bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy, keep the others' figures
+	$(PY) benches/run.py --python penstock=$(PY) --python numpy=$(PY) $(BENCH_FLAGS)
+	$(PY) benches/table.py
+
+bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, interleaved, in one run
+	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)
+	$(PY) benches/table.py
+
+bench-table: $(DEV_STAMP) ## write README's table anew from benches/results.json
+	$(PY) benches/table.py
+
+clean: ## remove the environments and everything built
+	$(CARGO) clean
+	rm -rf $(VENV) $(PEERS) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/penstock/_core*.so python/penstock/_core*.pyd
+	find python tests benches tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,310 @@
+"""Measures the cases, every framework in a process of its own, in turn within each round.
+
+    python benches/run.py --python penstock=.venv/bin/python --python peers=.venv-peers/bin/python
+
+A figure is the median over the rounds; a round takes the best of a few repeats of a loop that is long enough
+to be timed, the collector of garbage off. Results are merged into a JSON file, so that a run of a few
+frameworks or cases leaves the others' figures as they are.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import selectors
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from cases import CASES, Case
+from frameworks import FRAMEWORKS
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results.json"
+DIST = HERE.parent / "dist"
+SPECIAL = {"import", "size", "wheel"}
+PAUSE = 0.05  # seconds between frameworks, for the threads of the last one to fall asleep
+
+
+class TookTooLong(Exception):
+    """A framework did not answer in time."""
+
+
+class Process:
+    """A worker process of one framework; started again after it was ended for taking too long."""
+
+    def __init__(self, key: str, python: str) -> None:
+        self.key, self.python = key, python
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, timeout: float, **request: Any) -> dict[str, Any]:
+        """Sends a request and returns the answer.
+
+        Raises:
+            TookTooLong: There was none within `timeout` seconds; the process is ended.
+        """
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [self.python, str(HERE / "worker.py")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            started = self.ask(timeout, do="start", key=self.key)
+            if "error" in started:
+                self.stop()
+                return started
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.stop()
+            return {"error": "the process ended"}
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            if not selector.select(timeout):
+                self.stop()
+                raise TookTooLong
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            self.stop()
+            return {"error": f"the process ended with status {code}"}
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def stop(self) -> None:
+        """Ends the process, if it runs."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+def machine() -> dict[str, Any]:
+    """Describes the machine: processor, cores, memory, system."""
+    info = {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count() or 1}
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        fields = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+        info["cpu"] = fields.get("model name", info["cpu"])
+        flags = fields.get("flags", "").split()
+        info["simd"] = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "baseline"
+    if hasattr(os, "sysconf"):
+        info["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    info["system"] = f"{platform.system()} {platform.machine()}"
+    return info
+
+
+def shorten(error: str, width: int = 160) -> str:
+    """Puts an error's message on one line of limited length."""
+    return textwrap.shorten(error.replace("|", "/"), width, placeholder=" …")
+
+
+def measure_case(case: Case, workers: list[Process], options: argparse.Namespace) -> dict[str, Any]:
+    """Measures one case on every framework, round by round.
+
+    Returns:
+        For each framework that has the case its figures, or why it has none.
+    """
+    cells: dict[str, Any] = {}
+    rounds: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
+    active = []
+    for worker in workers:
+        try:
+            answer = worker.ask(options.timeout, do="prepare", case=case.key)
+        except TookTooLong:
+            answer = {"error": f"took longer than {options.timeout:.0f} s"}
+        if "error" in answer:
+            cells[worker.key] = {"skipped": shorten(answer["error"])}
+        elif "absent" not in answer:
+            active.append(worker)
+            rounds[worker.key] = []
+            if answer["value"] is not None:
+                values[worker.key] = answer["value"]
+    for key, reason in disagreements(values, case.tolerance).items():
+        cells[key] = {"skipped": reason}
+    for _ in range(options.rounds):
+        for worker in [worker for worker in active if worker.key not in cells]:
+            time.sleep(PAUSE)
+            try:
+                answer = worker.ask(
+                    options.timeout, do="measure", seconds=options.seconds, repeats=options.repeats
+                )
+            except TookTooLong:
+                answer = {"error": f"took longer than {options.timeout:.0f} s"}
+            if "error" in answer:
+                cells[worker.key] = {"skipped": shorten(answer["error"])}
+            else:
+                rounds[worker.key].append(answer["time"])
+    for worker in active:
+        if worker.process is not None:
+            worker.ask(options.timeout, do="drop")
+        if worker.key not in cells:
+            times = rounds[worker.key]
+            cells[worker.key] = {
+                "value": statistics.median(times),
+                "best": min(times),
+                "worst": max(times),
+                "rounds": len(times),
+            }
+    return cells
+
+
+def disagreements(values: dict[str, list[float]], tolerance: float) -> dict[str, str]:
+    """Returns the frameworks whose result is not the others', with the reason to leave them out.
+
+    The reference is the middle one of the results by their mean, so one that is wrong stands out. Two that
+    differ cannot tell which of them is wrong: both are left out.
+    """
+    if len(values) < 2:
+        return {}
+
+    def near(a: list[float], b: list[float]) -> bool:
+        size, mean, deviation = a
+        scale = tolerance * max(abs(mean), deviation, 1e-12)
+        return size == b[0] and abs(mean - b[1]) <= scale and abs(deviation - b[2]) <= scale
+
+    wrong = {}
+    for key, value in values.items():
+        agreeing = sum(near(value, other) for other in values.values())
+        if agreeing * 2 <= len(values):
+            wrong[key] = f"its result (size, mean, deviation {value}) is not the others'"
+    return wrong
+
+
+def import_seconds(python: str, module: str, rounds: int = 5) -> float:
+    """Returns the time to import a module in a new interpreter, less a bare interpreter's; best of five."""
+
+    def best(statement: str) -> float:
+        times = []
+        for _ in range(rounds + 1):
+            start = time.perf_counter()
+            subprocess.run([python, "-c", statement], check=True, capture_output=True, cwd=folder)
+            times.append(time.perf_counter() - start)
+        return min(times[1:])
+
+    with tempfile.TemporaryDirectory() as folder:
+        return best(f"import {module}") - best("pass")
+
+
+def wheel_bytes() -> tuple[int, int] | None:
+    """Returns the size of our newest wheel, and of what it unpacks to."""
+    wheels = sorted(DIST.glob("penstock-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels:
+        return None
+    with zipfile.ZipFile(wheels[-1]) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    return wheels[-1].stat().st_size, unpacked
+
+
+def special_cases(wanted: set[str], abouts: dict[str, Any], pythons: dict[str, str]) -> dict[str, Any]:
+    """Measures what is no call: import time and sizes."""
+    cells: dict[str, dict[str, Any]] = {key: {} for key in SPECIAL & wanted}
+    wheel = wheel_bytes()
+    for key, about in abouts.items():
+        if not about["import"]:
+            continue
+        if "import" in cells:
+            cells["import"][key] = {"value": import_seconds(pythons[key], about["import"])}
+        if "size" in cells:
+            if key != "penstock":
+                cells["size"][key] = {"value": about["size"]}
+            elif wheel:
+                # The package is installed in place while developing: its own part is what the wheel holds.
+                cells["size"][key] = {"value": about["size"] + wheel[1]}
+        if "wheel" in cells and key == "penstock" and wheel:
+            cells["wheel"][key] = {"value": wheel[0]}
+    return cells
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parses the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="FRAMEWORK=PATH",
+        help="measure this framework with this interpreter; `peers` stands for every other one",
+    )
+    parser.add_argument("--cases", help="only these, separated by commas")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="repeats within a round, the best of which counts"
+    )
+    parser.add_argument("--seconds", type=float, default=0.1, help="the time of one repeat")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds for one answer of one framework")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    return parser.parse_args(arguments)
+
+
+def main() -> None:
+    """Runs the measurements and merges them into the results."""
+    options = parse()
+    named = dict(item.split("=", 1) for item in options.python)
+    keys = [framework.key for framework in FRAMEWORKS]
+    unknown = set(named) - {*keys, "peers"}
+    if unknown:
+        sys.exit(f"no such framework: {', '.join(sorted(unknown))}; there are {', '.join(keys)}")
+    peers = named.pop("peers", None)
+    pythons = {key: named.get(key, peers) for key in keys if key in named or (peers and key != "penstock")}
+    paths = {key: str(Path(path).absolute()) for key, path in pythons.items() if path}
+    wanted = set(options.cases.split(",")) if options.cases else {case.key for case in CASES}
+
+    workers = [Process(key, path) for key, path in paths.items()]
+    abouts = {}
+    for worker in workers:
+        about = worker.ask(options.timeout, do="about")
+        if "error" in about:
+            print(f"{worker.key} is left out: {about['error']}", file=sys.stderr)
+        else:
+            abouts[worker.key] = about
+    workers = [worker for worker in workers if worker.key in abouts]
+
+    results: dict[str, Any] = {"frameworks": {}, "runs": {}, "cases": {}}
+    if options.output.exists():
+        results = json.loads(options.output.read_text())
+    now = datetime.datetime.now(datetime.UTC)
+    run = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    results["runs"][run] = {"date": now.date().isoformat(), "machine": machine()}
+
+    def record(case: str, cells: dict[str, Any]) -> None:
+        row = results["cases"].setdefault(case, {})
+        for key, cell in cells.items():
+            row[key] = cell | {"run": run}
+            shown = f"{cell['value']:.3e}" if "value" in cell else cell["skipped"]
+            print(f"{case:<14} {key:<14} {shown}", flush=True)
+
+    try:
+        for case in CASES:
+            if case.key in wanted - SPECIAL:
+                record(case.key, measure_case(case, workers, options))
+        for name, cells in special_cases(wanted, abouts, paths).items():
+            record(name, cells)
+    finally:
+        for worker in workers:
+            worker.stop()
+    for key, about in abouts.items():
+        results["frameworks"][key] = {"version": about["version"], "python": about["python"]}
+    used = {cell["run"] for row in results["cases"].values() for cell in row.values()}
+    results["runs"] = {name: about for name, about in results["runs"].items() if name in used}
+    options.output.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()

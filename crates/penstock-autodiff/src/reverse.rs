@@ -1,0 +1,133 @@
+//! The reverse pass over a straight-line program, whatever its values and instructions are.
+//!
+//! Two sweeps pick the steps that lie between sources and targets; a third goes over them backward
+//! and hands each the cotangents of its outputs. All three are loops, linear in the program.
+
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
+use penstock_data::{Error, Result};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// A cotangent for each input of a step.
+pub(crate) type Grads<G> = SmallVec<[Option<G>; 2]>;
+
+/// One step of a program.
+pub(crate) trait Step {
+    /// What identifies a value.
+    type Key: Copy + Eq + Hash;
+    /// Each input; `None` for one that carries no cotangent.
+    fn inputs(&self) -> impl Iterator<Item = Option<Self::Key>>;
+    /// Each output; `None` for one that carries no cotangent.
+    fn outputs(&self) -> impl Iterator<Item = Option<Self::Key>>;
+}
+
+/// The steps between sources and targets.
+pub(crate) struct Path<S: Step> {
+    /// In program order, each with which of its inputs depend on a source.
+    steps: Vec<(S, SmallVec<[bool; 4]>)>,
+    sources: Vec<S::Key>,
+    /// The values that depend on a source.
+    live: FxHashSet<S::Key>,
+}
+
+impl<S: Step> Path<S> {
+    /// Picks from `steps`, in program order, those that carry a cotangent from a target to a source.
+    pub(crate) fn new(steps: impl Iterator<Item = S>, targets: &[S::Key], sources: &[S::Key]) -> Path<S> {
+        let mut live: FxHashSet<S::Key> = sources.iter().copied().collect();
+        let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = Vec::new();
+        for step in steps {
+            let needed: SmallVec<[bool; 4]> =
+                step.inputs().map(|key| key.is_some_and(|k| live.contains(&k))).collect();
+            if needed.contains(&true) {
+                live.extend(step.outputs().flatten());
+                picked.push((step, needed));
+            }
+        }
+        let mut wanted: FxHashSet<S::Key> = targets.iter().copied().collect();
+        let mut kept: Vec<_> = Vec::new();
+        while let Some((step, needed)) = picked.pop() {
+            if step.outputs().flatten().any(|k| wanted.contains(&k)) {
+                wanted.extend(step.inputs().zip(&needed).filter(|(_, n)| **n).filter_map(|(k, _)| k));
+                kept.push((step, needed));
+            }
+        }
+        kept.reverse();
+        Path { steps: kept, sources: sources.to_vec(), live }
+    }
+
+    /// Whether a value depends on a source: only then is its cotangent of use.
+    pub(crate) fn reaches(&self, key: S::Key) -> bool {
+        self.live.contains(&key)
+    }
+
+    /// Carries the cotangents `seeds` back to the sources. Each step is dropped once it is done.
+    ///
+    /// Where several cotangents reach a value they are summed in the order in which they arrive,
+    /// which is that of the seeds and then of the steps from last to first.
+    pub(crate) fn run<P: Pass<S>>(
+        mut self,
+        pass: &mut P,
+        seeds: impl IntoIterator<Item = (S::Key, P::Grad)>,
+    ) -> Result<Vec<Option<P::Grad>>> {
+        let mut cotangents: FxHashMap<S::Key, P::Grad> = FxHashMap::default();
+        for (key, grad) in seeds {
+            accumulate(pass, &mut cotangents, key, grad)?;
+        }
+        let sources: FxHashSet<S::Key> = self.sources.iter().copied().collect();
+        while let Some((step, needed)) = self.steps.pop() {
+            let grads: Grads<P::Grad> = step
+                .outputs()
+                .map(|key| {
+                    let key = key?;
+                    if sources.contains(&key) { cotangents.get(&key).cloned() } else { cotangents.remove(&key) }
+                })
+                .collect();
+            if grads.iter().all(Option::is_none) {
+                continue;
+            }
+            let inputs = pass.differentiate(&step, grads, &needed)?;
+            if inputs.len() != needed.len() {
+                return Err(Error::internal(format!("{} cotangents for {} operands", inputs.len(), needed.len())));
+            }
+            for ((grad, key), &needed) in inputs.into_iter().zip(step.inputs()).zip(&needed) {
+                if let (Some(grad), Some(key), true) = (grad, key, needed) {
+                    accumulate(pass, &mut cotangents, key, grad)?;
+                }
+            }
+        }
+        Ok(self.sources.iter().map(|key| cotangents.get(key).cloned()).collect())
+    }
+}
+
+fn accumulate<S: Step, P: Pass<S>>(
+    pass: &mut P,
+    cotangents: &mut FxHashMap<S::Key, P::Grad>,
+    key: S::Key,
+    grad: P::Grad,
+) -> Result<()> {
+    match cotangents.entry(key) {
+        Entry::Vacant(slot) => {
+            slot.insert(grad);
+        }
+        Entry::Occupied(mut slot) => {
+            let sum = pass.add(slot.get(), &grad)?;
+            slot.insert(sum);
+        }
+    }
+    Ok(())
+}
+
+/// What a reverse pass does with each step.
+pub(crate) trait Pass<S: Step> {
+    /// A cotangent.
+    type Grad: Clone;
+
+    /// The cotangents of a step's inputs from those of its outputs, at least one of which is there.
+    /// Those that are not `needed` are ignored.
+    fn differentiate(&mut self, step: &S, grads: Grads<Self::Grad>, needed: &[bool]) -> Result<Grads<Self::Grad>>;
+
+    /// The sum of two cotangents of one value.
+    fn add(&mut self, a: &Self::Grad, b: &Self::Grad) -> Result<Self::Grad>;
+}

@@ -1,0 +1,84 @@
+//! The vjp rule of one instruction, and the few instructions that reverse mode adds by itself.
+
+use num_traits::One;
+use penstock_data::{DType, Error, Result, Tensor, num_elements, with_dtype};
+use penstock_ir::{Attrs, Cotangents, Emitter, OpDef, OpSet, Type, Value, Vjp, VjpCx};
+use penstock_ops::Ops;
+
+/// Constants of up to this many elements stand in the graph as they are; larger ones are filled.
+const INLINE_ELEMENTS: usize = 16;
+
+/// An operator by name.
+pub(crate) fn op(name: &'static str) -> Result<&'static OpDef> {
+    Ops.find(name).ok_or_else(|| Error::internal(format!("reverse mode needs the operator '{name}'")))
+}
+
+/// Whether values of this type carry cotangents.
+pub(crate) fn carries(ty: &Type) -> bool {
+    ty.dtype().is_differentiable()
+}
+
+/// Whether an instruction takes part in a reverse pass. One that has no derivative does: asking
+/// for a cotangent through it is an error, while one whose derivative is zero ends the path.
+pub(crate) fn takes_part(op: &OpDef) -> bool {
+    !matches!(op.vjp, Vjp::Zero)
+}
+
+/// Applies the rule of an operator.
+pub(crate) fn apply(
+    emit: &mut dyn Emitter,
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[Value],
+    outputs: &[Value],
+    grads: &[Option<Value>],
+    needed: &[bool],
+) -> Result<Cotangents> {
+    match op.vjp {
+        Vjp::Rule(rule) => rule(&mut VjpCx { emit, attrs, inputs, outputs, grads, needed }),
+        Vjp::Zero => Ok(Cotangents::from_elem(None, inputs.len())),
+        Vjp::NonDifferentiable(reason) => Err(Error::not_found(format!("has no gradient: {reason}"))),
+        Vjp::Structural if op.is(&penstock_ops::state::READ_VARIABLE) => Ok(grads.into()),
+        Vjp::Structural => Err(Error::internal("its derivative is not made by a rule")),
+    }
+    .map_err(|e| e.in_op(op.name))
+}
+
+/// The sum of two cotangents.
+pub(crate) fn add(emit: &mut dyn Emitter, a: Value, b: Value) -> Result<Value> {
+    emit.emit(op("add")?, &[a, b], &[])
+}
+
+/// A tensor of the dtype and shape of `like`, every element one: the cotangent of a target for which
+/// the caller gave none.
+pub(crate) fn ones(emit: &mut dyn Emitter, like: Value) -> Result<Value> {
+    filled(emit, like, |dtype, dims| {
+        with_dtype!(inexact, dtype, T => Tensor::from_slice(dims, &vec![T::one(); dims.iter().product()]),
+            else Err(Error::internal("ones of a dtype that carries no cotangents")))
+    })
+}
+
+/// A tensor of the dtype and shape of `like`, every element zero.
+pub(crate) fn zeros(emit: &mut dyn Emitter, like: Value) -> Result<Value> {
+    filled(emit, like, Tensor::zeros)
+}
+
+fn filled(emit: &mut dyn Emitter, like: Value, make: impl Fn(DType, &[usize]) -> Result<Tensor>) -> Result<Value> {
+    let ty = emit.type_of(like);
+    let extents = ty.shape().extents();
+    if let Some(dims) = &extents
+        && num_elements(dims).is_some_and(|n| n <= INLINE_ELEMENTS)
+    {
+        return emit.constant(make(ty.dtype(), dims)?);
+    }
+    let shape = match extents {
+        Some(dims) => emit.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))?,
+        None if ty.is_variable() => {
+            let value = emit.emit(&penstock_ops::state::READ_VARIABLE, &[like], &[])?;
+            emit.emit(op("shape")?, &[value], &[])?
+        }
+        None => emit.emit(op("shape")?, &[like], &[])?,
+    };
+    let element = emit.constant(make(ty.dtype(), &[])?)?;
+    emit.emit(op("broadcast_to")?, &[element, shape], &[])
+}

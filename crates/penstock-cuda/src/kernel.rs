@@ -1,0 +1,297 @@
+//! The text of a kernel, and what it is launched with.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+
+use penstock_data::{DType, Dims};
+use smallvec::SmallVec;
+
+use crate::layout::{Access, Layout};
+use crate::program::{Program, storage_type};
+
+/// What every kernel text stands on.
+pub const PRELUDE: &str = include_str!("prelude.cuh");
+
+/// Threads in a block.
+pub const BLOCK: u32 = 256;
+
+/// Bytes that a thread loads or stores at once where memory allows.
+const PACK_BYTES: usize = 16;
+
+/// Results are indexed in 32 bits up to this length, so that a grid's stride beyond it does not wrap.
+const NARROW_LIMIT: usize = i32::MAX as usize;
+
+/// What a kernel's text depends on beside its program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Variant {
+    /// How each input is reached.
+    pub inputs: SmallVec<[Reach; 4]>,
+    /// The number of dimensions of coordinates; 0 where no input is strided.
+    pub rank: usize,
+    /// Whether indices take 64 bits.
+    pub wide: bool,
+    /// Elements that a thread takes at once.
+    pub pack: usize,
+}
+
+/// How a kernel reaches an input's elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reach {
+    /// By the index of the result.
+    Linear,
+    /// Once, before the loop.
+    Fixed,
+    /// By coordinates and strides.
+    Strided,
+}
+
+impl Variant {
+    /// The variant for a layout. `aligned` says that every operand starts at a multiple of 16 bytes.
+    pub fn new(program: &Program, layout: &Layout, aligned: bool) -> Variant {
+        let inputs: SmallVec<[Reach; 4]> = layout
+            .inputs
+            .iter()
+            .map(|access| match access {
+                Access::Linear => Reach::Linear,
+                Access::Fixed => Reach::Fixed,
+                Access::Strided(_) => Reach::Strided,
+            })
+            .collect();
+        let strided = layout.is_strided();
+        let moved = program.inputs.iter().zip(&inputs).filter(|(_, reach)| **reach == Reach::Linear);
+        let widest = moved.map(|(d, _)| d.size()).chain(program.outputs.iter().map(|o| o.dtype.size())).max();
+        let pack = if aligned && !strided { PACK_BYTES / widest.unwrap_or(PACK_BYTES) } else { 1 };
+        Variant { inputs, rank: if strided { layout.dims.len() } else { 0 }, wide: layout.len > NARROW_LIMIT, pack }
+    }
+}
+
+/// A generated kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    /// The name of its entry.
+    pub name: String,
+    /// Its text, without the [`PRELUDE`].
+    pub text: String,
+    /// What the text was made for.
+    pub variant: Variant,
+    /// Whether it takes a word for faults.
+    pub checked: bool,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// An address on the device.
+    Pointer(u64),
+    /// A 32-bit number.
+    U32(u32),
+    /// A 64-bit number.
+    U64(u64),
+    /// A `penstock_list` of 32-bit numbers.
+    List32(SmallVec<[u32; 8]>),
+    /// A `penstock_list` of 64-bit numbers.
+    List64(SmallVec<[u64; 8]>),
+}
+
+impl Arg {
+    /// Where its value is, as a launch wants it.
+    pub fn as_ptr(&self) -> *mut c_void {
+        match self {
+            Arg::Pointer(v) | Arg::U64(v) => std::ptr::from_ref(v).cast_mut().cast(),
+            Arg::U32(v) => std::ptr::from_ref(v).cast_mut().cast(),
+            Arg::List32(v) => v.as_ptr().cast_mut().cast(),
+            Arg::List64(v) => v.as_ptr().cast_mut().cast(),
+        }
+    }
+}
+
+impl Kernel {
+    /// The kernel that computes `program`, called `name`. Equal arguments give equal text.
+    ///
+    /// Its parameters are the results' and the inputs' starts, the number of elements, then, where an
+    /// input is strided, the merged extents and each strided input's strides, and where it is checked
+    /// the fault word and the number of its first site.
+    ///
+    /// # Panics
+    /// Where `variant` has another number of inputs than `program`.
+    pub fn new(program: &Program, variant: Variant, name: &str) -> Kernel {
+        assert_eq!(program.inputs.len(), variant.inputs.len(), "a variant of another program");
+        let checked = program.is_checked();
+        let mut text = String::new();
+        write_body(&mut text, program, name);
+        write_entry(&mut text, program, &variant, name, checked);
+        Kernel { name: name.to_string(), text, variant, checked }
+    }
+
+    /// The complete source, for a compiler.
+    pub fn source(&self) -> String {
+        format!("{PRELUDE}\n{}", self.text)
+    }
+
+    /// The number of blocks for `len` elements on a device that runs `resident` blocks at a time.
+    pub fn grid(&self, len: usize, resident: u32) -> u32 {
+        /// Waves of blocks after which threads loop instead.
+        const WAVES: u32 = 4;
+        let threads = len.div_ceil(self.variant.pack);
+        let blocks = threads.div_ceil(BLOCK as usize).max(1);
+        u32::try_from(blocks).unwrap_or(u32::MAX).min(resident.saturating_mul(WAVES).max(1))
+    }
+
+    /// The arguments of a launch over `layout`, which has the kernel's variant. `fault` is the address of
+    /// the fault word and the number of the first site, where the kernel is checked.
+    pub fn arguments(&self, layout: &Layout, outputs: &[u64], inputs: &[u64], fault: (u64, u32)) -> Vec<Arg> {
+        let mut args: Vec<Arg> = outputs.iter().chain(inputs).map(|&p| Arg::Pointer(p)).collect();
+        args.push(if self.variant.wide { Arg::U64(layout.len as u64) } else { Arg::U32(layout.len as u32) });
+        if self.variant.rank > 0 {
+            let list = |dims: &Dims| {
+                if self.variant.wide {
+                    Arg::List64(dims.iter().map(|&d| d as u64).collect())
+                } else {
+                    Arg::List32(dims.iter().map(|&d| d as u32).collect())
+                }
+            };
+            args.push(list(&layout.dims));
+            for access in &layout.inputs {
+                if let Access::Strided(strides) = access {
+                    args.push(list(strides));
+                }
+            }
+        }
+        if self.checked {
+            args.push(Arg::Pointer(fault.0));
+            args.push(Arg::U32(fault.1));
+        }
+        args
+    }
+}
+
+/// The text form of a dtype that the program was checked to consist of.
+fn stored(dtype: DType) -> &'static str {
+    storage_type(dtype).unwrap_or("void")
+}
+
+/// The function that computes one element.
+fn write_body(out: &mut String, program: &Program, name: &str) {
+    let _ = writeln!(out, "struct {name}_body : penstock_checks {{");
+    let params: Vec<String> = (0..program.inputs.len())
+        .map(|i| format!("const {} a{i}", computed(program.inputs[i])))
+        .chain(program.outputs.iter().enumerate().map(|(i, o)| format!("{}& r{i}", stored(o.dtype))))
+        .collect();
+    let _ = writeln!(out, "    __device__ void operator()({}) {{", params.join(", "));
+    let mut sites = 0;
+    for (i, step) in program.steps.iter().enumerate() {
+        if step.checked {
+            let _ = writeln!(out, "        site = {sites};");
+            sites += 1;
+        }
+        let _ = writeln!(out, "        const {} v{i} = {};  // {}", computed(step.dtype), step.value, step.op);
+    }
+    for (i, output) in program.outputs.iter().enumerate() {
+        let _ = writeln!(out, "        penstock_store(r{i}, {});", output.value);
+    }
+    out.push_str("    }\n};\n\n");
+}
+
+fn computed(dtype: DType) -> &'static str {
+    crate::program::compute_type(dtype).unwrap_or("void")
+}
+
+/// The entry: a loop over the elements with the grid's stride.
+fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &str, checked: bool) {
+    let index = if variant.wide { "unsigned long long" } else { "unsigned int" };
+    let pack = variant.pack;
+    let list = format!("penstock_list<{index}, {}>", variant.rank);
+
+    let mut params: Vec<String> = Vec::new();
+    params.extend(program.outputs.iter().enumerate().map(|(i, o)| format!("{}* p{i}", stored(o.dtype))));
+    params.extend(program.inputs.iter().enumerate().map(|(i, &d)| format!("const {}* q{i}", stored(d))));
+    params.push(format!("const {index} n"));
+    if variant.rank > 0 {
+        params.push(format!("const {list} dims"));
+        params.extend(reaching(variant, Reach::Strided).map(|i| format!("const {list} s{i}")));
+    }
+    if checked {
+        params.push("unsigned int* faults, const unsigned int first_site".to_string());
+    }
+    let _ = writeln!(out, "extern \"C\" __global__ void {name}({}) {{", params.join(", "));
+    let _ = writeln!(out, "    {name}_body body;");
+    for i in reaching(variant, Reach::Fixed) {
+        let _ = writeln!(out, "    const {} x{i} = penstock_load(*q{i});", computed(program.inputs[i]));
+    }
+    let _ = writeln!(out, "    const {index} step = {index}(gridDim.x) * blockDim.x;");
+    let _ = writeln!(out, "    {index} i = {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
+    if pack > 1 {
+        write_packed_loop(out, program, variant, index);
+    }
+    let call = |access: &dyn Fn(usize) -> String| {
+        let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
+            Reach::Fixed => format!("x{i}"),
+            _ => format!("penstock_load({})", access(i)),
+        });
+        let outputs = (0..program.outputs.len()).map(|i| format!("p{i}[i]"));
+        inputs.chain(outputs).collect::<Vec<_>>().join(", ")
+    };
+    out.push_str("    for (; i < n; i += step) {\n");
+    if variant.rank > 0 {
+        write_offsets(out, variant, index);
+    }
+    let element = call(&|i| match variant.inputs[i] {
+        Reach::Strided => format!("q{i}[o{i}]"),
+        _ => format!("q{i}[i]"),
+    });
+    let _ = writeln!(out, "        body({element});\n    }}");
+    if checked {
+        out.push_str("    body.report(faults, first_site);\n");
+    }
+    out.push_str("}\n");
+}
+
+fn reaching(variant: &Variant, reach: Reach) -> impl Iterator<Item = usize> + '_ {
+    variant.inputs.iter().enumerate().filter(move |(_, r)| **r == reach).map(|(i, _)| i)
+}
+
+/// The loop over whole packs; afterwards `i` is where the thread goes on among the elements left over.
+fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, index: &str) {
+    let pack = variant.pack;
+    let _ = writeln!(out, "    for (const {index} packs = n / {pack}; i < packs; i += step) {{");
+    for i in reaching(variant, Reach::Linear) {
+        let ty = format!("penstock_pack<{}, {pack}>", stored(program.inputs[i]));
+        let _ = writeln!(out, "        const {ty} x{i} = reinterpret_cast<const {ty}*>(q{i})[i];");
+    }
+    for (i, output) in program.outputs.iter().enumerate() {
+        let _ = writeln!(out, "        penstock_pack<{}, {pack}> y{i};", stored(output.dtype));
+    }
+    let _ = writeln!(out, "        #pragma unroll\n        for (int k = 0; k < {pack}; ++k) {{");
+    let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
+        Reach::Fixed => format!("x{i}"),
+        _ => format!("penstock_load(x{i}.at[k])"),
+    });
+    let args: Vec<String> = inputs.chain((0..program.outputs.len()).map(|i| format!("y{i}.at[k]"))).collect();
+    let _ = writeln!(out, "            body({});\n        }}", args.join(", "));
+    for (i, output) in program.outputs.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "        reinterpret_cast<penstock_pack<{}, {pack}>*>(p{i})[i] = y{i};",
+            stored(output.dtype)
+        );
+    }
+    out.push_str("    }\n");
+    let _ = writeln!(out, "    i = n / {pack} * {pack} + {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
+}
+
+/// The offsets of the strided inputs' elements for result `i`.
+fn write_offsets(out: &mut String, variant: &Variant, index: &str) {
+    let offsets: Vec<usize> = reaching(variant, Reach::Strided).collect();
+    let _ = writeln!(out, "        {index} rest = i;");
+    for o in &offsets {
+        let _ = writeln!(out, "        {index} o{o} = 0;");
+    }
+    let sums = |axis: &str, coordinate: &str| {
+        offsets.iter().map(|o| format!("o{o} += {coordinate} * s{o}.at[{axis}];")).collect::<Vec<_>>().join(" ")
+    };
+    let _ = writeln!(out, "        #pragma unroll\n        for (int axis = {}; axis > 0; --axis) {{", variant.rank - 1);
+    let _ = writeln!(out, "            const {index} outer = rest / dims.at[axis], c = rest - outer * dims.at[axis];");
+    let _ = writeln!(out, "            {}", sums("axis", "c"));
+    let _ = writeln!(out, "            rest = outer;\n        }}");
+    let _ = writeln!(out, "        {}", sums("0", "rest"));
+}

@@ -1,0 +1,40 @@
+//! The CUDA device: kernels generated from elementwise instructions, compiled at run time.
+//!
+//! Nothing of CUDA is needed to build this crate, nor to load it: [`devices`] is empty where there is no
+//! driver, and [`Nvrtc::get`] says what is missing where there is no compiler.
+//!
+//! A [`Program`] is made from a region of instructions whose declarations have a
+//! [`Cuda::Elementwise`](penstock_ir::Cuda) expression; a [`Kernel`] is its CUDA C++ text for one
+//! [`Layout`] of operands. The text is a function of the two, so that it serves as the key of caches.
+//! [`CudaDevice`] compiles and runs programs behind the executor's [`Device`](penstock_exec::Device).
+//!
+//! # Expressions
+//!
+//! An expression sees one element of each operand as `{0}`, `{1}`, …, and computes in these types:
+//!
+//! - `bool` for booleans, `float` for 16-bit and single-precision floats, `double` for double precision. The value
+//!   of an instruction of a 16-bit dtype is rounded to it.
+//! - a wrapping type for each integer dtype: `+ - * & | ^ ~` wrap, `<<` and `>>` clamp the amount to the
+//!   width, comparisons are exact, `int` literals mix in, and other conversions are written as casts, which
+//!   truncate and saturate floats. It has no `/` and `%`: `penstock_floor_div`, `penstock_floor_mod`,
+//!   `penstock_trunc_div` and `penstock_trunc_mod` report a division by zero, for floats they are NumPy's.
+//!
+//! `{T}` is the compute type of the first operand, `{R}` that of the result and `{S}` the result's stored type,
+//! which differs for 16-bit floats: `penstock_cast<{S}>({0})` rounds once. `{name}` is the value of an attribute.
+//! The other functions of the prelude have the CPU kernels' meaning where C++'s differs: `penstock_max`,
+//! `penstock_min`, `penstock_sign`, `penstock_pow`, `penstock_sigmoid`, `penstock_digamma` and more.
+//! Complex numbers have no compute type.
+
+mod device;
+mod driver;
+mod kernel;
+mod layout;
+mod nvrtc;
+mod program;
+
+pub use device::{CudaDevice, CudaProgram, devices, register_devices};
+pub use driver::{DeviceInfo, driver};
+pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant};
+pub use layout::{Access, Layout};
+pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages};
+pub use program::{Output, Program, Step};

@@ -1,0 +1,333 @@
+//! From a region of elementwise instructions to the statements of a kernel.
+
+use std::fmt::Write as _;
+
+use penstock_data::{Bool8, DType, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
+use penstock_ir::{Attr, CONST, Cuda, Graph, Inst, OpDef, Region, Value};
+use rustc_hash::FxHashMap;
+
+/// The helpers of the prelude that note a fault where an integer is divided by zero.
+const CHECKED: &[&str] = &["penstock_trunc_div", "penstock_trunc_mod", "penstock_floor_div", "penstock_floor_mod"];
+
+/// A straight line of elementwise instructions, to be computed by one kernel.
+///
+/// Every result has the same shape, to which the inputs broadcast.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    /// The element types of the inputs.
+    pub inputs: Vec<DType>,
+    /// The instructions, in order.
+    pub steps: Vec<Step>,
+    /// The results.
+    pub outputs: Vec<Output>,
+}
+
+/// One instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// Its operator's name.
+    pub op: &'static str,
+    /// The element type of its result.
+    pub dtype: DType,
+    /// Its value: an expression over the inputs `a0`, `a1`, … and the earlier steps `v0`, `v1`, ….
+    pub value: String,
+    /// Whether it can divide an integer by zero.
+    pub checked: bool,
+    /// Where it was written.
+    pub loc: Loc,
+}
+
+/// A result of a [`Program`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Output {
+    /// The element type.
+    pub dtype: DType,
+    /// Its value: an input, a step or a literal.
+    pub value: String,
+}
+
+/// The type in which values of a dtype are computed, as the prelude names it; `None` where there is none.
+pub(crate) fn compute_type(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::Bool => "bool",
+        DType::F16 | DType::Bf16 => "f32",
+        other => storage_type(other)?,
+    })
+}
+
+/// The type of stored elements, as the prelude names it; `None` where there is none.
+pub(crate) fn storage_type(dtype: DType) -> Option<&'static str> {
+    Some(match dtype {
+        DType::Bool => "b8",
+        DType::I8 => "i8",
+        DType::I16 => "i16",
+        DType::I32 => "i32",
+        DType::I64 => "i64",
+        DType::U8 => "u8",
+        DType::U16 => "u16",
+        DType::U32 => "u32",
+        DType::U64 => "u64",
+        DType::F16 => "f16",
+        DType::Bf16 => "bf16",
+        DType::F32 => "f32",
+        DType::F64 => "f64",
+        DType::C64 | DType::C128 | DType::Str => return None,
+    })
+}
+
+fn supported(dtype: DType) -> Result<&'static str> {
+    compute_type(dtype)
+        .ok_or_else(|| Error::unimplemented(format!("generated CUDA kernels do not compute {}", dtype.tf_name())))
+}
+
+impl Program {
+    /// The program of an instruction: of its only region where it owns one, else of the instruction alone.
+    /// The second result names the value that each input stands for.
+    ///
+    /// # Errors
+    /// As [`Program::of_region`].
+    pub fn of_inst(graph: &Graph, inst: Inst) -> Result<(Program, Vec<Value>)> {
+        let data = &graph.insts[inst];
+        if let [region] = data.regions[..] {
+            let (program, mut values) = Program::of_region(graph, region)?;
+            let params = &graph.regions[region].params;
+            for value in &mut values {
+                if let Some(position) = params.iter().position(|p| p == value) {
+                    *value = *data.operands.get(position).ok_or_else(|| {
+                        Error::internal(format!("{} has more parameters than operands", data.op.name))
+                    })?;
+                }
+            }
+            return Ok((program, values));
+        }
+        let mut lowering = Lowering::new(graph);
+        lowering.inst(inst)?;
+        lowering.finish(&data.results)
+    }
+
+    /// The program of a region, the body of a graph for example. The inputs are the region's
+    /// parameters, then the values from outside it that it uses, in the order of their first use;
+    /// constants of one element become literals instead.
+    ///
+    /// # Errors
+    /// `Unimplemented` where an instruction or a dtype has no generated form, with the reason.
+    pub fn of_region(graph: &Graph, region: Region) -> Result<(Program, Vec<Value>)> {
+        let data = &graph.regions[region];
+        let mut lowering = Lowering::new(graph);
+        for &param in &data.params {
+            lowering.input(param)?;
+        }
+        for &inst in &data.insts {
+            lowering.inst(inst).map_err(|e| e.in_op(graph.insts[inst].op.0.name).at(graph.locs[inst]))?;
+        }
+        lowering.finish(&data.results)
+    }
+
+    /// A name for the kernel, from its operators.
+    pub fn name(&self) -> String {
+        const SHOWN: usize = 4;
+        let mut name = String::from("penstock");
+        for step in self.steps.iter().take(SHOWN) {
+            name.push('_');
+            name.extend(step.op.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }));
+        }
+        if self.steps.len() > SHOWN {
+            let _ = write!(name, "_and_{}_more", self.steps.len() - SHOWN);
+        }
+        name
+    }
+
+    /// Whether running it can fault.
+    pub fn is_checked(&self) -> bool {
+        self.steps.iter().any(|s| s.checked)
+    }
+}
+
+struct Lowering<'a> {
+    graph: &'a Graph,
+    /// What each value is called.
+    names: FxHashMap<Value, String>,
+    inputs: Vec<Value>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(graph: &'a Graph) -> Lowering<'a> {
+        Lowering { graph, names: FxHashMap::default(), inputs: Vec::new(), steps: Vec::new() }
+    }
+
+    fn dtype(&self, value: Value) -> DType {
+        self.graph.ty(value).dtype()
+    }
+
+    fn input(&mut self, value: Value) -> Result<String> {
+        if self.graph.ty(value).is_variable() {
+            return Err(Error::unimplemented("a generated CUDA kernel does not read variables"));
+        }
+        supported(self.dtype(value))?;
+        let name = format!("a{}", self.inputs.len());
+        self.inputs.push(value);
+        self.names.insert(value, name.clone());
+        Ok(name)
+    }
+
+    /// What a value is called: a step or an input seen before, a literal, or a new input.
+    fn name(&mut self, value: Value) -> Result<String> {
+        if let Some(name) = self.names.get(&value) {
+            return Ok(name.clone());
+        }
+        match self.graph.constant(value) {
+            Some(tensor) if tensor.len() == 1 => literal(tensor),
+            _ => self.input(value),
+        }
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<()> {
+        let data = &self.graph.insts[inst];
+        let op = data.op.0;
+        if op.name == CONST {
+            // Read where it is used.
+            return Ok(());
+        }
+        let template = match op.cuda {
+            Cuda::Elementwise(template) => template,
+            Cuda::HostFallback(reason) => return Err(Error::unimplemented(format!("runs on the host: {reason}"))),
+            Cuda::Kernel(_) | Cuda::Library(_) => {
+                return Err(Error::unimplemented("is not computed element by element"));
+            }
+        };
+        let &[result] = &data.results[..] else {
+            return Err(Error::internal("an elementwise operator has one result"));
+        };
+        let operands = data.operands.iter().map(|&v| self.name(v)).collect::<Result<Vec<_>>>()?;
+        let dtype = self.dtype(result);
+        let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
+        let value = expand(template, |key| match key {
+            "T" => supported(first).map(str::to_string),
+            "R" => supported(dtype).map(str::to_string),
+            "S" => Ok(storage_type(dtype).unwrap_or_default().to_string()),
+            _ => match key.parse::<usize>() {
+                Ok(i) => operands.get(i).cloned().ok_or_else(|| unknown_key(key)),
+                Err(_) => attribute(op, &data.attrs.0, key),
+            },
+        })?;
+        let checked = CHECKED.iter().any(|helper| template.contains(helper)) && first.is_integer();
+        let value = round(value, dtype);
+        self.names.insert(result, format!("v{}", self.steps.len()));
+        self.steps.push(Step { op: op.name, dtype, value, checked, loc: self.graph.locs[inst] });
+        Ok(())
+    }
+
+    fn finish(mut self, results: &[Value]) -> Result<(Program, Vec<Value>)> {
+        let mut outputs = Vec::with_capacity(results.len());
+        for &value in results {
+            let dtype = self.dtype(value);
+            supported(dtype)?;
+            outputs.push(Output { dtype, value: self.name(value)? });
+        }
+        let inputs = self.inputs.iter().map(|&v| self.graph.ty(v).dtype()).collect();
+        Ok((Program { inputs, steps: self.steps, outputs }, self.inputs))
+    }
+}
+
+/// A 16-bit float is rounded after every instruction, as where each is stored.
+fn round(value: String, dtype: DType) -> String {
+    match storage_type(dtype) {
+        Some(stored @ ("f16" | "bf16")) => format!("penstock_round_to<{stored}>({value})"),
+        _ => value,
+    }
+}
+
+fn unknown_key(key: &str) -> Error {
+    Error::internal(format!("the CUDA expression has no operand or attribute {{{key}}}"))
+}
+
+fn attribute(op: &OpDef, attrs: &[Attr], key: &str) -> Result<String> {
+    let attr = op.attr_index(key).and_then(|i| attrs.get(i)).ok_or_else(|| unknown_key(key))?;
+    match attr {
+        Attr::Bool(v) => Ok(v.to_string()),
+        Attr::Int(v) => literal(&Tensor::from(*v)),
+        Attr::Float(v) => literal(&Tensor::from(*v)),
+        Attr::DType(d) => supported(*d).map(str::to_string),
+        _ => Err(unknown_key(key)),
+    }
+}
+
+/// The text of `template` with each `{key}` replaced.
+fn expand(template: &str, mut replace: impl FnMut(&str) -> Result<String>) -> Result<String> {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, after) = rest.split_at(open);
+        let close = after.find('}').ok_or_else(|| Error::internal("an open brace in a CUDA expression"))?;
+        out.push_str(before);
+        out.push_str(&replace(&after[1..close])?);
+        rest = &after[close + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// The only element of a tensor as an expression of its compute type, exact to the bit.
+fn literal(tensor: &Tensor) -> Result<String> {
+    let dtype = tensor.dtype();
+    let ty = supported(dtype)?;
+    let float = |v: f64, text: String, bits: String| {
+        if !v.is_finite() {
+            bits
+        } else if v.is_sign_negative() {
+            format!("({text})")
+        } else {
+            text
+        }
+    };
+    let single = |v: f32| float(v.into(), format!("{v:?}f"), format!("penstock_f32_of_bits({:#010x}u)", v.to_bits()));
+    let item = || Error::internal("a literal is made of one element");
+    Ok(match dtype {
+        DType::Bool => tensor.item::<Bool8>().ok_or_else(item)?.get().to_string(),
+        DType::F16 => single(tensor.item::<f16>().ok_or_else(item)?.to_f32()),
+        DType::Bf16 => single(tensor.item::<bf16>().ok_or_else(item)?.to_f32()),
+        DType::F32 => single(tensor.item::<f32>().ok_or_else(item)?),
+        DType::F64 => {
+            let v = tensor.item::<f64>().ok_or_else(item)?;
+            float(v, format!("{v:?}"), format!("penstock_f64_of_bits({:#018x}ull)", v.to_bits()))
+        }
+        _ => with_dtype!(integer, dtype, T => {
+            let v = tensor.item::<T>().ok_or_else(item)?;
+            match (dtype.is_unsigned(), v == T::MIN) {
+                (true, _) => format!("{ty}({v}ull)"),
+                // C++ has no literal for the lowest number.
+                (false, true) => format!("{ty}::lowest()"),
+                (false, false) => format!("{ty}({v}ll)"),
+            }
+        }, else return Err(item())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_exact() {
+        let text = |t: Tensor| literal(&t).unwrap();
+        assert_eq!(text(Tensor::from(0.1f32)), "0.1f");
+        assert_eq!(text(Tensor::from(1e30f32)), "1e30f");
+        assert_eq!(text(Tensor::from(-0.0f64)), "(-0.0)");
+        assert_eq!(text(Tensor::from(f32::INFINITY)), "penstock_f32_of_bits(0x7f800000u)");
+        assert_eq!(text(Tensor::from(f64::NAN)), "penstock_f64_of_bits(0x7ff8000000000000ull)");
+        assert_eq!(text(Tensor::from(i64::MIN)), "i64::lowest()");
+        assert_eq!(text(Tensor::from(-3i8)), "i8(-3ll)");
+        assert_eq!(text(Tensor::from(u64::MAX)), "u64(18446744073709551615ull)");
+        assert_eq!(text(Tensor::from(true)), "true");
+        assert_eq!(text(Tensor::scalar(f16::from_f32(0.5))), "0.5f");
+        assert!(literal(&Tensor::from("text")).is_err());
+    }
+
+    #[test]
+    fn templates_name_what_they_lack() {
+        assert_eq!(expand("f({0}) + {x}", |k| Ok(format!("<{k}>"))).unwrap(), "f(<0>) + <x>");
+        assert!(expand("{0", |_| Ok(String::new())).is_err());
+        assert!(expand("{9}", |k| Err(unknown_key(k))).unwrap_err().message().contains("{9}"));
+    }
+}

@@ -1,0 +1,162 @@
+//! Generated kernels on a GPU, against the CPU. Without a GPU every test says so and passes.
+//!
+//! The binary stands alone: copied to a machine with a driver, it needs NVRTC only, by `PENSTOCK_NVRTC`.
+
+mod common;
+
+use common::{Case, case, check, fused_case, op, report};
+use penstock_cuda::{CudaDevice, Program, devices, driver};
+use penstock_data::{Class, DType, Result, Tensor};
+use penstock_exec::{Device, DeviceTensor, Program as _};
+
+/// The first GPU; `None`, with the reason printed, where there is none.
+fn gpu() -> Option<CudaDevice> {
+    common::find_nvrtc();
+    match driver() {
+        Err(e) => eprintln!("skipped: {e}"),
+        Ok(()) if devices().is_empty() => eprintln!("skipped: the driver knows no GPU"),
+        Ok(()) => return Some(CudaDevice::new(0).expect("the first GPU")),
+    }
+    None
+}
+
+fn queue(gpu: &CudaDevice, program: &Program, inputs: &[Tensor], dims: &[usize]) -> Result<Vec<DeviceTensor>> {
+    let inputs = inputs.iter().map(|t| gpu.upload(t)).collect::<Result<Vec<_>>>()?;
+    let mut outputs = program.outputs.iter().map(|o| gpu.allocate(o.dtype, dims)).collect::<Result<Vec<_>>>()?;
+    gpu.prepare(program.clone())?.launch(&inputs.iter().collect::<Vec<_>>(), &mut outputs)?;
+    Ok(outputs)
+}
+
+fn run(gpu: &CudaDevice, case: &Case) -> Result<Vec<Tensor>> {
+    queue(gpu, &case.program, &case.inputs, &case.dims)?.iter().map(|t| gpu.download(t)).collect()
+}
+
+fn run_all(cases: Vec<Case>) {
+    let Some(gpu) = gpu() else { return };
+    let complaints: Vec<String> = cases.iter().filter_map(|case| check(case, run(&gpu, case)).err()).collect();
+    report(cases.len(), complaints);
+}
+
+#[test]
+fn every_operator_computes_what_the_cpu_computes() {
+    run_all(common::operator_cases());
+}
+
+#[test]
+fn every_helper_computes_what_the_cpu_computes_at_the_edges() {
+    run_all(common::helper_cases());
+}
+
+#[test]
+fn every_shape_reaches_every_element() {
+    run_all(common::shape_cases());
+}
+
+#[test]
+fn devices_are_described_without_being_opened() {
+    if driver().is_err() {
+        assert!(devices().is_empty());
+        assert_eq!(CudaDevice::new(0).err().map(|e| e.class()), Some(Class::FailedPrecondition));
+        return;
+    }
+    for (i, device) in devices().iter().enumerate() {
+        let info = device.info();
+        assert_eq!(info.ordinal, i);
+        assert!(info.memory > 0 && info.arch.major >= 5 && info.multiprocessors > 0 && !info.name.is_empty(), "{info:?}");
+        eprintln!("{info:?}");
+    }
+    let error = CudaDevice::new(devices().len()).err().expect("no such GPU");
+    assert_eq!(error.class(), Class::NotFound);
+}
+
+#[test]
+fn tensors_come_back_as_they_went() {
+    let Some(gpu) = gpu() else { return };
+    let floats: Vec<f32> = (0..100_003).map(|i| i as f32).collect();
+    for tensor in [
+        Tensor::vector(&floats),
+        Tensor::from(true),
+        Tensor::zeros(DType::C128, &[3, 0]).expect("memory"),
+        Tensor::vector(&[1u8, 2, 3]),
+        Tensor::from(f64::NAN),
+    ] {
+        assert_eq!(gpu.download(&gpu.upload(&tensor).expect("a copy")).expect("a copy"), tensor);
+    }
+    assert_eq!(gpu.upload(&Tensor::from("text")).err().map(|e| e.class()), Some(Class::DType));
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() {
+    let Some(gpu) = gpu() else { return };
+    let memory = gpu.memory().expect("memory is known");
+    assert!(memory.free > 0 && memory.free <= memory.total);
+    for dims in [&[usize::MAX, 2][..], &[1 << 50], &[memory.total as usize]] {
+        assert_eq!(gpu.allocate(DType::U8, dims).err().map(|e| e.class()), Some(Class::ResourceExhausted), "{dims:?}");
+    }
+    gpu.synchronize().expect("the device goes on");
+    assert_eq!(gpu.download(&gpu.upload(&Tensor::from(1i64)).expect("a copy")).expect("a copy"), Tensor::from(1i64));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_errors() {
+    let Some(gpu) = gpu() else { return };
+    let program = fused_case(DType::F32, &[4], &[4]).program;
+    let prepared = gpu.prepare(program).expect("a program");
+    let tensor = |dtype, dims: &[usize]| gpu.allocate(dtype, dims).expect("memory");
+    let (x, y) = (tensor(DType::F32, &[4]), tensor(DType::F32, &[3]));
+    let mut outputs = [tensor(DType::F32, &[4]), tensor(DType::Bool, &[4])];
+    assert_eq!(prepared.launch(&[&x, &y], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(prepared.launch(&[&x], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
+    let host = penstock_exec::cpu().upload(&Tensor::vector(&[1.0f32; 4])).expect("a copy");
+    assert_eq!(prepared.launch(&[&x, &host], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
+    prepared.launch(&[&x, &x], &mut outputs).expect("a launch that fits");
+    gpu.synchronize().expect("no fault");
+}
+
+#[test]
+fn a_division_by_zero_is_reported_once_by_name_and_the_device_goes_on() {
+    let Some(gpu) = gpu() else { return };
+    let cases = common::helper_cases();
+    let division = |fails: bool| {
+        cases.iter().find(|c| c.what == "penstock_floor_mod(a0, a1) of i32" && c.expected.is_err() == fails).expect("a case")
+    };
+    let [bad, good] = [division(true), division(false)].map(|c| queue(&gpu, &c.program, &c.inputs, &c.dims).expect("a launch"));
+    let error = gpu.synchronize().unwrap_err();
+    assert_eq!((error.class(), error.op(), error.message()), (Class::InvalidArgument, Some("floormod"), "division by zero"));
+    gpu.synchronize().expect("reported once");
+    let got = good.iter().map(|t| gpu.download(t)).collect();
+    assert_eq!(check(division(false), got), Ok(()));
+    drop(bad);
+}
+
+#[test]
+fn one_kernel_serves_equal_programs_from_many_threads() {
+    let Some(gpu) = gpu() else { return };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let case = fused_case(DType::F32, &[1001], &[]);
+                for _ in 0..20 {
+                    assert_eq!(check(&case, run(&gpu, &case)), Ok(()));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn more_elements_than_32_bits_count_are_reached() {
+    const LEN: usize = (1 << 31) + 77;
+    let Some(gpu) = gpu() else { return };
+    if gpu.memory().is_none_or(|m| m.free < 3 * LEN as u64) {
+        return eprintln!("skipped: too little GPU memory");
+    }
+    let small = case(op("neg"), vec![Tensor::vector(&[1i8])], &[]).expect("a case");
+    let Ok(mut tensor) = Tensor::empty(DType::I8, &[LEN]) else { return eprintln!("skipped: too little memory") };
+    let value = |i: usize| (i % 251) as u8;
+    tensor.bytes_mut().iter_mut().enumerate().for_each(|(i, b)| *b = value(i));
+    let out = queue(&gpu, &small.program, &[tensor], &[LEN]).expect("a launch");
+    let got = gpu.download(&out[0]).expect("a copy");
+    let wrong = got.bytes().iter().enumerate().find(|(i, b)| **b != value(*i).wrapping_neg());
+    assert_eq!(wrong, None);
+}

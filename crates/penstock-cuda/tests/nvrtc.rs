@@ -1,0 +1,76 @@
+//! Generated kernels through NVRTC, which needs no GPU.
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{Case, fused_case};
+use penstock_cuda::{Arch, Kernel, Layout, Nvrtc, PRELUDE, Variant};
+use penstock_data::{DType, Tensor};
+
+const SM_80: Arch = Arch { major: 8, minor: 0 };
+const SM_90: Arch = Arch { major: 9, minor: 0 };
+
+/// The compiler; `None`, with the reason printed, where there is none.
+fn nvrtc() -> Option<&'static Nvrtc> {
+    common::find_nvrtc();
+    Nvrtc::get().inspect_err(|e| eprintln!("skipped: {e}")).ok()
+}
+
+fn kernel(case: &Case, name: &str) -> Kernel {
+    let dims: Vec<&[usize]> = case.inputs.iter().map(Tensor::dims).collect();
+    let layout = Layout::new(&case.dims, &dims).expect("a layout");
+    Kernel::new(&case.program, Variant::new(&case.program, &layout, true), name)
+}
+
+/// Compiles all distinct kernels of some cases as one source.
+fn compile_all(cases: &[Case], archs: &[Arch]) {
+    let Some(nvrtc) = nvrtc() else { return };
+    let mut known = HashSet::new();
+    let mut source = PRELUDE.to_string();
+    for case in cases {
+        if known.insert(kernel(case, "kernel").text) {
+            source.push_str(&kernel(case, &format!("k{}", known.len())).text);
+        }
+    }
+    assert!(!known.is_empty(), "nothing to compile");
+    for &arch in archs {
+        let image = nvrtc.compile(&source, arch).unwrap_or_else(|e| panic!("sm_{}: {e}", arch.number()));
+        assert_eq!(&image.bytes()[..4], b"\x7fELF", "machine code for sm_{}", arch.number());
+    }
+}
+
+#[test]
+fn every_operator_compiles() {
+    compile_all(&common::operator_cases(), &[SM_80, SM_90]);
+}
+
+#[test]
+fn every_helper_compiles() {
+    compile_all(&common::helper_cases(), &[SM_80]);
+}
+
+#[test]
+fn every_shape_compiles() {
+    compile_all(&common::shape_cases(), &[SM_90]);
+}
+
+#[test]
+fn a_device_newer_than_the_compiler_gets_ptx_with_packed_accesses_and_no_contraction() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let kernel = kernel(&fused_case(DType::F32, &[4096], &[4096]), "kernel");
+    let image = nvrtc.compile(&kernel.source(), Arch { major: 99, minor: 0 }).expect("PTX");
+    let ptx = String::from_utf8_lossy(image.bytes()).into_owned();
+    assert!(ptx.contains(".visible .entry kernel("), "{ptx}");
+    assert!(ptx.contains("ld.global.v4") && ptx.contains("st.global.v4"), "{ptx}");
+    assert!(!ptx.contains("fma.rn.f32"), "{ptx}");
+}
+
+#[test]
+fn a_rejected_source_gives_the_messages_of_the_compiler() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let error = nvrtc.compile("__global__ void kernel() { undeclared = 1; }", SM_80).unwrap_err();
+    assert!(error.message().contains("undeclared"), "{error}");
+    let error = nvrtc.compile("", Arch { major: 1, minor: 0 }).unwrap_err();
+    assert_eq!(error.class(), penstock_data::Class::Unimplemented);
+}

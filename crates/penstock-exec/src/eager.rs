@@ -1,0 +1,136 @@
+//! One operator at a time, now.
+
+#![expect(unsafe_code, reason = "runs resolved loops over checked operands")]
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use penstock_data::{DType, Error, Result, Tensor};
+use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef};
+use penstock_kernels::{Lane, LoopFn, elementwise_flat};
+use penstock_passes::evaluate::{Outputs, broadcast_loop, evaluate, fault, infer, resolve};
+use smallvec::SmallVec;
+
+use crate::executable::executable;
+use crate::state;
+use crate::variable::Arg;
+
+/// Runs one operator on tensors.
+///
+/// # Errors
+/// What the operator reports, naming it; `Unimplemented` for operators with regions or variables.
+#[inline]
+pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    if let Cpu::Elementwise(lookup) = op.cpu
+        && attrs.0.is_empty()
+        && matches!(inputs.len(), 1..=CACHED)
+    {
+        return match guard(op, || elementwise(op, lookup, inputs)) {
+            Ok(out) => Ok(SmallVec::from_buf([out])),
+            Err(e) => Err(e.in_op(op.name)),
+        };
+    }
+    general(op, inputs, attrs, env)
+}
+
+#[inline(never)]
+fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    let result = guard(op, || {
+        let mut outputs = Outputs::new();
+        evaluate(op, attrs, inputs, &mut outputs, env)?;
+        Ok(outputs)
+    });
+    result.map_err(|e| e.in_op(op.name))
+}
+
+/// Runs one operator on tensors and variables; it may be an access to a variable or a call.
+///
+/// # Errors
+/// As [`eager`].
+pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    let is_call = matches!(attrs.0.first(), Some(Attr::Func(_))) && matches!(op.cpu, Cpu::Executor);
+    if is_call {
+        let callee = executable(&attrs.func(0).0)?;
+        return Ok(callee.run(args, env)?.into_iter().collect());
+    }
+    if args.iter().all(|a| a.tensor().is_some()) {
+        let inputs: SmallVec<[&Tensor; 4]> = args.iter().filter_map(Arg::tensor).collect();
+        return eager(op, &inputs, attrs, env);
+    }
+    guard(op, || {
+        let types: SmallVec<[_; 4]> = args.iter().map(Arg::ty).collect();
+        op.check_operands(&types)?;
+        state::access(op, args)
+    })
+    .map_err(|e| e.in_op(op.name))
+}
+
+/// Turns a panic, which is a defect, into an error.
+pub(crate) fn guard<T>(op: &'static OpDef, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves half done is dropped with it, or is a register of a frame that is not used again.
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(panicked(&*panic).in_op(op.name)))
+}
+
+/// The error of a panic.
+#[cold]
+pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Error::internal(format!("panicked: {}", text.unwrap_or("(no message)")))
+}
+
+/// The most operands of an operator whose loop is remembered.
+const CACHED: usize = 3;
+/// The number of remembered loops, a power of two.
+const ENTRIES: usize = 64;
+
+/// A loop that was looked up: for an operator without attributes and for dtypes of its operands.
+#[derive(Clone, Copy)]
+struct Entry {
+    op: Option<&'static OpDef>,
+    dtypes: u32,
+    f: Option<LoopFn>,
+    result: DType,
+}
+
+thread_local! {
+    static LOOPS: [Cell<Entry>; ENTRIES] = const {
+        [const { Cell::new(Entry { op: None, dtypes: 0, f: None, result: DType::Bool }) }; ENTRIES]
+    };
+}
+
+/// Runs an elementwise operator without attributes on at most [`CACHED`] operands.
+fn elementwise(
+    op: &'static OpDef,
+    lookup: fn(&[DType], &Attrs) -> Option<LoopFn>,
+    inputs: &[&Tensor],
+) -> Result<Tensor> {
+    let dtypes = inputs.iter().fold(1u32, |key, t| key << 8 | t.dtype() as u32);
+    let slot = ((std::ptr::from_ref(op) as usize >> 4) ^ (dtypes as usize).wrapping_mul(0x9e37)) % ENTRIES;
+    let entry = LOOPS.with(|loops| loops[slot].get());
+    let (f, result) = match entry {
+        Entry { op: Some(cached), dtypes: d, f: Some(f), result } if op.is(cached) && d == dtypes => (f, result),
+        _ => {
+            let result = infer(op, &Attrs::EMPTY, inputs)?[0].dtype();
+            let f = resolve(lookup, inputs.iter().map(|t| t.dtype()), &Attrs::EMPTY)?;
+            LOOPS.with(|loops| loops[slot].set(Entry { op: Some(op), dtypes, f: Some(f), result }));
+            (f, result)
+        }
+    };
+    let dims = inputs[0].dims();
+    if inputs[1..].iter().any(|t| t.dims() != dims) {
+        let mut out = Tensor::default();
+        // SAFETY: `f` is the operator's loop for these dtypes, `result` the dtype of its result.
+        unsafe { broadcast_loop(f, result, inputs, &mut out)? };
+        return Ok(out);
+    }
+    let mut out = Tensor::empty(result, dims)?;
+    let n = out.len();
+    let ptr = out.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
+    let mut lanes = [Lane::fixed(ptr); CACHED];
+    for (lane, t) in lanes.iter_mut().zip(inputs) {
+        *lane = Lane::new(t.as_ptr(), t.dtype().size());
+    }
+    // SAFETY: as above; each operand has the `n` elements of the result, which is fresh memory.
+    unsafe { elementwise_flat(f, n, &lanes[..inputs.len()], ptr, result.size()) }.map_err(fault)?;
+    Ok(out)
+}

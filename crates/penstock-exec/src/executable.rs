@@ -1,0 +1,223 @@
+//! Functions made ready to run.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use penstock_data::{Error, Result, Tensor};
+use penstock_ir::{Env, Function, Graph, Type};
+use penstock_passes::{Options, optimize_for};
+use smallvec::SmallVec;
+
+use crate::args::Inputs;
+use crate::plan::Plan;
+use crate::variable::Arg;
+
+/// Plans for different sizes that an executable keeps.
+const KEPT_PLANS: usize = 16;
+/// Plans that are made for new sizes before further sizes share one plan for all.
+const MADE_PLANS: usize = 64;
+/// Estimated nanoseconds of a light run.
+const LIGHT: u64 = 5_000;
+/// The deepest nesting of runs on one thread: recursion beyond it is an error, not a stack overflow.
+const MAX_DEPTH: u32 = 400;
+
+/// A function made ready to run, from any number of threads at once.
+///
+/// Where the input types leave sizes open, a plan is made for the sizes of a call, and kept for later calls.
+pub struct Executable {
+    graph: Graph,
+    inputs: Inputs,
+    options: Options,
+    calls_host: bool,
+    /// For the input types as they are.
+    general: OnceLock<Arc<Plan>>,
+    /// For the exact types of calls, latest first.
+    special: Mutex<Special>,
+}
+
+#[derive(Default)]
+struct Special {
+    plans: VecDeque<(Box<[usize]>, Arc<Plan>)>,
+    made: usize,
+}
+
+/// The executable of a function, made once.
+///
+/// # Errors
+/// As [`Executable::new`].
+pub fn executable(function: &Function) -> Result<Arc<Executable>> {
+    function.derive(Executable::new)
+}
+
+impl Executable {
+    /// Makes a function ready to run.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` where its graph is not defined yet; what the optimiser reports.
+    pub fn new(function: &Function) -> Result<Executable> {
+        Executable::with_options(function, Options::from_env())
+    }
+
+    /// Makes a function ready to run, with the passes that `options` allows.
+    ///
+    /// # Errors
+    /// As [`Executable::new`].
+    pub fn with_options(function: &Function, options: Options) -> Result<Executable> {
+        let graph = function
+            .graph()
+            .ok_or_else(|| Error::precondition(format!("function '{}' has no graph yet", function.name())))?;
+        let inputs = Inputs::of(graph);
+        let calls_host = penstock_ir::effects_of_region(graph, graph.body()).host;
+        let executable = Executable {
+            graph: graph.clone(),
+            inputs,
+            options,
+            calls_host,
+            general: OnceLock::new(),
+            special: Mutex::default(),
+        };
+        if executable.inputs.is_static {
+            executable.general()?;
+        }
+        Ok(executable)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` or `DType` for arguments that do not fit, naming the input; what the instructions report, with
+    /// their operator and location.
+    pub fn run(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+        self.inputs.check(args)?;
+        let _depth = Depth::enter()?;
+        if self.inputs.is_static
+            && let Some(plan) = self.general.get()
+        {
+            return plan.run(args, env);
+        }
+        self.plan_for(args)?.run(args, env)
+    }
+
+    /// Whether a run takes a few microseconds at most: no loop, no host code, nothing large.
+    pub fn is_light(&self) -> bool {
+        !self.calls_host
+            && self.inputs.is_static
+            && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
+    }
+
+    /// Whether a run may call host code.
+    pub fn calls_host(&self) -> bool {
+        self.calls_host
+    }
+
+    /// The plan for the input types as they are, for people.
+    ///
+    /// # Errors
+    /// What the optimiser reports.
+    pub fn text(&self) -> Result<String> {
+        Ok(self.general()?.text())
+    }
+
+    /// The optimised graph for the input types as they are.
+    ///
+    /// # Errors
+    /// What the optimiser reports.
+    pub fn optimized(&self) -> Result<Graph> {
+        let types: Vec<Type> = self.graph.inputs().iter().map(|&v| self.graph.ty(v).clone()).collect();
+        optimize_for(&self.graph, &types, &self.options)
+    }
+
+    fn general(&self) -> Result<&Arc<Plan>> {
+        if let Some(plan) = self.general.get() {
+            return Ok(plan);
+        }
+        let plan = Arc::new(Plan::new(&self.optimized()?)?);
+        Ok(self.general.get_or_init(|| plan))
+    }
+
+    /// The plan for the sizes of these arguments.
+    fn plan_for(&self, args: &[Arg]) -> Result<Arc<Plan>> {
+        let sizes: SmallVec<[usize; 16]> = args
+            .iter()
+            .filter_map(Arg::tensor)
+            .flat_map(|t| std::iter::once(t.rank()).chain(t.dims().iter().copied()))
+            .collect();
+        // A lock that another thread holds is not waited for long: it may be held for ever in a forked child.
+        let lock = || {
+            (0..100).find_map(|_| {
+                let guard = self.special.try_lock().ok();
+                if guard.is_none() {
+                    std::thread::yield_now();
+                }
+                guard
+            })
+        };
+        let mut crowded = false;
+        if let Some(mut special) = lock() {
+            if let Some(i) = special.plans.iter().position(|(key, _)| **key == *sizes) {
+                if i > 0
+                    && let Some(entry) = special.plans.remove(i)
+                {
+                    special.plans.push_front(entry);
+                }
+                return Ok(special.plans[0].1.clone());
+            }
+            special.made += 1;
+            crowded = special.made > MADE_PLANS;
+        }
+        if crowded {
+            return self.general().cloned();
+        }
+        let types: Vec<Type> = args
+            .iter()
+            .zip(self.graph.inputs())
+            .map(|(arg, &input)| match arg {
+                Arg::Tensor(t) => Type::of(t),
+                Arg::Variable(v) => v.ty().shape().merge(self.graph.ty(input).shape()).map_or_else(|| v.ty(), |s| v.ty().with_shape(s)),
+            })
+            .collect();
+        // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for
+        // all sizes runs, and reports it if it is reached.
+        let plan = match optimize_for(&self.graph, &types, &self.options).and_then(|graph| Plan::new(&graph)) {
+            Ok(plan) => Arc::new(plan),
+            Err(_) => self.general()?.clone(),
+        };
+        if let Some(mut special) = lock() {
+            special.plans.push_front((sizes.into_vec().into(), plan.clone()));
+            special.plans.truncate(KEPT_PLANS);
+        }
+        Ok(plan)
+    }
+}
+
+impl std::fmt::Debug for Executable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "executable of {} instructions", self.graph.len())
+    }
+}
+
+/// Counts the runs that are nested on this thread.
+struct Depth;
+
+thread_local! {
+    static DEPTH: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+impl Depth {
+    #[inline]
+    fn enter() -> Result<Depth> {
+        DEPTH.with(|depth| {
+            if depth.get() >= MAX_DEPTH {
+                return Err(Error::exhausted(format!("calls are nested more than {MAX_DEPTH} deep")));
+            }
+            depth.set(depth.get() + 1);
+            Ok(Depth)
+        })
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
+    }
+}

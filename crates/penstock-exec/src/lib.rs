@@ -1,0 +1,20 @@
+//! The executor: plans, the reference interpreter, variables, and the devices that run graphs.
+
+mod args;
+mod cpu;
+mod device;
+mod eager;
+mod env;
+mod executable;
+mod plan;
+pub mod reference;
+mod state;
+mod tile;
+mod variable;
+
+pub use device::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices, register};
+pub use eager::{eager, eager_args};
+pub use env::StdEnv;
+pub use executable::{Executable, executable};
+pub use penstock_passes::evaluate::Outputs;
+pub use variable::{Arg, Variable};

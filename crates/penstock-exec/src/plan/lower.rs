@@ -1,0 +1,347 @@
+//! From a graph to steps over values: control flow becomes jumps.
+
+use penstock_data::{DType, Error, INLINE_BYTES, Loc, Result};
+use penstock_ir::{Attr, Cpu, Graph, Inst, InstData, Region, Type, Value};
+use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
+use penstock_ops::fused::FUSED;
+use penstock_ops::state::{ASSIGN, READ_VARIABLE};
+use penstock_passes::evaluate::resolve;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Kind;
+use super::step::{BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, WriteStep};
+use crate::state::{update_kind, update_loop};
+use crate::tile::TileProgram;
+
+/// Steps over values. A value has a number; those of loop variables and of a branch's results are
+/// written at several places.
+pub(super) struct Lowered {
+    pub(super) steps: Vec<Step>,
+    pub(super) origins: Vec<(&'static str, Loc)>,
+    /// What each value needs.
+    pub(super) kinds: Vec<Kind>,
+    pub(super) constants: Constants,
+    pub(super) arguments: Vec<(Reg, usize)>,
+    pub(super) outputs: Vec<Reg>,
+    pub(super) loops: Vec<Loop>,
+    /// For each value, the variable whose memory it may share.
+    pub(super) snapshots: Vec<Option<usize>>,
+}
+
+/// The steps of a loop.
+pub(super) struct Loop {
+    /// The step that assigns the first values.
+    pub(super) entry: u32,
+    /// The first step of the condition.
+    pub(super) head: u32,
+    /// The branch out of the loop.
+    pub(super) exit: u32,
+    /// The step that jumps back.
+    pub(super) back: u32,
+    /// The loop variables.
+    pub(super) variables: Vec<Reg>,
+}
+
+/// Lowers a graph.
+pub(super) fn lower(graph: &Graph) -> Result<Lowered> {
+    let mut lowerer = Lowerer {
+        graph,
+        places: FxHashMap::default(),
+        origin: ("", Loc::UNKNOWN),
+        out: Lowered {
+            steps: Vec::new(),
+            origins: Vec::new(),
+            kinds: Vec::new(),
+            constants: Vec::new(),
+            arguments: Vec::new(),
+            outputs: Vec::new(),
+            loops: Vec::new(),
+            snapshots: Vec::new(),
+        },
+    };
+    for (i, &input) in graph.inputs().iter().enumerate() {
+        let place = if graph.ty(input).is_variable() {
+            Place::Variable(i)
+        } else {
+            let reg = lowerer.fresh(Kind::Argument);
+            lowerer.out.arguments.push((reg, i));
+            Place::Reg(reg)
+        };
+        lowerer.places.insert(input, place);
+    }
+    lowerer.region(graph.body())?;
+    lowerer.out.outputs = lowerer.regs(graph.outputs())?.to_vec();
+    Ok(lowerer.out)
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Reg(Reg),
+    Variable(usize),
+}
+
+struct Lowerer<'a> {
+    graph: &'a Graph,
+    places: FxHashMap<Value, Place>,
+    origin: (&'static str, Loc),
+    out: Lowered,
+}
+
+/// What a value of a type needs.
+fn kind_of(ty: &Type) -> Kind {
+    let Some(dims) = ty.shape().extents() else { return Kind::Any };
+    let Some(bytes) = ty.shape().num_elements().and_then(|n| n.checked_mul(ty.dtype().size())) else {
+        return Kind::Any;
+    };
+    if ty.dtype() == DType::Str {
+        Kind::Any
+    } else if bytes <= INLINE_BYTES {
+        Kind::Inline(ty.dtype(), dims)
+    } else {
+        Kind::Bytes(bytes)
+    }
+}
+
+impl Lowerer<'_> {
+    fn fresh(&mut self, kind: Kind) -> Reg {
+        self.out.kinds.push(kind);
+        self.out.snapshots.push(None);
+        self.out.kinds.len() as Reg - 1
+    }
+
+    /// A number for a value that a step makes.
+    fn define(&mut self, value: Value) -> Reg {
+        let reg = self.fresh(kind_of(self.graph.ty(value)));
+        self.places.insert(value, Place::Reg(reg));
+        reg
+    }
+
+    fn reg(&self, value: Value) -> Result<Reg> {
+        match self.places.get(&value) {
+            Some(Place::Reg(r)) => Ok(*r),
+            Some(Place::Variable(_)) => Err(Error::internal(format!("{value} is a variable, not a tensor"))),
+            None => Err(Error::internal(format!("{value} is used before it is made"))),
+        }
+    }
+
+    fn regs(&self, values: &[Value]) -> Result<SmallVec<[Reg; 4]>> {
+        values.iter().map(|&v| self.reg(v)).collect()
+    }
+
+    fn variable(&self, value: Value) -> Result<usize> {
+        match self.places.get(&value) {
+            Some(Place::Variable(i)) => Ok(*i),
+            _ => Err(Error::internal(format!("{value} is not a variable"))),
+        }
+    }
+
+    fn push(&mut self, step: Step) -> u32 {
+        self.out.steps.push(step);
+        self.out.origins.push(self.origin);
+        self.out.steps.len() as u32 - 1
+    }
+
+    fn here(&self) -> u32 {
+        self.out.steps.len() as u32
+    }
+
+    /// Makes a jump that was left open lead here.
+    fn land(&mut self, step: u32) {
+        let here = self.here();
+        self.out.steps[step as usize].targets(&mut |t| *t = here);
+    }
+
+    fn moves(&mut self, from: &[Value], to: &[Reg]) -> Result<u32> {
+        let from = self.regs(from)?;
+        Ok(self.push(Step::Moves(from.iter().copied().zip(to.iter().copied()).filter(|(a, b)| a != b).collect())))
+    }
+
+    fn region(&mut self, region: Region) -> Result<()> {
+        let graph = self.graph;
+        for &inst in &graph.regions[region].insts {
+            let data = &graph.insts[inst];
+            self.origin = (data.op.name, graph.locs[inst]);
+            self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
+        let op = data.op.0;
+        match op.cpu {
+            Cpu::Elementwise(lookup) => self.elementwise(data, lookup),
+            Cpu::Kernel(run) => {
+                let ins = self.regs(&data.operands)?;
+                let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
+                let infer = !data.operands.iter().chain(&data.results).all(is_static);
+                let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                let shared = ins.iter().find_map(|&r| self.out.snapshots[r as usize]);
+                let outs: SmallVec<[Reg; 2]> = data.results.iter().map(|&v| self.define(v)).collect();
+                for &out in &outs {
+                    self.out.snapshots[out as usize] = shared;
+                }
+                self.push(Step::Kernel(Box::new(KernelStep {
+                    op,
+                    run,
+                    attrs: data.attrs.clone(),
+                    ins,
+                    outs,
+                    types,
+                    infer,
+                })));
+                Ok(())
+            }
+            Cpu::Executor if op.is(&CONST) => {
+                let reg = self.fresh(Kind::Constant);
+                self.out.constants.push((reg, data.attrs.tensor(0).clone()));
+                self.places.insert(data.results[0], Place::Reg(reg));
+                Ok(())
+            }
+            Cpu::Executor if op.is(&COND) || op.is(&SWITCH) => self.branches(data),
+            Cpu::Executor if op.is(&WHILE) => self.repeat(data),
+            Cpu::Executor if op.is(&FUSED) => self.fused(data),
+            Cpu::Executor if op.is(&CALL) => self.call(data),
+            Cpu::Executor if op.is(&READ_VARIABLE) => {
+                let variable = self.variable(data.operands[0])?;
+                let out = self.define(data.results[0]);
+                self.out.snapshots[out as usize] = Some(variable);
+                let ty = self.graph.ty(data.results[0]).clone();
+                self.push(Step::Read(Box::new(ReadStep { variable, out, ty })));
+                Ok(())
+            }
+            Cpu::Executor => {
+                let kind = update_kind(op);
+                if kind.is_none() && !op.is(&ASSIGN) {
+                    return Err(Error::unimplemented(format!("the executor does not know how to run {inst}")));
+                }
+                let f = kind.map(|k| update_loop(k, self.graph.ty(data.operands[0]).dtype())).transpose()?;
+                let (variable, value) = (self.variable(data.operands[0])?, self.reg(data.operands[1])?);
+                self.push(Step::Write(Box::new(WriteStep { variable, value, f, release: Vec::new() })));
+                Ok(())
+            }
+        }
+    }
+
+    fn elementwise(
+        &mut self,
+        data: &InstData,
+        lookup: fn(&[DType], &penstock_ir::Attrs) -> Option<penstock_kernels::LoopFn>,
+    ) -> Result<()> {
+        let ty = |v: Value| self.graph.ty(v);
+        let f = resolve(lookup, data.operands.iter().map(|&v| ty(v).dtype()), &data.attrs)?;
+        let result = ty(data.results[0]).clone();
+        let ins = self.regs(&data.operands)?;
+        let extents = result.shape().extents();
+        let flat: Option<SmallVec<[(Reg, u32); 3]>> = extents.as_ref().and_then(|dims| {
+            data.operands
+                .iter()
+                .zip(&ins)
+                .map(|(&v, &reg)| {
+                    let (shape, size) = (ty(v).shape(), ty(v).dtype().size() as u32);
+                    if shape.extents().as_ref() == Some(dims) {
+                        Some((reg, size))
+                    } else {
+                        (shape.num_elements() == Some(1)).then_some((reg, 0))
+                    }
+                })
+                .collect()
+        });
+        let n = result.shape().num_elements();
+        let out = self.define(data.results[0]);
+        let step = match (flat, extents, n) {
+            (Some(ins), Some(dims), Some(n)) if data.operands.len() <= 4 && result.dtype() != DType::Str => {
+                let inline = matches!(self.out.kinds[out as usize], Kind::Inline(..));
+                match ins[..] {
+                    [a, b] if n == 1 && inline => Step::Scalar2 { f, ins: [a.0, b.0], out },
+                    _ => Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline })),
+                }
+            }
+            _ => Step::Broadcast(Box::new(BroadcastStep { f, dtype: result.dtype(), ins, out, ty: result })),
+        };
+        self.push(step);
+        Ok(())
+    }
+
+    fn fused(&mut self, data: &InstData) -> Result<()> {
+        let region = data.regions[0];
+        let program = TileProgram::new(self.graph, region)?;
+        let dims = self.graph.ty(data.results[0]).shape().extents();
+        let dims = dims.ok_or_else(|| Error::internal("a fused instruction of unknown shape"))?;
+        let ins = self.regs(&data.operands)?.into_iter().collect();
+        let outs = data.results.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Fused(Box::new(FusedStep { program, dims, ins, outs })));
+        Ok(())
+    }
+
+    fn call(&mut self, data: &InstData) -> Result<()> {
+        let Attr::Func(function) = &data.attrs.0[0] else { return Err(Error::internal("no callee")) };
+        let args = data
+            .operands
+            .iter()
+            .map(|v| match self.places.get(v) {
+                Some(Place::Reg(r)) => Ok(CallArg::Reg(*r)),
+                Some(Place::Variable(i)) => Ok(CallArg::Variable(*i)),
+                None => Err(Error::internal(format!("{v} is used before it is made"))),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+        let outs = data.results.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Call(Box::new(CallStep { function: function.0.clone(), args, outs, types })));
+        Ok(())
+    }
+
+    fn branches(&mut self, data: &InstData) -> Result<()> {
+        let origin = self.origin;
+        let selector = self.reg(data.operands[0])?;
+        let results: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
+        let start = if data.op.is(&COND) {
+            self.push(Step::Branch { pred: selector, target: 0 })
+        } else {
+            self.push(Step::Switch { index: selector, targets: vec![0; data.regions.len()].into() })
+        };
+        let mut ends = Vec::new();
+        for (i, &region) in data.regions.iter().enumerate() {
+            let here = self.here();
+            match &mut self.out.steps[start as usize] {
+                Step::Switch { targets, .. } => targets[i] = here,
+                Step::Branch { target, .. } if i == 1 => *target = here,
+                _ => {}
+            }
+            self.region(region)?;
+            self.origin = origin;
+            let graph = self.graph;
+            self.moves(&graph.regions[region].results, &results)?;
+            if i + 1 < data.regions.len() {
+                ends.push(self.push(Step::Jump(0)));
+            }
+        }
+        ends.into_iter().for_each(|end| self.land(end));
+        Ok(())
+    }
+
+    fn repeat(&mut self, data: &InstData) -> Result<()> {
+        let (origin, graph) = (self.origin, self.graph);
+        let (cond, body) = (data.regions[0], data.regions[1]);
+        // A loop variable, the parameters of both regions, and the result are one value to the steps.
+        let variables: Vec<Reg> = data.results.iter().map(|&v| self.define(v)).collect();
+        for (k, &reg) in variables.iter().enumerate() {
+            self.places.insert(graph.regions[cond].params[k], Place::Reg(reg));
+            self.places.insert(graph.regions[body].params[k], Place::Reg(reg));
+        }
+        let entry = self.moves(&data.operands, &variables)?;
+        let head = self.here();
+        self.region(cond)?;
+        self.origin = origin;
+        let pred = self.reg(graph.regions[cond].results[0])?;
+        let exit = self.push(Step::Branch { pred, target: 0 });
+        self.region(body)?;
+        self.origin = origin;
+        self.moves(&graph.regions[body].results, &variables)?;
+        let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();
+        let back = self.push(Step::Back { target: head, cost: u32::try_from(cost).unwrap_or(u32::MAX) });
+        self.land(exit);
+        self.out.loops.push(Loop { entry, head, exit, back, variables });
+        Ok(())
+    }
+}

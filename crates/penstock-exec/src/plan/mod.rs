@@ -1,0 +1,91 @@
+//! Plans: a graph for exact input types, lowered to a flat list of steps over numbered registers.
+//!
+//! A register holds a tensor, and keeps its memory from run to run. Which values share a register is
+//! decided ahead, by liveness.
+
+mod lower;
+mod registers;
+mod run;
+mod step;
+
+use std::sync::Mutex;
+
+use penstock_data::{DType, Dims, Loc, Result, Tensor};
+use penstock_ir::Graph;
+
+pub(crate) use step::{Reg, Step};
+
+/// What a register holds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// A tensor of exactly this type, small enough to lie in the register itself.
+    Inline(DType, Dims),
+    /// Tensors of this many bytes.
+    Bytes(usize),
+    /// Any tensor.
+    Any,
+    /// A constant, never written.
+    Constant,
+    /// An argument, never written.
+    Argument,
+}
+
+/// A graph made ready to run.
+pub(crate) struct Plan {
+    steps: Vec<Step>,
+    /// The operator and the location behind each step.
+    origins: Vec<(&'static str, Loc)>,
+    kinds: Vec<Kind>,
+    constants: Vec<(Reg, Tensor)>,
+    /// `(register, position of the argument)`.
+    arguments: Vec<(Reg, usize)>,
+    outputs: Vec<Output>,
+    /// Registers that may share their memory with something that outlives the run.
+    sweep: Vec<Reg>,
+    /// Estimated nanoseconds of a run; `None` where it has loops or calls.
+    cost: Option<u64>,
+    /// Bytes of the registers of known size.
+    planned_bytes: usize,
+    frames: Mutex<Vec<Frame>>,
+}
+
+/// One output of a plan.
+struct Output {
+    reg: Reg,
+    /// Whether the tensor can leave its register.
+    take: bool,
+}
+
+/// The registers of one run.
+struct Frame {
+    regs: Box<[Tensor]>,
+}
+
+impl Plan {
+    /// Lowers an optimised graph.
+    pub(crate) fn new(graph: &Graph) -> Result<Plan> {
+        let lowered = lower::lower(graph)?;
+        registers::assign(lowered)
+    }
+
+    /// Estimated nanoseconds of a run; `None` where it has loops or calls.
+    pub(crate) fn cost(&self) -> Option<u64> {
+        self.cost
+    }
+
+    /// The listing, for people.
+    pub(crate) fn text(&self) -> String {
+        use std::fmt::Write;
+        let mut out = String::new();
+        for (r, kind) in self.kinds.iter().enumerate() {
+            let _ = writeln!(out, "r{r}: {kind:?}");
+        }
+        for (i, (step, (op, loc))) in self.steps.iter().zip(&self.origins).enumerate() {
+            let _ = write!(out, "{i:4}  {step:?}  ; {op}");
+            let _ = if loc.is_unknown() { writeln!(out) } else { writeln!(out, " {loc}") };
+        }
+        let outputs: Vec<String> = self.outputs.iter().map(|o| format!("r{}", o.reg)).collect();
+        let _ = writeln!(out, "return {}", outputs.join(", "));
+        out
+    }
+}

@@ -1,0 +1,390 @@
+//! Running a plan: a walk over its steps.
+
+#![expect(unsafe_code, reason = "registers are read and written by number; loops run over raw memory")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use penstock_data::{Bool8, Error, Result, Tensor};
+use penstock_ir::{Call, Env};
+use penstock_kernels::{Lane, elementwise_flat};
+use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
+use smallvec::SmallVec;
+
+use super::step::{CallArg, CallStep, KernelStep, LoopStep, Reg, Step, WriteStep};
+use super::{Frame, Kind, Plan};
+use crate::eager::panicked;
+use crate::executable::executable;
+use crate::state;
+use crate::variable::{Arg, Variable};
+
+/// Nanoseconds of estimated work between two polls of the host.
+const POLL_EVERY: i64 = 2_000_000;
+/// Frames that a plan keeps for its next runs.
+const KEPT_FRAMES: usize = 4;
+/// Registers of more bytes give their memory back to the pool between runs.
+const KEPT_BYTES: usize = 64 << 20;
+
+impl Plan {
+    /// Runs the plan on arguments that were checked against its input types.
+    pub(crate) fn run(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+        let mut frame = self.take_frame()?;
+        for &(reg, index) in &self.arguments {
+            if let Arg::Tensor(tensor) = &args[index] {
+                frame.regs[reg as usize] = tensor.clone();
+            }
+        }
+        let mut at = 0;
+        // A frame that a panic or an error leaves behind is dropped, never used again.
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame.regs, args, env, &mut at)));
+        walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at))?;
+        let outputs = self
+            .outputs
+            .iter()
+            .map(|out| {
+                let reg = &mut frame.regs[out.reg as usize];
+                if out.take { std::mem::take(reg) } else { reg.clone() }
+            })
+            .collect();
+        self.keep_frame(frame);
+        Ok(outputs)
+    }
+
+    #[cold]
+    fn locate(&self, error: Error, at: usize) -> Error {
+        match self.origins.get(at) {
+            Some((op, loc)) => error.in_op(op).at(*loc),
+            None => error,
+        }
+    }
+
+    fn take_frame(&self) -> Result<Frame> {
+        // A lock that another thread holds is not waited for: it may be held for ever in a forked child.
+        if let Ok(mut frames) = self.frames.try_lock()
+            && let Some(frame) = frames.pop()
+        {
+            return Ok(frame);
+        }
+        let mut regs = self
+            .kinds
+            .iter()
+            .map(|kind| match kind {
+                Kind::Inline(dtype, dims) => Tensor::zeros(*dtype, dims),
+                _ => Ok(Tensor::default()),
+            })
+            .collect::<Result<Box<[Tensor]>>>()?;
+        for (reg, value) in &self.constants {
+            regs[*reg as usize] = value.clone();
+        }
+        Ok(Frame { regs })
+    }
+
+    fn keep_frame(&self, mut frame: Frame) {
+        for &(reg, _) in &self.arguments {
+            frame.regs[reg as usize] = Tensor::default();
+        }
+        for &reg in &self.sweep {
+            let reg = &mut frame.regs[reg as usize];
+            if reg.as_mut_ptr().is_none() {
+                *reg = Tensor::default();
+            }
+        }
+        if self.planned_bytes > KEPT_BYTES {
+            for (reg, kind) in frame.regs.iter_mut().zip(&self.kinds) {
+                if matches!(kind, Kind::Bytes(_) | Kind::Any) {
+                    *reg = Tensor::default();
+                }
+            }
+        }
+        if let Ok(mut frames) = self.frames.try_lock()
+            && frames.len() < KEPT_FRAMES
+        {
+            frames.push(frame);
+        }
+    }
+
+    /// Runs the steps; `at` is the number of the one that runs.
+    fn walk(&self, regs: &mut [Tensor], args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<()> {
+        assert_eq!(regs.len(), self.kinds.len());
+        let regs = Regs(regs.as_mut_ptr());
+        let mut budget = POLL_EVERY;
+        let mut pc = 0;
+        while let Some(step) = self.steps.get(pc) {
+            *at = pc;
+            pc += 1;
+            // SAFETY of `regs.get` and `regs.get_mut` below: the plan was checked to name only registers
+            // that are there, and `regs` is not used but here. No step writes a register that it reads, but for
+            // elementwise ones, which go through `run_loop` and `scalar2`.
+            match step {
+                Step::Scalar2 { f, ins, out } => {
+                    // SAFETY: as said above; these registers hold one element of the loop's dtypes.
+                    unsafe { scalar2(*f, regs, *ins, *out)? };
+                }
+                Step::Loop(s) => {
+                    // SAFETY: as said above; lowering made the step from the types of its operands.
+                    unsafe { run_loop(s, regs)? };
+                }
+                Step::Broadcast(s) => {
+                    // SAFETY: as said above.
+                    let (ins, out) = unsafe { (regs.list(&s.ins), regs.get_mut(s.out)) };
+                    // SAFETY: the loop was looked up for the dtypes of the operands and of the result.
+                    unsafe { broadcast_loop(s.f, s.dtype, &ins, out)? };
+                    check_result(0, out, &s.ty)?;
+                }
+                Step::Fused(s) => {
+                    // SAFETY: as said above.
+                    let ins = unsafe { regs.list(&s.ins) };
+                    match s.outs[..] {
+                        // SAFETY: as said above.
+                        [out] => s.program.run(&s.dims, &ins, std::slice::from_mut(unsafe { regs.get_mut(out) }))?,
+                        // SAFETY: as said above.
+                        _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&s.dims, &ins, outs)) }?,
+                    }
+                }
+                Step::Kernel(s) => {
+                    // SAFETY: as said above.
+                    unsafe { run_kernel(s, regs, env)? };
+                }
+                Step::Read(s) => {
+                    let value = variable(args, s.variable)?.read()?;
+                    check_result(0, &value, &s.ty)?;
+                    // SAFETY: as said above.
+                    unsafe { *regs.get_mut(s.out) = value };
+                }
+                Step::Write(s) => {
+                    // SAFETY: as said above.
+                    unsafe { write(s, regs, args)? };
+                }
+                Step::Call(s) => {
+                    // SAFETY: as said above.
+                    unsafe { call(s, regs, args, env)? };
+                }
+                Step::Branch { pred, target } => {
+                    // SAFETY: as said above.
+                    let pred = unsafe { regs.get(*pred) };
+                    if !predicate(pred)? {
+                        pc = *target as usize;
+                    }
+                }
+                Step::Switch { index, targets } => {
+                    // SAFETY: as said above.
+                    let index = unsafe { regs.get(*index) }.item::<i32>();
+                    let index = index.ok_or_else(|| Error::invalid("the index must be a scalar"))?;
+                    let last = targets.len() - 1;
+                    pc = targets[usize::try_from(index).map_or(last, |i| i.min(last))] as usize;
+                }
+                Step::Jump(target) => pc = *target as usize,
+                Step::Back { target, cost } => {
+                    pc = *target as usize;
+                    budget -= i64::from(*cost);
+                    if budget < 0 {
+                        budget = POLL_EVERY;
+                        env.poll()?;
+                    }
+                }
+                Step::Copy { from, out } => {
+                    // SAFETY: as said above; a copy is never to the same register.
+                    unsafe { *regs.get_mut(*out) = regs.get(*from).clone() };
+                }
+                Step::Swap(a, b) => {
+                    // SAFETY: as said above; the two registers differ.
+                    unsafe { std::mem::swap(regs.get_mut(*a), regs.get_mut(*b)) };
+                }
+                Step::Moves(_) => return Err(Error::internal("moves were not put in order")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The registers of a frame, by number.
+#[derive(Clone, Copy)]
+struct Regs(*mut Tensor);
+
+impl Regs {
+    /// # Safety
+    /// The register is there, and nobody writes it while the result is in use.
+    #[inline(always)]
+    unsafe fn get<'a>(self, reg: Reg) -> &'a Tensor {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.0.add(reg as usize) }
+    }
+
+    /// # Safety
+    /// The register is there, and nobody else uses it while the result is in use.
+    #[inline(always)]
+    unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
+        // SAFETY: the caller's promise.
+        unsafe { &mut *self.0.add(reg as usize) }
+    }
+
+    /// # Safety
+    /// As for [`Regs::get`].
+    #[inline(always)]
+    unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
+        // SAFETY: the caller's promise.
+        regs.iter().map(|&r| unsafe { self.get(r) }).collect()
+    }
+}
+
+#[inline(always)]
+fn predicate(tensor: &Tensor) -> Result<bool> {
+    tensor.item::<Bool8>().map(Bool8::get).ok_or_else(|| Error::invalid("the predicate must be a scalar"))
+}
+
+/// # Safety
+/// The registers are there and hold one inline element each, of the dtypes of the loop `f`.
+#[inline(always)]
+unsafe fn scalar2(f: penstock_kernels::LoopFn, regs: Regs, ins: [Reg; 2], out: Reg) -> Result<()> {
+    // SAFETY: the caller's promise; the borrow ends here.
+    let to = match unsafe { regs.get_mut(out) }.as_mut_ptr() {
+        Some(to) => to,
+        // SAFETY: as above.
+        None => owned(unsafe { regs.get_mut(out) })?,
+    };
+    let lane = |r: Reg| {
+        // An operand in the place of the result is read through the pointer that is written to.
+        // SAFETY: the caller's promise; another register is not borrowed for writing.
+        Lane::fixed(if r == out { to } else { unsafe { regs.get(r) }.as_ptr() })
+    };
+    let lanes = [lane(ins[0]), lane(ins[1])];
+    // SAFETY: one element of each lane is readable; loops read a single element before they write it.
+    unsafe { f(1, &lanes, to) }.map_err(fault)
+}
+
+/// Gives a small tensor that a kernel or a host made a view of other memory its own.
+#[cold]
+fn owned(tensor: &mut Tensor) -> Result<*mut u8> {
+    let mut copy = Tensor::empty(tensor.dtype(), tensor.dims())?;
+    let to = copy.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
+    let bytes = tensor.bytes();
+    // SAFETY: a fresh tensor of the same type has as many bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+    *tensor = copy;
+    tensor.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))
+}
+
+/// # Safety
+/// The registers are there, and hold tensors of the types that the step was made from.
+#[inline(always)]
+unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
+    let mut lanes = [Lane::fixed(std::ptr::null()); 4];
+    let lanes = &mut lanes[..s.ins.len()];
+    for (lane, &(reg, step)) in lanes.iter_mut().zip(&s.ins) {
+        if reg != s.out {
+            // SAFETY: the caller's promise.
+            *lane = Lane { ptr: unsafe { regs.get(reg) }.as_ptr(), step: step as usize };
+        }
+    }
+    // SAFETY: the caller's promise; the operands that are other registers are not written.
+    let out = unsafe { regs.get_mut(s.out) };
+    let in_place = s.ins.iter().any(|i| i.0 == s.out);
+    let ptr = if s.inline || in_place { out.as_mut_ptr() } else { Some(out.prepare(s.dtype, &s.dims)?) };
+    // An operand in the place of the result whose memory somebody else holds too: it stays as it is.
+    let mut fresh = Tensor::default();
+    let (to, from) = match ptr {
+        Some(to) => (to, to.cast_const()),
+        None => (fresh.prepare(s.dtype, &s.dims)?, out.as_ptr()),
+    };
+    for (lane, &(reg, step)) in lanes.iter_mut().zip(&s.ins) {
+        if reg == s.out {
+            *lane = Lane { ptr: from, step: step as usize };
+        }
+    }
+    // SAFETY: every operand has `n` elements of the loop's dtype, or one and the step 0, by the types that
+    // lowering saw and that were checked when the values were made; `to` is `n` elements that have one owner, which is
+    // an operand only where that advances with the result.
+    unsafe { elementwise_flat(s.f, s.n, lanes, to, s.dtype.size()) }.map_err(fault)?;
+    if ptr.is_none() {
+        *out = fresh;
+    } else if in_place && !s.inline && (out.dtype() != s.dtype || out.dims() != s.dims.as_slice()) {
+        // The operand had the size of the result, but another dtype.
+        let view = std::mem::take(out).bitcast(s.dtype)?;
+        *out = view;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let inputs = unsafe { regs.list(&s.ins) };
+    if s.infer {
+        infer(s.op, &s.attrs, &inputs)?;
+    }
+    if let [out] = s.outs[..] {
+        // SAFETY: the caller's promise.
+        let out = unsafe { regs.get_mut(out) };
+        (s.run)(&mut Call { inputs: &inputs, attrs: &s.attrs, outputs: std::slice::from_mut(out), env })?;
+        return check_result(0, out, &s.types[0]);
+    }
+    let run = |outputs: &mut [Tensor]| {
+        (s.run)(&mut Call { inputs: &inputs, attrs: &s.attrs, outputs, env })?;
+        outputs.iter().zip(&s.types).enumerate().try_for_each(|(i, (out, ty))| check_result(i, out, ty))
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with_outs(regs, &s.outs, run) }
+}
+
+/// Runs `f` on registers that do not lie side by side.
+///
+/// # Safety
+/// The registers are there, and nobody else uses them.
+unsafe fn with_outs(regs: Regs, outs: &[Reg], f: impl FnOnce(&mut [Tensor]) -> Result<()>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let mut tensors: SmallVec<[Tensor; 4]> = outs.iter().map(|&r| std::mem::take(unsafe { regs.get_mut(r) })).collect();
+    let result = f(&mut tensors);
+    for (&r, tensor) in outs.iter().zip(tensors) {
+        // SAFETY: the caller's promise.
+        unsafe { *regs.get_mut(r) = tensor };
+    }
+    result
+}
+
+fn variable(args: &[Arg], index: usize) -> Result<&Variable> {
+    match args.get(index) {
+        Some(Arg::Variable(v)) => Ok(v),
+        _ => Err(Error::internal("an argument is not a variable")),
+    }
+}
+
+/// # Safety
+/// The registers are there.
+unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg]) -> Result<()> {
+    let variable = variable(args, s.variable)?;
+    // SAFETY: the caller's promise.
+    let value = unsafe { regs.get(s.value) };
+    let Some(f) = s.f else { return variable.assign(value.clone()) };
+    for &reg in &s.release {
+        if reg != s.value {
+            // SAFETY: the caller's promise; it is not the register that is read.
+            let reg = unsafe { regs.get_mut(reg) };
+            if reg.as_mut_ptr().is_none() {
+                *reg = Tensor::default();
+            }
+        }
+    }
+    state::update(variable, f, value)
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn call(s: &CallStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<()> {
+    let callee = executable(&s.function)?;
+    let args: SmallVec<[Arg; 4]> = s
+        .args
+        .iter()
+        .map(|arg| match arg {
+            // SAFETY: the caller's promise.
+            CallArg::Reg(r) => Arg::Tensor(unsafe { regs.get(*r) }.clone()),
+            CallArg::Variable(i) => args[*i].clone(),
+        })
+        .collect();
+    let results = callee.run(&args, env)?;
+    for (i, (result, (&out, ty))) in results.into_iter().zip(s.outs.iter().zip(&s.types)).enumerate() {
+        check_result(i, &result, ty)?;
+        // SAFETY: the caller's promise.
+        unsafe { *regs.get_mut(out) = result };
+    }
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! The steps of a plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use penstock_data::{DType, Dims, Result, Tensor};
+use penstock_ir::{Attrs, Call, Function, OpDef, Type};
+use penstock_kernels::LoopFn;
+use smallvec::SmallVec;
+
+use crate::tile::TileProgram;
+
+/// The number of a register.
+pub(crate) type Reg = u32;
+
+/// One step. Registers are values while a graph is lowered, and registers of the frame in a plan.
+pub(crate) enum Step {
+    /// An elementwise operator of two operands, all tensors of one element in their registers.
+    Scalar2 { f: LoopFn, ins: [Reg; 2], out: Reg },
+    /// An elementwise operator on operands of the result's shape, or of one element.
+    Loop(Box<LoopStep>),
+    /// An elementwise operator on operands that broadcast.
+    Broadcast(Box<BroadcastStep>),
+    /// A fused region.
+    Fused(Box<FusedStep>),
+    /// A kernel over whole tensors.
+    Kernel(Box<KernelStep>),
+    /// Reads a variable, an argument of the run.
+    Read(Box<ReadStep>),
+    /// Writes or changes a variable.
+    Write(Box<WriteStep>),
+    /// Runs another function.
+    Call(Box<CallStep>),
+    /// Goes on where the scalar is false.
+    Branch { pred: Reg, target: u32 },
+    /// Goes on at the target of an index; outside of the list, at the last.
+    Switch { index: Reg, targets: Box<[u32]> },
+    /// Goes on elsewhere.
+    Jump(u32),
+    /// Goes back to the head of a loop whose body takes about `cost` nanoseconds.
+    Back { target: u32, cost: u32 },
+    /// Assigns all at once; only while registers are being assigned.
+    Moves(Vec<(Reg, Reg)>),
+    /// `out` becomes what `from` is.
+    Copy { from: Reg, out: Reg },
+    /// Two registers exchange what they hold.
+    Swap(Reg, Reg),
+}
+
+pub(crate) struct LoopStep {
+    pub(crate) f: LoopFn,
+    pub(crate) n: usize,
+    /// Registers, and the bytes between elements.
+    pub(crate) ins: SmallVec<[(Reg, u32); 3]>,
+    pub(crate) out: Reg,
+    pub(crate) dtype: DType,
+    pub(crate) dims: Dims,
+    /// Whether the result lies in its register, which has its type at all times.
+    pub(crate) inline: bool,
+}
+
+pub(crate) struct BroadcastStep {
+    pub(crate) f: LoopFn,
+    pub(crate) dtype: DType,
+    pub(crate) ins: SmallVec<[Reg; 4]>,
+    pub(crate) out: Reg,
+    pub(crate) ty: Type,
+}
+
+pub(crate) struct FusedStep {
+    pub(crate) program: TileProgram,
+    pub(crate) dims: Dims,
+    pub(crate) ins: SmallVec<[Reg; 8]>,
+    pub(crate) outs: SmallVec<[Reg; 2]>,
+}
+
+pub(crate) struct KernelStep {
+    pub(crate) op: &'static OpDef,
+    pub(crate) run: fn(&mut Call<'_>) -> Result<()>,
+    pub(crate) attrs: Attrs,
+    pub(crate) ins: SmallVec<[Reg; 4]>,
+    pub(crate) outs: SmallVec<[Reg; 2]>,
+    pub(crate) types: SmallVec<[Type; 1]>,
+    /// Whether inference could not see all types, and so has to look at each run.
+    pub(crate) infer: bool,
+}
+
+pub(crate) struct ReadStep {
+    /// The position of the variable among the arguments.
+    pub(crate) variable: usize,
+    pub(crate) out: Reg,
+    pub(crate) ty: Type,
+}
+
+pub(crate) struct WriteStep {
+    /// The position of the variable among the arguments.
+    pub(crate) variable: usize,
+    pub(crate) value: Reg,
+    /// The arithmetic of the change; `None` where the value is replaced.
+    pub(crate) f: Option<LoopFn>,
+    /// Dead registers that may share the variable's memory.
+    pub(crate) release: Vec<Reg>,
+}
+
+pub(crate) struct CallStep {
+    pub(crate) function: Arc<Function>,
+    pub(crate) args: Vec<CallArg>,
+    pub(crate) outs: SmallVec<[Reg; 2]>,
+    pub(crate) types: SmallVec<[Type; 1]>,
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy)]
+pub(crate) enum CallArg {
+    /// What a register holds.
+    Reg(Reg),
+    /// A variable, by its position among the arguments of the run.
+    Variable(usize),
+}
+
+/// What a step does with a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Reads it before it writes anything to it: the result may take its place.
+    Read,
+    /// Reads it until it is done.
+    ReadLate,
+    /// Writes it.
+    Write,
+}
+
+impl Step {
+    /// Calls `visit` on each register that the step names.
+    pub(crate) fn registers(&mut self, visit: &mut impl FnMut(&mut Reg, Role)) {
+        use Role::{Read, ReadLate, Write};
+        match self {
+            Step::Scalar2 { ins, out, .. } => {
+                ins.iter_mut().for_each(|r| visit(r, Read));
+                visit(out, Write);
+            }
+            Step::Loop(s) => {
+                let size = s.dtype.size();
+                for (r, step) in &mut s.ins {
+                    // A loop can write over an operand that it walks at the pace of the result.
+                    visit(r, if *step as usize == size { Read } else { ReadLate });
+                }
+                visit(&mut s.out, Write);
+            }
+            Step::Broadcast(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                visit(&mut s.out, Write);
+            }
+            Step::Fused(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
+            Step::Kernel(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
+            Step::Read(s) => visit(&mut s.out, Write),
+            Step::Write(s) => visit(&mut s.value, ReadLate),
+            Step::Call(s) => {
+                for arg in &mut s.args {
+                    if let CallArg::Reg(r) = arg {
+                        visit(r, ReadLate);
+                    }
+                }
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
+            Step::Branch { pred, .. } => visit(pred, ReadLate),
+            Step::Switch { index, .. } => visit(index, ReadLate),
+            Step::Jump(_) | Step::Back { .. } => {}
+            Step::Moves(moves) => {
+                moves.iter_mut().for_each(|(from, _)| visit(from, Read));
+                moves.iter_mut().for_each(|(_, to)| visit(to, Write));
+            }
+            Step::Copy { from, out } => {
+                visit(from, Read);
+                visit(out, Write);
+            }
+            Step::Swap(a, b) => {
+                visit(a, Write);
+                visit(b, Write);
+            }
+        }
+    }
+
+    /// Calls `visit` on each step number that the step names.
+    pub(crate) fn targets(&mut self, visit: &mut impl FnMut(&mut u32)) {
+        match self {
+            Step::Branch { target, .. } | Step::Jump(target) | Step::Back { target, .. } => visit(target),
+            Step::Switch { targets, .. } => targets.iter_mut().for_each(visit),
+            _ => {}
+        }
+    }
+
+    /// Whether the results may share memory with operands, or with what outlives the run.
+    pub(crate) fn may_share(&self) -> bool {
+        matches!(self, Step::Kernel(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_))
+    }
+
+    /// Estimated nanoseconds, jumps aside; `None` where nothing can be said.
+    pub(crate) fn cost(&self) -> Option<u64> {
+        let bytes = |ty: &Type| ty.shape().num_elements().map(|n| (n * ty.dtype().size().max(16)) as u64);
+        Some(match self {
+            Step::Scalar2 { .. } => 8,
+            Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
+            Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
+            Step::Fused(s) => 100 + s.dims.iter().product::<usize>() as u64 * 2,
+            Step::Kernel(s) => {
+                let out = s.types.iter().map(bytes).sum::<Option<u64>>()?;
+                // Products and convolutions do more to each element than others do.
+                let per_byte = if s.op.name.contains("matmul") || s.op.name.contains("conv") { 16 } else { 1 };
+                200 + out * per_byte
+            }
+            Step::Call(_) => return None,
+            Step::Read(_) | Step::Write(_) => 50,
+            _ => 4,
+        })
+    }
+}
+
+/// What a call passes, for a listing.
+impl fmt::Debug for CallArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallArg::Reg(r) => write!(f, "r{r}"),
+            CallArg::Variable(i) => write!(f, "v{i}"),
+        }
+    }
+}
+
+struct Regs<'a>(&'a [Reg]);
+
+impl fmt::Debug for Regs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, r) in self.0.iter().enumerate() {
+            write!(f, "{}r{r}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Scalar2 { ins, out, .. } => write!(f, "r{out} = scalar {:?}", Regs(ins)),
+            Step::Loop(s) => {
+                let ins: Vec<Reg> = s.ins.iter().map(|i| i.0).collect();
+                write!(f, "r{} = loop {:?} x{}", s.out, Regs(&ins), s.n)
+            }
+            Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
+            Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Kernel(s) => write!(f, "{:?} = kernel {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
+            Step::Write(s) => {
+                write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)
+            }
+            Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.name(), s.args),
+            Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
+            Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),
+            Step::Jump(target) => write!(f, "goto {target}"),
+            Step::Back { target, .. } => write!(f, "loop {target}"),
+            Step::Moves(moves) => write!(f, "moves {moves:?}"),
+            Step::Copy { from, out } => write!(f, "r{out} = r{from}"),
+            Step::Swap(a, b) => write!(f, "r{a} <-> r{b}"),
+        }
+    }
+}
+
+/// The tensors of a lowered graph that are known ahead.
+pub(crate) type Constants = Vec<(Reg, Tensor)>;

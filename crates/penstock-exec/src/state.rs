@@ -1,0 +1,86 @@
+//! The operators that access variables.
+
+#![expect(unsafe_code, reason = "runs a resolved loop in place")]
+
+use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_ir::OpDef;
+use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
+use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
+use penstock_passes::evaluate::{Outputs, fault};
+use smallvec::smallvec;
+
+use crate::variable::{Arg, Variable};
+
+/// Runs an operator that accesses a variable, its first operand.
+pub(crate) fn access(op: &'static OpDef, args: &[Arg]) -> Result<Outputs> {
+    match args {
+        [Arg::Variable(v)] if op.is(&READ_VARIABLE) => Ok(smallvec![v.read()?]),
+        [Arg::Variable(v), Arg::Tensor(value)] => {
+            if op.is(&ASSIGN) {
+                v.assign(value.clone())?;
+            } else if let Some(kind) = update_kind(op) {
+                update(v, update_loop(kind, v.dtype())?, value)?;
+            } else {
+                return Err(Error::unimplemented("does not run on variables"));
+            }
+            Ok(Outputs::new())
+        }
+        _ => Err(Error::unimplemented("does not run on variables")),
+    }
+}
+
+/// The arithmetic of an operator that changes a variable by a value.
+pub(crate) fn update_kind(op: &'static OpDef) -> Option<Binary> {
+    if op.is(&ASSIGN_ADD) {
+        Some(Binary::Add)
+    } else if op.is(&ASSIGN_SUB) {
+        Some(Binary::Sub)
+    } else {
+        None
+    }
+}
+
+/// The loop of that arithmetic for a variable of this dtype.
+pub(crate) fn update_loop(kind: Binary, dtype: DType) -> Result<LoopFn> {
+    binary(kind, dtype).ok_or_else(|| Error::dtype(format!("dtype {} is not supported", dtype.tf_name())))
+}
+
+/// Makes the variable's value `f(value, operand)`, in place where nobody else holds it.
+///
+/// `f` is a loop of the variable's dtype.
+pub(crate) fn update(variable: &Variable, f: LoopFn, operand: &Tensor) -> Result<()> {
+    if operand.dtype() != variable.dtype() {
+        return Err(Error::dtype(format!(
+            "the variable has dtype {}, the value {}",
+            variable.dtype().tf_name(),
+            operand.dtype().tf_name()
+        ))
+        .argument("value"));
+    }
+    variable.update(|value| {
+        if value.dims() != operand.dims() {
+            return Err(Error::invalid(format!(
+                "the variable has shape {}, the value {}",
+                Shape::known(value.dims()),
+                Shape::known(operand.dims())
+            ))
+            .argument("value"));
+        }
+        let (n, size) = (value.len(), value.dtype().size());
+        let lanes = [Lane::new(value.as_ptr(), size), Lane::new(operand.as_ptr(), size)];
+        if let Some(out) = value.as_mut_ptr() {
+            // An inline tensor that is both operand and target has moved between the two calls above
+            // only if `value` has: it has not, so the first lane starts at `out`.
+            let lanes = [Lane::new(out, size), lanes[1]];
+            // SAFETY: both lanes have `n` elements of the loop's dtype; `out` is the first of them and
+            // has no other owner, so the second lane does not overlap it.
+            return unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault);
+        }
+        let mut fresh = Tensor::empty(value.dtype(), value.dims())?;
+        let out = fresh.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
+        // SAFETY: as above, with fresh memory for the result.
+        unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault)?;
+        *value = fresh;
+        Ok(())
+    })
+}

@@ -1,0 +1,186 @@
+//! Variables: cells that outlive a run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
+use penstock_ir::Type;
+
+/// A handle to a cell that holds a tensor, or nothing yet.
+///
+/// Reads are snapshots: later assignments never change a tensor that was read.
+pub struct Variable {
+    id: u64,
+    name: String,
+    dtype: DType,
+    shape: Shape,
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Variable {
+    /// A variable whose values have this dtype and a shape that `shape` allows.
+    ///
+    /// # Errors
+    /// `DType` or `InvalidArgument` where the first value does not fit.
+    pub fn new(name: &str, dtype: DType, shape: Shape, value: Option<Tensor>) -> Result<Arc<Variable>> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // A symbol means nothing outside of the graph that it came from.
+        let shape = shape.erased();
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let variable = Variable { id, name: name.into(), dtype, shape, value: Mutex::new(None) };
+        if let Some(value) = value {
+            variable.assign(value)?;
+        }
+        Ok(Arc::new(variable))
+    }
+
+    /// A number of its own, never used again.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The dtype of its values.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The shape of its values; sizes that may change are unknown.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The type of a graph input that stands for it.
+    pub fn ty(&self) -> Type {
+        Type::Variable(self.dtype, self.shape.clone())
+    }
+
+    /// Whether it has a value.
+    pub fn is_initialized(&self) -> bool {
+        self.cell().is_some()
+    }
+
+    /// The value now.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` where there is none.
+    pub fn read(&self) -> Result<Tensor> {
+        self.cell().clone().ok_or_else(|| self.uninitialized())
+    }
+
+    /// Replaces the value.
+    ///
+    /// # Errors
+    /// `DType` or `InvalidArgument` where it does not fit.
+    pub fn assign(&self, value: Tensor) -> Result<()> {
+        self.check(&value)?;
+        let old = self.cell().replace(value);
+        drop(old); // outside of the lock
+        Ok(())
+    }
+
+    /// Changes the value: `f` gets it for writing, and writes in place where nobody else holds its
+    /// buffer. Where `f` fails, or leaves what does not fit, the value is what `f` left or what it was.
+    ///
+    /// `f` runs while the cell is locked: it must not touch this variable, nor run host code.
+    ///
+    /// # Errors
+    /// Those of `f`; `FailedPrecondition` where there is no value; as [`Variable::assign`] for what `f` leaves.
+    pub fn update(&self, f: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+        let mut cell = self.cell();
+        let value = cell.as_mut().ok_or_else(|| self.uninitialized())?;
+        f(value)?;
+        debug_assert!(self.check(value).is_ok());
+        Ok(())
+    }
+
+    fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, value: &Tensor) -> Result<()> {
+        if value.dtype() != self.dtype {
+            return Err(Error::dtype(format!(
+                "variable '{}' has dtype {}, the value {}",
+                self.name,
+                self.dtype.tf_name(),
+                value.dtype().tf_name()
+            )));
+        }
+        let fits = self.shape.dims().is_none_or(|dims| {
+            dims.len() == value.rank()
+                && dims.iter().zip(value.dims()).all(|(d, &n)| !matches!(*d, Dim::Known(k) if k != n))
+        });
+        if fits {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "variable '{}' has shape {}, the value {}",
+            self.name,
+            self.shape,
+            Shape::known(value.dims())
+        )))
+    }
+
+    #[cold]
+    fn uninitialized(&self) -> Error {
+        Error::precondition(format!("variable '{}' has no value yet", self.name))
+    }
+}
+
+impl std::fmt::Debug for Variable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "variable '{}' {}{}", self.name, self.dtype, self.shape)
+    }
+}
+
+/// What a graph input stands for in one run.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A variable.
+    Variable(Arc<Variable>),
+}
+
+impl Arg {
+    /// The tensor, where it is one.
+    pub fn tensor(&self) -> Option<&Tensor> {
+        match self {
+            Arg::Tensor(t) => Some(t),
+            Arg::Variable(_) => None,
+        }
+    }
+
+    /// The variable, where it is one.
+    pub fn variable(&self) -> Option<&Arc<Variable>> {
+        match self {
+            Arg::Tensor(_) => None,
+            Arg::Variable(v) => Some(v),
+        }
+    }
+
+    /// Its exact type.
+    pub fn ty(&self) -> Type {
+        match self {
+            Arg::Tensor(t) => Type::of(t),
+            Arg::Variable(v) => v.ty(),
+        }
+    }
+}
+
+impl From<Tensor> for Arg {
+    fn from(tensor: Tensor) -> Arg {
+        Arg::Tensor(tensor)
+    }
+}
+
+impl From<Arc<Variable>> for Arg {
+    fn from(variable: Arc<Variable>) -> Arg {
+        Arg::Variable(variable)
+    }
+}

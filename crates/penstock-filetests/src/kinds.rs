@@ -1,0 +1,230 @@
+//! What is done with the graph of a test file.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use penstock_data::{Error, Result, Tensor};
+use penstock_autodiff::{Request, gradients_in};
+use penstock_exec::{Arg, Executable, Variable, reference};
+use penstock_ir::{Builder, Function, Graph, compact, no_hosts, parse_function, print_tensor, verify};
+use penstock_ops::{Ops, control};
+use penstock_passes::{Options, PASSES, optimize_for};
+
+use crate::compare::{same_function, same_tensor};
+use crate::file::{TestFile, describe};
+use crate::recorder::Recorder;
+
+/// What is done with the graph of a test file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Its text is read and printed, and what is printed is read again.
+    Parse,
+    /// It must be refused when it is read.
+    Verify,
+    /// The passes run over it. `passes=fold,dce` runs these alone, `min_fused_bytes=0` groups even
+    /// the smallest elementwise instructions, `fuel=n` allows `n` rewrites.
+    Optimize,
+    /// It runs on each `args` line in every tier, which must agree: the results, what it prints, and the
+    /// variables afterwards. The argument for a variable is its first value.
+    Run,
+    /// The gradients of its outputs with respect to its differentiable inputs and variables: the
+    /// graph, or for each `args` line the values.
+    Grad,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 5] = [Kind::Parse, Kind::Verify, Kind::Optimize, Kind::Run, Kind::Grad];
+
+    /// The name in test files, and of the directory of such tests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Parse => "parse",
+            Kind::Verify => "verify",
+            Kind::Optimize => "optimize",
+            Kind::Run => "run",
+            Kind::Grad => "grad",
+        }
+    }
+
+    /// The kind of a name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is none.
+    pub fn from_name(name: &str) -> Result<Kind> {
+        let found = Kind::ALL.into_iter().find(|k| k.name() == name);
+        found.ok_or_else(|| Error::invalid(format!("there is no kind of test named {name:?}")))
+    }
+
+    pub(crate) fn run(self, file: &TestFile) -> Result<String> {
+        let function = parse_function(&file.text, &Ops, &no_hosts);
+        if self == Kind::Verify {
+            return Ok(match function {
+                Ok(function) => format!("was accepted:\n{}", function.to_text()),
+                Err(error) => describe(&error),
+            });
+        }
+        let function = function?;
+        let graph = function.graph().ok_or_else(|| Error::invalid("the main function has no body"))?;
+        match self {
+            Kind::Parse | Kind::Verify => parse(&function),
+            Kind::Optimize => Ok(optimized(graph, &options(file)?)?.to_string()),
+            Kind::Run => each_run(graph, file),
+            Kind::Grad => {
+                let gradient = gradient(graph)?;
+                if file.args.is_empty() {
+                    let options = Options { skip: vec!["fuse".to_string()], ..Options::default() };
+                    return Ok(optimized(&gradient, &options)?.to_string());
+                }
+                each_run(&gradient, file)
+            }
+        }
+    }
+}
+
+fn parse(function: &Arc<Function>) -> Result<String> {
+    let text = function.to_text();
+    let again = parse_function(&text, &Ops, &no_hosts)?;
+    if again.to_text() != text || !same_function(function, &again) {
+        return Err(Error::internal(format!("what was printed reads back as\n{}", again.to_text())));
+    }
+    Ok(text)
+}
+
+fn options(file: &TestFile) -> Result<Options> {
+    let mut options = Options::default();
+    let number = |name: &str| -> Result<Option<u64>> {
+        let parse = |v: &str| v.parse().map_err(|_| Error::invalid("expected a number").argument(name));
+        file.option(name).map(parse).transpose()
+    };
+    if let Some(list) = file.option("passes") {
+        let kept: Vec<&str> = list.split(',').collect();
+        if let Some(unknown) = kept.iter().find(|k| !PASSES.iter().any(|p| p.name == **k)) {
+            return Err(Error::invalid(format!("there is no pass '{unknown}'")));
+        }
+        options.skip = PASSES.iter().map(|p| p.name).filter(|n| !kept.contains(n)).map(str::to_owned).collect();
+    }
+    if let Some(fuel) = number("fuel")? {
+        options.fuel = fuel.into();
+    }
+    if let Some(bytes) = number("min_fused_bytes")? {
+        options.min_fused_bytes = bytes as usize;
+    }
+    Ok(options)
+}
+
+fn optimized(graph: &Graph, options: &Options) -> Result<Graph> {
+    let optimized = optimize_for(graph, &graph.signature().params, options)?;
+    verify(&optimized)?;
+    Ok(optimized)
+}
+
+/// The graph of the gradients of the sum of all outputs.
+fn gradient(graph: &Graph) -> Result<Graph> {
+    let mut builder = Builder::new(&control::CONST);
+    let mut inputs = Vec::new();
+    for &input in graph.inputs() {
+        let name = graph.names.get(&input).map(|n| &**n);
+        inputs.push(builder.input(graph.ty(input).clone(), name));
+    }
+    let targets = builder.inline(graph, &inputs)?;
+    let sources: Vec<_> = inputs.into_iter().filter(|&v| builder.graph().ty(v).dtype().is_differentiable()).collect();
+    let request = Request { targets: &targets, target_grads: &[], sources: &sources, recorded: None };
+    let grads = gradients_in(&mut builder, &request)?;
+    let missing = grads.iter().zip(&sources).filter(|(g, _)| g.is_none());
+    if let Some((_, source)) = missing.into_iter().next() {
+        return Err(Error::invalid(format!("no output depends on {source}")));
+    }
+    let grads: Vec<_> = grads.into_iter().flatten().collect();
+    let gradient = builder.finish(&grads)?;
+    verify(&gradient)?;
+    Ok(compact(&gradient))
+}
+
+fn each_run(graph: &Graph, file: &TestFile) -> Result<String> {
+    let runs: Result<Vec<String>> = file.args.iter().map(|args| run(graph, args)).collect();
+    Ok(runs?.join("\n"))
+}
+
+/// What a run leaves: its results, what it printed, and the variables; or its error.
+type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
+
+/// Runs a graph in every tier, and describes what all of them gave.
+fn run(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
+    let small = Options { min_fused_bytes: 0, ..Options::default() };
+    let optimized = optimized(graph, &small)?;
+    let function = Function::new("main", graph.clone());
+    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 4] = [
+        ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
+        ("the reference interpreter in another order", &|args, env| reference::run_shuffled(graph, args, env, 3)),
+        ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
+        ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
+    ];
+    let mut first: Option<Trace> = None;
+    for (name, tier) in tiers {
+        let trace = trace(graph, tensors, tier)?;
+        match &first {
+            None => first = Some(trace),
+            Some(due) if agree(due, &trace) => {}
+            Some(due) => {
+                return Err(Error::internal(format!("{name} gives\n{}\ninstead of\n{}", show(&trace), show(due))));
+            }
+        }
+    }
+    Ok(first.as_ref().map(show).unwrap_or_default())
+}
+
+fn trace(graph: &Graph, tensors: &[Tensor], tier: &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>) -> Result<Trace> {
+    let (args, variables) = arguments(graph, tensors)?;
+    let env = Recorder::default();
+    Ok(tier(&args, &env).and_then(|results| {
+        let values = variables.iter().map(|v| v.read()).collect::<Result<_>>()?;
+        Ok((results, env.printed(), values))
+    }))
+}
+
+/// The arguments for the inputs of a graph, each variable with its first value.
+///
+/// # Errors
+/// Where a first value does not fit its variable.
+pub(crate) fn arguments(graph: &Graph, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<Arc<Variable>>)> {
+    let mut variables = Vec::new();
+    let mut args = Vec::new();
+    for (i, tensor) in tensors.iter().enumerate() {
+        let ty = graph.inputs().get(i).map(|&v| graph.ty(v));
+        args.push(match ty {
+            Some(ty) if ty.is_variable() => {
+                let name = format!("v{i}");
+                let variable = Variable::new(&name, ty.dtype(), ty.shape().clone(), Some(tensor.clone()))?;
+                variables.push(variable.clone());
+                Arg::Variable(variable)
+            }
+            _ => Arg::Tensor(tensor.clone()),
+        });
+    }
+    Ok((args, variables))
+}
+
+fn agree(a: &Trace, b: &Trace) -> bool {
+    let all = |a: &[Tensor], b: &[Tensor]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same_tensor(x, y));
+    match (a, b) {
+        (Ok(a), Ok(b)) => all(&a.0, &b.0) && a.1 == b.1 && all(&a.2, &b.2),
+        (Err(a), Err(b)) => a.class() == b.class() && a.to_string() == b.to_string() && a.loc() == b.loc(),
+        _ => false,
+    }
+}
+
+fn show(trace: &Trace) -> String {
+    match trace {
+        Ok((results, printed, variables)) => {
+            let mut out = printed.clone();
+            let lines: Vec<String> = results.iter().map(|t| print_tensor(t, None)).collect();
+            let _ = writeln!(out, "{}", lines.join(", "));
+            for value in variables {
+                let _ = writeln!(out, "variable: {}", print_tensor(value, None));
+            }
+            out.trim_end().to_string()
+        }
+        Err(error) => describe(error),
+    }
+}

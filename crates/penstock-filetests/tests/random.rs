@@ -1,0 +1,32 @@
+//! Properties of random graphs.
+
+use penstock_filetests::{RandomOptions, random_graphs, same_function};
+use penstock_ir::{compact, no_hosts, parse_function, verify, verify_after};
+use penstock_ops::Ops;
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn the_verifier_accepts_them(random in random_graphs(40, RandomOptions::default())) {
+        verify(random.graph()).unwrap();
+        verify_after(&compact(random.graph()), "compact").unwrap();
+    }
+
+    #[test]
+    fn the_text_form_is_complete(random in random_graphs(40, RandomOptions::default())) {
+        let text = random.function.to_text();
+        let back = parse_function(&text, &Ops, &no_hosts);
+        prop_assert!(back.is_ok(), "{:?}", back.err());
+        let back = back.unwrap();
+        prop_assert_eq!(back.to_text(), text);
+        // Functions of one name get names of their own in the text, so the first text is what comes back.
+        let again = parse_function(&back.to_text(), &Ops, &no_hosts).unwrap();
+        prop_assert!(same_function(&back, &again));
+    }
+
+    #[test]
+    fn compaction_is_idempotent(random in random_graphs(40, RandomOptions::default())) {
+        let once = compact(random.graph());
+        prop_assert!(compact(&once) == once);
+    }
+}

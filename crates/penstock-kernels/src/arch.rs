@@ -1,0 +1,88 @@
+//! The choice of instruction set, made once per process.
+
+#![expect(unsafe_code, reason = "functions compiled for a detected instruction set")]
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// An instruction set that kernels are compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Level {
+    /// What the target guarantees.
+    Base = 1,
+    /// x86-64-v3: AVX2 and FMA.
+    V3 = 2,
+    /// x86-64-v4: AVX-512 F, BW, CD, DQ and VL.
+    V4 = 3,
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+/// The best instruction set of this machine.
+///
+/// `PENSTOCK_SIMD=base|v3|v4` in the environment lowers it, for tests and for comparing results.
+#[inline]
+pub fn level() -> Level {
+    match LEVEL.load(Ordering::Relaxed) {
+        1 => Level::Base,
+        2 => Level::V3,
+        3 => Level::V4,
+        _ => detect(),
+    }
+}
+
+#[cold]
+fn detect() -> Level {
+    let wanted = match std::env::var("PENSTOCK_SIMD").as_deref() {
+        Ok("base") => Level::Base,
+        Ok("v3") => Level::V3,
+        _ => Level::V4,
+    };
+    let found = supported().min(wanted);
+    LEVEL.store(found as u8, Ordering::Relaxed);
+    found
+}
+
+#[cfg(target_arch = "x86_64")]
+fn supported() -> Level {
+    macro_rules! has { ($($f:tt)*) => { $(std::arch::is_x86_feature_detected!($f))&&* } }
+    if !has!("avx2" "fma" "bmi1" "bmi2" "f16c" "lzcnt" "popcnt") {
+        Level::Base
+    } else if !has!("avx512f" "avx512bw" "avx512cd" "avx512dq" "avx512vl") {
+        Level::V3
+    } else {
+        Level::V4
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn supported() -> Level {
+    Level::Base
+}
+
+/// Runs `f` compiled for the best instruction set.
+///
+/// `f` and what it calls must be `#[inline(always)]` to profit: write
+/// `dispatch(#[inline(always)] || …)`.
+#[inline]
+pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
+        fn v4<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
+        fn v3<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        match level() {
+            // SAFETY: `level` returns `V4` only after detecting these features.
+            Level::V4 => return unsafe { v4(f) },
+            // SAFETY: `level` returns `V3` only after detecting these features.
+            Level::V3 => return unsafe { v3(f) },
+            Level::Base => {}
+        }
+    }
+    f()
+}

@@ -1,0 +1,373 @@
+//! Loops of the operators of two operands.
+
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+use penstock_data::{Bool8, DType, Element, bf16, f16, with_dtype};
+
+use crate::complex;
+use crate::loops::{LoopFn, Map2, loop2};
+use crate::math::Math;
+use crate::num::{Int, Real};
+use crate::ops::Binary;
+
+const fn listed(list: &[Binary], op: u8) -> bool {
+    let mut i = 0;
+    while i < list.len() {
+        if list[i] as u8 == op {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Operators on floats that go through scalar functions in any width.
+const SCALAR: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncMod, Binary::Atan2];
+
+const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
+
+/// NumPy's `floor_divide`.
+fn floor_div<M: Math>(a: M, b: M) -> M {
+    if b == M::ZERO {
+        return a / b;
+    }
+    let rem = a % b;
+    let mut quotient = (a - rem) / b;
+    if rem != M::ZERO && (b < M::ZERO) != (rem < M::ZERO) {
+        quotient = quotient - M::ONE;
+    }
+    if quotient == M::ZERO {
+        return M::ZERO.copysign(a / b);
+    }
+    let floor = quotient.floor();
+    if quotient - floor > M::of(0.5) { floor + M::ONE } else { floor }
+}
+
+/// NumPy's `remainder`.
+fn floor_mod<M: Math>(a: M, b: M) -> M {
+    let rem = a % b;
+    if b == M::ZERO || rem.is_nan() {
+        return rem;
+    }
+    if rem == M::ZERO {
+        return M::ZERO.copysign(b);
+    }
+    if (b < M::ZERO) != (rem < M::ZERO) { rem + b } else { rem }
+}
+
+#[inline(always)]
+fn float<const OP: u8, M: Math>(a: M, b: M) -> M {
+    match const { Binary::ALL[OP as usize] } {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::FloorDiv => floor_div(a, b),
+        Binary::FloorMod => floor_mod(a, b),
+        Binary::TruncDiv => (a / b).trunc(),
+        Binary::TruncMod => a % b,
+        Binary::Pow => a.pow(b),
+        Binary::Max => a.max_nan(b),
+        Binary::Min => a.min_nan(b),
+        Binary::Atan2 => a.atan2(b),
+        Binary::SquaredDifference => (a - b) * (a - b),
+        Binary::DivNoNan => {
+            let q = a / b;
+            if b == M::ZERO { M::ZERO } else { q }
+        }
+        Binary::MulNoNan => {
+            let p = a * b;
+            if b == M::ZERO { M::ZERO } else { p }
+        }
+        Binary::Xlogy => {
+            let p = a * b.log();
+            if a == M::ZERO { M::ZERO } else { p }
+        }
+        Binary::Xdivy => {
+            let q = a / b;
+            if a == M::ZERO { M::ZERO } else { q }
+        }
+        _ => unreachable!(),
+    }
+}
+
+struct Float<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
+    type A = T;
+    type B = T;
+    type R = T;
+    const WIDE: bool = !listed(SCALAR, OP) && !(size_of::<T>() == 8 && OP == Binary::Pow as u8);
+    #[inline(always)]
+    fn eval(a: T, b: T) -> T {
+        T::narrow(float::<OP, T::Wide>(a.widen(), b.widen()))
+    }
+}
+
+#[inline(always)]
+fn compare<const OP: u8, T: PartialOrd>(a: T, b: T) -> Bool8 {
+    Bool8::new(match const { Binary::ALL[OP as usize] } {
+        Binary::Equal => a == b,
+        Binary::NotEqual => a != b,
+        Binary::Less => a < b,
+        Binary::LessEqual => a <= b,
+        Binary::Greater => a > b,
+        _ => a >= b,
+    })
+}
+
+struct FloatCompare<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Real> Map2 for FloatCompare<OP, T> {
+    type A = T;
+    type B = T;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: T, b: T) -> Bool8 {
+        compare::<OP, T::Wide>(a.widen(), b.widen())
+    }
+}
+
+/// `x` to the `n`, wrapping; see [`Binary::Pow`].
+fn integer_pow<T: Int>(x: T, n: T) -> T {
+    if n < T::ZERO {
+        let minus_one = T::ZERO.sub(T::ONE);
+        return if x == T::ONE || (x == minus_one && n.and(T::ONE) == T::ZERO) {
+            T::ONE
+        } else if x == minus_one {
+            minus_one
+        } else {
+            T::ZERO
+        };
+    }
+    let (mut result, mut base, mut n) = (T::ONE, x, n);
+    while n != T::ZERO {
+        if n.and(T::ONE) == T::ONE {
+            result = result.mul(base);
+        }
+        base = base.mul(base);
+        n = n.shr(1);
+    }
+    result
+}
+
+struct Integer<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
+    type A = T;
+    type B = T;
+    type R = T;
+    const WIDE: bool = !listed(DIVISIONS, OP) && OP != Binary::Pow as u8;
+    const CHECKED: bool = listed(DIVISIONS, OP);
+    #[inline(always)]
+    fn fault(b: T) -> bool {
+        b == T::ZERO
+    }
+    #[inline(always)]
+    fn eval(a: T, b: T) -> T {
+        match const { Binary::ALL[OP as usize] } {
+            Binary::Add => a.add(b),
+            Binary::Sub => a.sub(b),
+            Binary::Mul => a.mul(b),
+            Binary::TruncDiv => a.quot(b),
+            Binary::TruncMod => a.rem(b),
+            Binary::FloorDiv => {
+                let (q, r) = (a.quot(b), a.rem(b));
+                let adjust = T::SIGNED && r != T::ZERO && (r < T::ZERO) != (b < T::ZERO);
+                if adjust { q.sub(T::ONE) } else { q }
+            }
+            Binary::FloorMod => {
+                let r = a.rem(b);
+                let adjust = T::SIGNED && r != T::ZERO && (r < T::ZERO) != (b < T::ZERO);
+                if adjust { r.add(b) } else { r }
+            }
+            Binary::Pow => integer_pow(a, b),
+            Binary::Max => a.max(b),
+            Binary::Min => a.min(b),
+            Binary::SquaredDifference => a.sub(b).mul(a.sub(b)),
+            Binary::BitAnd => a.and(b),
+            Binary::BitOr => a.or(b),
+            Binary::BitXor => a.xor(b),
+            Binary::Shl => {
+                let by = b.shift_amount();
+                let shifted = a.shl(by);
+                if by >= T::BITS { T::ZERO } else { shifted }
+            }
+            Binary::Shr => {
+                let by = b.shift_amount();
+                let full = if T::SIGNED { a.shr(T::BITS - 1) } else { T::ZERO };
+                let shifted = a.shr(by);
+                if by >= T::BITS { full } else { shifted }
+            }
+            _ => unreachable!(),
+        }
+    }
+}
+
+struct IntegerCompare<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Int> Map2 for IntegerCompare<OP, T> {
+    type A = T;
+    type B = T;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: T, b: T) -> Bool8 {
+        compare::<OP, T>(a, b)
+    }
+}
+
+struct Logical<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8> Map2 for Logical<OP, Bool8> {
+    type A = Bool8;
+    type B = Bool8;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: Bool8, b: Bool8) -> Bool8 {
+        let (a, b) = (a.get(), b.get());
+        Bool8::new(match const { Binary::ALL[OP as usize] } {
+            Binary::LogicalAnd => a & b,
+            Binary::LogicalOr => a | b,
+            Binary::LogicalXor | Binary::NotEqual => a != b,
+            _ => a == b,
+        })
+    }
+}
+
+struct Cplx<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
+    type A = Complex<T>;
+    type B = Complex<T>;
+    type R = Complex<T>;
+    const WIDE: bool = listed(&[Binary::Add, Binary::Sub, Binary::Mul, Binary::SquaredDifference], OP);
+    #[inline(always)]
+    fn eval(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+        let zero = Complex::new(T::zero(), T::zero());
+        match const { Binary::ALL[OP as usize] } {
+            Binary::Add => a + b,
+            Binary::Sub => a - b,
+            Binary::Mul => a * b,
+            Binary::Div => complex::div(a, b),
+            Binary::Pow => complex::pow(a, b),
+            Binary::SquaredDifference => Complex::new((a - b).norm_sqr(), T::zero()),
+            Binary::DivNoNan => {
+                if b == zero {
+                    zero
+                } else {
+                    complex::div(a, b)
+                }
+            }
+            Binary::MulNoNan => {
+                if b == zero {
+                    zero
+                } else {
+                    a * b
+                }
+            }
+            Binary::Xlogy => {
+                if a == zero {
+                    zero
+                } else {
+                    a * complex::log(b)
+                }
+            }
+            Binary::Xdivy => {
+                if a == zero {
+                    zero
+                } else {
+                    complex::div(a, b)
+                }
+            }
+            _ => unreachable!(),
+        }
+    }
+}
+
+struct CplxCompare<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: complex::Part> Map2 for CplxCompare<OP, T> {
+    type A = Complex<T>;
+    type B = Complex<T>;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: Complex<T>, b: Complex<T>) -> Bool8 {
+        let equal = (a.re == b.re) & (a.im == b.im);
+        Bool8::new(equal == (OP == Binary::Equal as u8))
+    }
+}
+
+struct MakeComplex<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: complex::Part> Map2 for MakeComplex<OP, T> {
+    type A = T;
+    type B = T;
+    type R = Complex<T>;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: T, b: T) -> Complex<T> {
+        Complex::new(a, b)
+    }
+}
+
+macro_rules! table {
+    ($op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
+        match $op {
+            $($(Binary::$name => Some(loop2::<$map<{ Binary::$name as u8 }, $ty>>()),)*)*
+            _ => None,
+        }
+    };
+}
+
+fn float_loop<T: Real>(op: Binary) -> Option<LoopFn> {
+    table! { op;
+        Float<T>: Add Sub Mul Div FloorDiv FloorMod TruncDiv TruncMod Pow Max Min Atan2 SquaredDifference
+            DivNoNan MulNoNan Xlogy Xdivy;
+        FloatCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
+    }
+}
+
+fn wide_float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
+    table! { op; MakeComplex<T>: Complex; }.or_else(|| float_loop::<T>(op))
+}
+
+fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {
+    table! { op;
+        Integer<T>: Add Sub Mul FloorDiv FloorMod TruncDiv TruncMod Pow Max Min SquaredDifference
+            BitAnd BitOr BitXor Shl Shr;
+        IntegerCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
+    }
+}
+
+fn boolean_loop(op: Binary) -> Option<LoopFn> {
+    table! { op; Logical<Bool8>: LogicalAnd LogicalOr LogicalXor Equal NotEqual; }
+}
+
+fn complex_loop<T: complex::Part>(op: Binary) -> Option<LoopFn>
+where
+    Complex<T>: Element,
+{
+    table! { op;
+        Cplx<T>: Add Sub Mul Div Pow SquaredDifference DivNoNan MulNoNan Xlogy Xdivy;
+        CplxCompare<T>: Equal NotEqual;
+    }
+}
+
+/// The loop of `op` on two operands of `dtype`; none if the operator does not take them.
+pub fn binary(op: Binary, dtype: DType) -> Option<LoopFn> {
+    match dtype {
+        DType::Bool => boolean_loop(op),
+        DType::F16 => float_loop::<f16>(op),
+        DType::Bf16 => float_loop::<bf16>(op),
+        DType::F32 => wide_float_loop::<f32>(op),
+        DType::F64 => wide_float_loop::<f64>(op),
+        DType::C64 => complex_loop::<f32>(op),
+        DType::C128 => complex_loop::<f64>(op),
+        _ => with_dtype!(integer, dtype, T => integer_loop::<T>(op), else None),
+    }
+}

@@ -1,0 +1,285 @@
+//! Loops that convert between dtypes, and the three-operand `select`.
+
+#![expect(unsafe_code, reason = "float to integer conversion after a range check; typed loops over raw memory")]
+
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
+
+use crate::arch::dispatch;
+use crate::loops::{Fault, Lane, LoopFn, Map1, loop1};
+use crate::num::Real;
+
+/// A dtype that values are converted to, from one of a few carriers that hold every source exactly.
+trait Target: Element {
+    fn from_signed(v: i64) -> Self;
+    fn from_unsigned(v: u64) -> Self;
+    fn from_f32(v: f32) -> Self;
+    fn from_f64(v: f64) -> Self;
+    #[inline(always)]
+    fn from_c64(v: C64) -> Self {
+        Self::from_f32(v.re)
+    }
+    #[inline(always)]
+    fn from_c128(v: C128) -> Self {
+        Self::from_f64(v.re)
+    }
+}
+
+/// A dtype that values are converted from.
+trait Source: Element {
+    fn to<T: Target>(self) -> T;
+}
+
+macro_rules! integers {
+    ($($ty:ident: $carrier:ident $from:ident),*) => {$(
+        impl Target for $ty {
+            #[inline(always)]
+            fn from_signed(v: i64) -> $ty { v as $ty }
+            #[inline(always)]
+            fn from_unsigned(v: u64) -> $ty { v as $ty }
+            #[inline(always)]
+            fn from_f32(v: f32) -> $ty { Self::from_f64(f64::from(v)) }
+            #[inline(always)]
+            fn from_f64(v: f64) -> $ty {
+                const LOW: f64 = $ty::MIN as f64;
+                const HIGH: f64 = ($ty::MAX / 2 + 1) as f64 * 2.0;
+                let inside = if (LOW..HIGH).contains(&v) { v } else { 0.0 };
+                // SAFETY: `inside` is at least MIN and below MAX + 1, or 0.
+                let whole = unsafe { inside.to_int_unchecked::<$ty>() };
+                let whole = if v >= HIGH { $ty::MAX } else { whole };
+                if v < LOW { $ty::MIN } else { whole }
+            }
+        }
+        impl Source for $ty {
+            #[inline(always)]
+            fn to<T: Target>(self) -> T { T::$from(self as $carrier) }
+        }
+    )*};
+}
+
+integers! {
+    i8: i64 from_signed, i16: i64 from_signed, i32: i64 from_signed, i64: i64 from_signed,
+    u8: u64 from_unsigned, u16: u64 from_unsigned, u32: u64 from_unsigned, u64: u64 from_unsigned
+}
+
+impl Target for Bool8 {
+    #[inline(always)]
+    fn from_signed(v: i64) -> Bool8 {
+        Bool8::new(v != 0)
+    }
+    #[inline(always)]
+    fn from_unsigned(v: u64) -> Bool8 {
+        Bool8::new(v != 0)
+    }
+    #[inline(always)]
+    fn from_f32(v: f32) -> Bool8 {
+        Bool8::new(v != 0.0)
+    }
+    #[inline(always)]
+    fn from_f64(v: f64) -> Bool8 {
+        Bool8::new(v != 0.0)
+    }
+    #[inline(always)]
+    fn from_c64(v: C64) -> Bool8 {
+        Bool8::new((v.re != 0.0) | (v.im != 0.0))
+    }
+    #[inline(always)]
+    fn from_c128(v: C128) -> Bool8 {
+        Bool8::new((v.re != 0.0) | (v.im != 0.0))
+    }
+}
+
+impl Source for Bool8 {
+    #[inline(always)]
+    fn to<T: Target>(self) -> T {
+        T::from_unsigned(u64::from(self.get()))
+    }
+}
+
+/// Rounds to `f32` so that a second rounding to a narrower type is as good as a single one: an
+/// inexact result has its lowest bit set.
+#[inline(always)]
+fn round_to_odd(v: f64) -> f32 {
+    let nearest = v as f32;
+    let back = f64::from(nearest);
+    let bits = nearest.to_bits();
+    // Step towards `v` if rounding went away from zero, then mark the inexact result.
+    let toward = if back.abs() > v.abs() { bits.wrapping_sub(1) } else { bits };
+    let inexact = back != v && nearest.is_finite() && !v.is_nan();
+    f32::from_bits(if inexact { toward | 1 } else { bits })
+}
+
+macro_rules! halves {
+    ($($ty:ident),*) => {$(
+        impl Target for $ty {
+            #[inline(always)]
+            fn from_signed(v: i64) -> $ty { Self::narrow(v as f32) }
+            #[inline(always)]
+            fn from_unsigned(v: u64) -> $ty { Self::narrow(v as f32) }
+            #[inline(always)]
+            fn from_f32(v: f32) -> $ty { Self::narrow(v) }
+            #[inline(always)]
+            fn from_f64(v: f64) -> $ty { Self::narrow(round_to_odd(v)) }
+        }
+        impl Source for $ty {
+            #[inline(always)]
+            fn to<T: Target>(self) -> T { T::from_f32(self.widen()) }
+        }
+    )*};
+}
+
+halves!(f16, bf16);
+
+macro_rules! floats {
+    ($($ty:ident $complex:ident $from:ident $from_complex:ident),*) => {$(
+        impl Target for $ty {
+            #[inline(always)]
+            fn from_signed(v: i64) -> $ty { v as $ty }
+            #[inline(always)]
+            fn from_unsigned(v: u64) -> $ty { v as $ty }
+            #[inline(always)]
+            fn from_f32(v: f32) -> $ty { v as $ty }
+            #[inline(always)]
+            fn from_f64(v: f64) -> $ty { v as $ty }
+        }
+        impl Source for $ty {
+            #[inline(always)]
+            fn to<T: Target>(self) -> T { T::$from(self) }
+        }
+        impl Target for $complex {
+            #[inline(always)]
+            fn from_signed(v: i64) -> $complex { Complex::new(v as $ty, 0.0) }
+            #[inline(always)]
+            fn from_unsigned(v: u64) -> $complex { Complex::new(v as $ty, 0.0) }
+            #[inline(always)]
+            fn from_f32(v: f32) -> $complex { Complex::new(v as $ty, 0.0) }
+            #[inline(always)]
+            fn from_f64(v: f64) -> $complex { Complex::new(v as $ty, 0.0) }
+            #[inline(always)]
+            fn from_c64(v: C64) -> $complex { Complex::new(v.re as $ty, v.im as $ty) }
+            #[inline(always)]
+            fn from_c128(v: C128) -> $complex { Complex::new(v.re as $ty, v.im as $ty) }
+        }
+        impl Source for $complex {
+            #[inline(always)]
+            fn to<T: Target>(self) -> T { T::$from_complex(self) }
+        }
+    )*};
+}
+
+floats!(f32 C64 from_f32 from_c64, f64 C128 from_f64 from_c128);
+
+struct Cast<A, R>(PhantomData<(A, R)>);
+
+impl<A: Source, R: Target> Map1 for Cast<A, R> {
+    type A = A;
+    type R = R;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: A) -> R {
+        a.to()
+    }
+}
+
+/// The loop that converts elements of one dtype to another.
+///
+/// - Integers to integers keep the low bits; integers to floats round to nearest (through `f32`
+///   for 16-bit floats).
+/// - Floats to integers truncate; out-of-range values saturate and NaN gives 0.
+/// - Complex to real drops the imaginary part.
+/// - Anything to boolean is `!= 0`; boolean to anything is 0 or 1.
+///
+/// None if either dtype is `str`.
+pub fn cast(from: DType, to: DType) -> Option<LoopFn> {
+    with_dtype!(plain, from, A => {
+        with_dtype!(plain, to, R => Some(loop1::<Cast<A, R>>()), else None)
+    }, else None)
+}
+
+/// # Safety
+/// As for [`LoopFn`], with lanes of a condition byte and two of `T`, and an output of `T`.
+unsafe fn select_loop<T: Copy>(n: usize, ins: &[Lane], out: *mut u8) -> Result<(), Fault> {
+    debug_assert_eq!(ins.len(), 3);
+    // SAFETY: the caller passes three lanes.
+    let (c, a, b) = unsafe { (*ins.get_unchecked(0), *ins.get_unchecked(1), *ins.get_unchecked(2)) };
+    let (pa, pb, dst) = (a.ptr.cast::<T>(), b.ptr.cast::<T>(), out.cast::<T>());
+    if n == 0 {
+        return Ok(());
+    }
+    if n == 1 {
+        // SAFETY: one element of each lane is readable, and one is writable.
+        unsafe { dst.write(if *c.ptr != 0 { pa.read() } else { pb.read() }) };
+        return Ok(());
+    }
+    if c.step == 0 {
+        // SAFETY: the condition is readable.
+        let chosen = if unsafe { *c.ptr } != 0 { a } else { b };
+        let src = chosen.ptr.cast::<T>();
+        // SAFETY: the chosen lane is readable (for `n` elements unless fixed) and `out` writable for
+        // `n`; `copy` allows the two to be the same.
+        unsafe {
+            if chosen.step == 0 {
+                let value = src.read();
+                (0..n).for_each(|i| dst.add(i).write(value));
+            } else {
+                src.copy_to(dst, n);
+            }
+        }
+        return Ok(());
+    }
+    dispatch(
+        #[inline(always)]
+        || {
+            // SAFETY: the lanes are readable for `n` elements (or one, if fixed) and `out` writable
+            // for `n`. Each iteration reads its elements before it writes the one of the same index.
+            unsafe {
+                match (a.step != 0, b.step != 0) {
+                    (true, true) => {
+                        for i in 0..n {
+                            let (x, y) = (pa.add(i).read(), pb.add(i).read());
+                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                        }
+                    }
+                    (true, false) => {
+                        let y = pb.read();
+                        for i in 0..n {
+                            let x = pa.add(i).read();
+                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                        }
+                    }
+                    (false, true) => {
+                        let x = pa.read();
+                        for i in 0..n {
+                            let y = pb.add(i).read();
+                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                        }
+                    }
+                    (false, false) => {
+                        let (x, y) = (pa.read(), pb.read());
+                        for i in 0..n {
+                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                        }
+                    }
+                }
+            }
+        },
+    );
+    Ok(())
+}
+
+/// The loop of `cond ? a : b` on elements of `dtype`; its lanes are the boolean condition, `a` and `b`.
+///
+/// # Panics
+/// If `dtype` is `str`.
+pub fn select(dtype: DType) -> LoopFn {
+    match dtype.size() {
+        1 => select_loop::<u8>,
+        2 => select_loop::<u16>,
+        4 => select_loop::<u32>,
+        8 => select_loop::<u64>,
+        16 => select_loop::<[u64; 2]>,
+        _ => panic!("no select loop for {dtype}"),
+    }
+}

@@ -1,0 +1,431 @@
+//! Kernels that move elements without looking at them: by the size of an element, not its dtype.
+
+#![expect(unsafe_code, reason = "walks raw memory by strides")]
+
+use smallvec::SmallVec;
+
+use crate::pool::{Shared, grain, parallel_for};
+
+/// Estimated time of moving a byte, and of starting a run.
+const NS_PER_BYTE: f64 = 0.08;
+const NS_PER_RUN: f64 = 3.0;
+
+/// Runs `$body` with `$T` bound to a type of `$size` bytes.
+macro_rules! with_size {
+    ($size:expr, $T:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            8 => {
+                type $T = u64;
+                $body
+            }
+            16 => {
+                type $T = [u64; 2];
+                $body
+            }
+            other => panic!("no elements have {other} bytes"),
+        }
+    };
+}
+
+/// One dimension of a strided copy: its size and the elements between its entries on either side.
+#[derive(Clone, Copy, Debug)]
+struct Dim {
+    size: usize,
+    from: isize,
+    to: isize,
+}
+
+/// Drops dimensions of size 1 and merges those that both sides walk evenly.
+fn collapse(dims: impl DoubleEndedIterator<Item = Dim>) -> SmallVec<[Dim; 6]> {
+    let mut merged: SmallVec<[Dim; 6]> = SmallVec::new();
+    for d in dims.rev().filter(|d| d.size != 1) {
+        match merged.last_mut() {
+            Some(inner) if d.from == inner.from * inner.size as isize && d.to == inner.to * inner.size as isize => {
+                inner.size *= d.size;
+            }
+            _ => merged.push(d),
+        }
+    }
+    merged.reverse();
+    merged
+}
+
+/// The offsets on either side of linear index `at`.
+#[inline]
+fn offsets(dims: &[Dim], mut at: usize) -> (isize, isize) {
+    let (mut from, mut to) = (0, 0);
+    for d in dims.iter().rev() {
+        let i = (at % d.size) as isize;
+        from += i * d.from;
+        to += i * d.to;
+        at /= d.size;
+    }
+    (from, to)
+}
+
+/// The side of the square blocks that a transposition goes by.
+const SQUARE: usize = 16;
+
+/// Copies over `dims`, choosing a walk by the innermost dimension.
+///
+/// # Safety
+/// All offsets that `dims` span are readable from `src` and writable from `dst`, which do not overlap.
+unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
+    if dims.iter().any(|d| d.size == 0) {
+        return;
+    }
+    let mut dims = collapse(dims.iter().copied());
+    let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
+    let inner = dims.pop().unwrap_or(Dim { size: 1, from: 1, to: 1 });
+    let bytes = (inner.size * size_of::<T>()) as f64 * NS_PER_BYTE;
+    // A transposition: some other dimension is contiguous in the source.
+    let across = dims.iter().position(|d| d.from == 1 && d.size > 1);
+    if let (Some(across), true, 1) = (across, inner.from != 1 && inner.size > 1, inner.to) {
+        let wide = dims.remove(across);
+        let outer: usize = dims.iter().map(|d| d.size).product();
+        let strips = wide.size.div_ceil(SQUARE);
+        parallel_for(outer * strips, grain(4.0 * bytes * SQUARE as f64), |range| {
+            for task in range {
+                let (from, to) = offsets(&dims, task / strips);
+                let first = task % strips * SQUARE;
+                let width = SQUARE.min(wide.size - first);
+                // SAFETY: offsets that `dims` span.
+                unsafe {
+                    let src = src.get().offset(from + first as isize);
+                    let dst = dst.get().offset(to + first as isize * wide.to);
+                    square(src, inner.from, dst, wide.to, inner.size, width);
+                }
+            }
+        });
+        return;
+    }
+    let outer: usize = dims.iter().map(|d| d.size).product();
+    if outer == 1 && inner.size > 1 && inner.to == 1 {
+        // One run: split it by elements.
+        parallel_for(inner.size, grain(size_of::<T>() as f64 * NS_PER_BYTE), |range| {
+            // SAFETY: offsets that `dims` span.
+            unsafe {
+                let src = src.get().offset(range.start as isize * inner.from);
+                line(src, inner.from, dst.get().add(range.start), 1, range.len());
+            }
+        });
+        return;
+    }
+    parallel_for(outer, grain(bytes + NS_PER_RUN), |range| {
+        let (mut from, mut to) = offsets(&dims, range.start);
+        let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
+        let mut at = range.start;
+        for (i, d) in index.iter_mut().zip(&dims).rev() {
+            *i = at % d.size;
+            at /= d.size;
+        }
+        for _ in range {
+            // SAFETY: offsets that `dims` span.
+            unsafe { line(src.get().offset(from), inner.from, dst.get().offset(to), inner.to, inner.size) };
+            for (i, d) in index.iter_mut().zip(&dims).rev() {
+                *i += 1;
+                from += d.from;
+                to += d.to;
+                if *i < d.size {
+                    break;
+                }
+                *i = 0;
+                from -= d.size as isize * d.from;
+                to -= d.size as isize * d.to;
+            }
+        }
+    });
+}
+
+/// Copies a line of `n` elements with these steps.
+///
+/// # Safety
+/// The offsets are readable and writable.
+#[inline]
+unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if from == 1 && to == 1 {
+            if n * size_of::<T>() <= 64 {
+                for i in 0..n {
+                    dst.add(i).write(src.add(i).read());
+                }
+            } else {
+                src.copy_to_nonoverlapping(dst, n);
+            }
+        } else if from == 0 && to == 1 {
+            let value = src.read();
+            for i in 0..n {
+                dst.add(i).write(value);
+            }
+        } else {
+            for i in 0..n as isize {
+                dst.offset(i * to).write(src.offset(i * from).read());
+            }
+        }
+    }
+}
+
+/// Writes `width` rows of `length` elements from as many columns: row `j` of `dst` is column `j`
+/// of `src`, in square blocks.
+///
+/// # Safety
+/// The offsets are readable and writable.
+#[inline]
+unsafe fn square<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isize, length: usize, width: usize) {
+    let mut start = 0;
+    while start < length {
+        let len = SQUARE.min(length - start);
+        // SAFETY: the caller's contract; `start + len <= length`.
+        unsafe {
+            if len == SQUARE && width == SQUARE {
+                let mut block = [[src.read(); SQUARE]; SQUARE];
+                for (i, row) in block.iter_mut().enumerate() {
+                    let from = src.offset((start + i) as isize * src_row);
+                    *row = from.cast::<[T; SQUARE]>().read_unaligned();
+                }
+                for j in 0..SQUARE {
+                    let mut column = [block[0][0]; SQUARE];
+                    for i in 0..SQUARE {
+                        column[i] = block[i][j];
+                    }
+                    let to = dst.offset(j as isize * dst_row + start as isize);
+                    to.cast::<[T; SQUARE]>().write_unaligned(column);
+                }
+            } else {
+                for j in 0..width as isize {
+                    for i in start as isize..(start + len) as isize {
+                        dst.offset(j * dst_row + i).write(src.offset(i * src_row + j).read());
+                    }
+                }
+            }
+        }
+        start += len;
+    }
+}
+
+/// Row-major strides in elements.
+fn strides(dims: &[usize]) -> SmallVec<[isize; 6]> {
+    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(1, dims.len());
+    for i in (1..dims.len()).rev() {
+        strides[i - 1] = strides[i] * dims[i] as isize;
+    }
+    strides
+}
+
+/// Permutes dimensions: dimension `i` of the result is dimension `perm[i]` of the input.
+///
+/// # Safety
+/// `perm` is a permutation. Both buffers are contiguous, aligned and disjoint, of the product of `dims` elements of
+/// `size` bytes.
+pub unsafe fn transpose(size: usize, input: *const u8, dims: &[usize], perm: &[usize], out: *mut u8) {
+    let from = strides(dims);
+    let out_dims: SmallVec<[usize; 6]> = perm.iter().map(|&p| dims[p]).collect();
+    let to = strides(&out_dims);
+    let walk: SmallVec<[Dim; 6]> =
+        (0..dims.len()).map(|i| Dim { size: out_dims[i], from: from[perm[i]], to: to[i] }).collect();
+    // SAFETY: the strides of both sides span their buffers.
+    with_size!(size, T => unsafe { strided::<T>(input.cast(), out.cast(), &walk) });
+}
+
+/// Copies a strided box out of the input: `counts[i]` entries of dimension `i` from `begin[i]` on, `step[i]`
+/// (of either sign, not 0) apart.
+///
+/// # Safety
+/// The box lies inside `dims`. Buffers are contiguous, aligned and disjoint, of the products of `dims` and of
+/// `counts` elements of `size` bytes.
+pub unsafe fn strided_slice(
+    size: usize,
+    input: *const u8,
+    dims: &[usize],
+    begin: &[usize],
+    step: &[isize],
+    counts: &[usize],
+    out: *mut u8,
+) {
+    let (from, to) = (strides(dims), strides(counts));
+    if counts.contains(&0) {
+        return;
+    }
+    let first: usize = begin.iter().zip(&from).map(|(&b, &f)| b * f as usize).sum();
+    let walk: SmallVec<[Dim; 6]> =
+        (0..dims.len()).map(|i| Dim { size: counts[i], from: from[i] * step[i], to: to[i] }).collect();
+    // SAFETY: the box lies inside the input, and the result spans the output.
+    with_size!(size, T => unsafe { strided::<T>(input.cast::<T>().add(first), out.cast(), &walk) });
+}
+
+/// The reverse of [`strided_slice`]: writes a contiguous block into a strided box of `out`, leaving the
+/// rest of it as it is.
+///
+/// # Safety
+/// The box lies inside `dims`, the dimensions of `out`. Buffers are contiguous, aligned and disjoint, `input` of the
+/// product of `counts` elements of `size` bytes.
+pub unsafe fn strided_assign(
+    size: usize,
+    input: *const u8,
+    dims: &[usize],
+    begin: &[usize],
+    step: &[isize],
+    counts: &[usize],
+    out: *mut u8,
+) {
+    let (from, to) = (strides(counts), strides(dims));
+    if counts.contains(&0) {
+        return;
+    }
+    let first: usize = begin.iter().zip(&to).map(|(&b, &t)| b * t as usize).sum();
+    let walk: SmallVec<[Dim; 6]> =
+        (0..dims.len()).map(|i| Dim { size: counts[i], from: from[i], to: to[i] * step[i] }).collect();
+    // SAFETY: the box lies inside the output, and the input spans it.
+    with_size!(size, T => unsafe { strided::<T>(input.cast(), out.cast::<T>().add(first), &walk) });
+}
+
+/// Reverses the marked dimensions.
+///
+/// # Safety
+/// Buffers are contiguous, aligned and disjoint, of the product of `dims` elements of `size` bytes.
+pub unsafe fn reverse(size: usize, input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8) {
+    let begin: SmallVec<[usize; 6]> =
+        dims.iter().zip(axes).map(|(&d, &a)| if a { d.saturating_sub(1) } else { 0 }).collect();
+    let step: SmallVec<[isize; 6]> = axes.iter().map(|&a| if a { -1 } else { 1 }).collect();
+    // SAFETY: the box is the whole input.
+    unsafe { strided_slice(size, input, dims, &begin, &step, dims, out) }
+}
+
+/// Repeats the input to dimensions that it broadcasts to by NumPy's rules.
+///
+/// # Safety
+/// `dims` broadcast to `out_dims`. Buffers are contiguous, aligned and disjoint, of the products of their dimensions.
+pub unsafe fn broadcast_to(size: usize, input: *const u8, dims: &[usize], out_dims: &[usize], out: *mut u8) {
+    let (from, to) = (strides(dims), strides(out_dims));
+    let missing = out_dims.len() - dims.len();
+    let walk: SmallVec<[Dim; 6]> = (0..out_dims.len())
+        .map(|i| {
+            let from = if i < missing || dims[i - missing] == 1 { 0 } else { from[i - missing] };
+            Dim { size: out_dims[i], from, to: to[i] }
+        })
+        .collect();
+    // SAFETY: dimensions that are repeated do not advance in the input.
+    with_size!(size, T => unsafe { strided::<T>(input.cast(), out.cast(), &walk) });
+}
+
+/// Repeats the input `multiples[i]` times along dimension `i`.
+///
+/// # Safety
+/// Buffers are contiguous, aligned and disjoint; `out` has the product of `dims` and `multiples` elements.
+pub unsafe fn tile(size: usize, input: *const u8, dims: &[usize], multiples: &[usize], out: *mut u8) {
+    let from = strides(dims);
+    let mut walk: SmallVec<[Dim; 6]> = SmallVec::new();
+    let mut stride: isize = 1;
+    for i in (0..dims.len()).rev() {
+        walk.push(Dim { size: dims[i], from: from[i], to: stride });
+        stride *= dims[i] as isize;
+        walk.push(Dim { size: multiples[i], from: 0, to: stride });
+        stride *= multiples[i] as isize;
+    }
+    walk.reverse();
+    // SAFETY: the walk spans both buffers.
+    with_size!(size, T => unsafe { strided::<T>(input.cast(), out.cast(), &walk) });
+}
+
+/// Writes `n` copies of a value of `size` bytes.
+///
+/// # Safety
+/// `value` is readable for `size` bytes, `out` aligned and writable for `n` elements.
+pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
+    with_size!(size, T => {
+        // SAFETY: the caller's contract.
+        let value = unsafe { value.cast::<T>().read_unaligned() };
+        let out = Shared(out.cast::<T>());
+        parallel_for(n, grain(size as f64 * NS_PER_BYTE), |range| {
+            for i in range {
+                // SAFETY: `i < n`, for which `out` is writable.
+                unsafe { out.get().add(i).write(value) };
+            }
+        });
+    });
+}
+
+/// Surrounds the input with a constant: `before[i]` and `after[i]` elements along dimension `i`.
+///
+/// # Safety
+/// Buffers are contiguous, aligned and disjoint; `out` has the product of the padded dimensions; `value` is
+/// readable for `size` bytes.
+pub unsafe fn pad(
+    size: usize,
+    input: *const u8,
+    dims: &[usize],
+    before: &[usize],
+    after: &[usize],
+    value: *const u8,
+    out: *mut u8,
+) {
+    let out_dims: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| before[i] + dims[i] + after[i]).collect();
+    let step: SmallVec<[isize; 6]> = SmallVec::from_elem(1, dims.len());
+    // SAFETY: the input is a box inside the output.
+    unsafe {
+        fill(size, value, out_dims.iter().product(), out);
+        strided_assign(size, input, &out_dims, before, &step, dims, out);
+    }
+}
+
+/// Copies `rows` blocks of `bytes` bytes, with these pitches: what `concat` and `split` are made of.
+///
+/// # Safety
+/// Every block is readable in the source and writable in the destination; they do not overlap.
+pub unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pitch: usize, bytes: usize, rows: usize) {
+    if bytes == src_pitch && bytes == dst_pitch {
+        let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
+        return parallel_for(bytes * rows, grain(NS_PER_BYTE), |range| {
+            // SAFETY: the blocks are adjacent on both sides.
+            unsafe { src.get().add(range.start).copy_to_nonoverlapping(dst.get().add(range.start), range.len()) };
+        });
+    }
+    let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
+    parallel_for(rows, grain(bytes as f64 * NS_PER_BYTE + NS_PER_RUN), |range| {
+        for r in range {
+            // SAFETY: row `r` is readable and writable for `bytes`.
+            unsafe { src.get().add(r * src_pitch).copy_to_nonoverlapping(dst.get().add(r * dst_pitch), bytes) };
+        }
+    });
+}
+
+/// Joins inputs along an axis: each is `(pointer, bytes of one outer row)`; there are `outer` rows.
+///
+/// # Safety
+/// Each input is readable for `outer` rows; `out` is writable for all of them and disjoint.
+pub unsafe fn concat(ins: &[(*const u8, usize)], outer: usize, out: *mut u8) {
+    let pitch: usize = ins.iter().map(|i| i.1).sum();
+    let mut at = 0;
+    for &(src, bytes) in ins {
+        // SAFETY: the columns `at..at + bytes` of the output are this input's.
+        unsafe { copy_blocks(src, bytes, out.add(at), pitch, bytes, outer) };
+        at += bytes;
+    }
+}
+
+/// The reverse of [`concat`]: cuts each outer row into pieces, each `(pointer, bytes of one outer row)`.
+///
+/// # Safety
+/// The input is readable for `outer` rows of all pieces; the outputs are writable for `outer` rows and disjoint.
+pub unsafe fn split(input: *const u8, outer: usize, outs: &[(*mut u8, usize)]) {
+    let pitch: usize = outs.iter().map(|o| o.1).sum();
+    let mut at = 0;
+    for &(dst, bytes) in outs {
+        // SAFETY: the columns `at..at + bytes` of the input are this output's.
+        unsafe { copy_blocks(input.add(at), pitch, dst, bytes, bytes, outer) };
+        at += bytes;
+    }
+}

@@ -1,0 +1,45 @@
+//! CPU kernels on raw, contiguous, row-major memory.
+//!
+//! Kernels know dtypes and pointers, not tensors or graphs. Nearly all `unsafe` code of the project
+//! is here; each function's contract says what memory it reads and writes.
+
+#![allow(
+    clippy::needless_range_loop,
+    clippy::excessive_precision,
+    reason = "one index over several arrays is the form that vectorises; coefficients are as published"
+)]
+
+mod arch;
+mod binary;
+mod broadcast;
+mod cast;
+mod complex;
+pub mod copy;
+pub mod gather;
+mod loops;
+mod math;
+mod math64;
+pub mod matmul;
+mod num;
+mod ops;
+pub mod pool;
+pub mod random;
+mod reduce;
+mod scan;
+mod small_gemm;
+pub mod softmax;
+mod tile;
+mod unary;
+
+pub use arch::{Level, level};
+pub use binary::binary;
+pub use broadcast::{broadcast_dims, elementwise, elementwise_flat};
+pub use cast::{cast, select};
+pub use loops::{Fault, Lane, LoopFn};
+pub use matmul::{matmul, matmul_batched};
+pub use ops::{Binary, Unary, binary_dtypes, binary_output, unary_dtypes, unary_output};
+pub use random::Philox;
+pub use reduce::{Reduce, reduce, reduce_dtypes};
+pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative};
+pub use tile::{TileBuilder, TileProgram, TileReg};
+pub use unary::unary;

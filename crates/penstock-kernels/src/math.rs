@@ -1,0 +1,443 @@
+//! Scalar mathematics of `f32` and `f64`, written so that loops over it vectorise.
+//!
+//! Every function is branch-free plain arithmetic (no fused multiply-add), so its value does not
+//! depend on the instruction set or on the position in a loop. Exceptions go through the scalar
+//! functions of `libm`, which are as deterministic.
+//!
+//! Error bounds, in units of the last place:
+//!
+//! | function | `f32` | `f64` |
+//! |---|---|---|
+//! | `exp`, `log` | 1.5 | 1.5 |
+//! | `expm1` | 2 | 1 |
+//! | `tanh` | 2 | 1.5 |
+//! | `sigmoid` | 2.5 | 2.5 |
+//! | `sin`, `cos`, `tan`, `log1p`, `erf`, `erfc`, `pow`, `sinh`, `cosh`, `asinh`, `acosh`, `atanh`, `softplus` | 1 | 2.5 |
+//! | `asin`, `acos`, `atan`, `atan2` | 1 | 1 |
+//! | `lgamma`, `digamma` | 4 away from their zeros | 4 away from their zeros |
+
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+
+use crate::math64 as wide;
+
+/// A floating-point type that kernels compute in: `f32` or `f64`.
+pub(crate) trait Math:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + Neg<Output = Self>
+{
+    const ZERO: Self;
+    const ONE: Self;
+    const INFINITY: Self;
+    fn of(v: f64) -> Self;
+    fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn trunc(self) -> Self;
+    fn round_even(self) -> Self;
+    fn copysign(self, sign: Self) -> Self;
+    fn exp(self) -> Self;
+    fn expm1(self) -> Self;
+    fn log(self) -> Self;
+    fn log1p(self) -> Self;
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn tan(self) -> Self;
+    /// Whether `sin`, `cos` and `tan` need their `_rare` form: a huge argument.
+    fn trig_rare(self) -> bool;
+    fn sin_rare(self) -> Self;
+    fn cos_rare(self) -> Self;
+    fn tan_rare(self) -> Self;
+    fn asin(self) -> Self;
+    fn acos(self) -> Self;
+    fn atan(self) -> Self;
+    fn atan2(self, x: Self) -> Self;
+    fn sinh(self) -> Self;
+    fn cosh(self) -> Self;
+    fn tanh(self) -> Self;
+    fn asinh(self) -> Self;
+    fn acosh(self) -> Self;
+    fn atanh(self) -> Self;
+    fn softplus(self) -> Self;
+    fn erf(self) -> Self;
+    fn erfc(self) -> Self;
+    fn lgamma(self) -> Self;
+    fn digamma(self) -> Self;
+    fn pow(self, y: Self) -> Self;
+
+    #[inline(always)]
+    #[expect(clippy::eq_op, reason = "the vectorisable NaN test")]
+    fn is_nan(self) -> bool {
+        self != self
+    }
+    #[inline(always)]
+    fn is_finite(self) -> bool {
+        self.abs() < Self::INFINITY
+    }
+    /// The greater operand, NaN if either is; the first of equal ones (so of -0 and 0).
+    #[inline(always)]
+    fn max_nan(self, b: Self) -> Self {
+        let pick_b = self < b || b.is_nan();
+        if self.is_nan() || !pick_b { self } else { b }
+    }
+    /// The lesser operand, NaN if either is; the first of equal ones (so of -0 and 0).
+    #[inline(always)]
+    fn min_nan(self, b: Self) -> Self {
+        let pick_b = self > b || b.is_nan();
+        if self.is_nan() || !pick_b { self } else { b }
+    }
+    /// 1 / (1 + e^-x), accurate in both tails.
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        let e = (-self.abs()).exp();
+        let numerator = if self < Self::ZERO { e } else { Self::ONE };
+        numerator / (Self::ONE + e)
+    }
+}
+
+/// Evaluates a polynomial whose coefficients are listed from the highest degree down.
+#[inline(always)]
+pub(crate) fn horner32<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
+    let mut acc = coefficients[0];
+    let mut i = 1;
+    while i < N {
+        acc = acc * x + coefficients[i];
+        i += 1;
+    }
+    acc
+}
+
+#[inline(always)]
+fn exp32(x: f32) -> f32 {
+    // e^x = 2^n e^r with |r| <= ln 2 / 2. The clamp keeps n in range and lets NaN pass.
+    let c = if x > 89.0 { 89.0 } else { x };
+    let c = if c < -104.5 { -104.5 } else { c };
+    const MAGIC: f32 = 12_582_912.0;
+    let shifted = c * std::f32::consts::LOG2_E + MAGIC;
+    let n = shifted - MAGIC;
+    let r = (c - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let p = horner32(r, [0.001_392_648_4, 0.008_363_42, 0.041_666_552, 0.166_665_76, 0.5]);
+    let p = (p * (r * r) + r) + 1.0;
+    // 2^n in two factors, so that neither leaves the normal range.
+    let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32;
+    let half = k >> 1;
+    let scale = |k: i32| f32::from_bits((k.wrapping_add(127) << 23) as u32);
+    p * scale(half) * scale(k.wrapping_sub(half))
+}
+
+/// As `exp32`, but for the 1: 2^n (1 + p) - 1 = 2^n p + (2^n - 1).
+#[inline(always)]
+fn expm1_32(x: f32) -> f32 {
+    let c = if x > 89.0 { 89.0 } else { x };
+    let c = if c < -20.0 { -20.0 } else { c };
+    const MAGIC: f32 = 12_582_912.0;
+    let shifted = c * std::f32::consts::LOG2_E + MAGIC;
+    let n = shifted - MAGIC;
+    let r = (c - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let p = horner32(r, [0.001_392_648_4, 0.008_363_42, 0.041_666_552, 0.166_665_76, 0.5]);
+    let p = p * (r * r) + r;
+    let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32;
+    let half = k >> 1;
+    let scale = |k: i32| f32::from_bits((k.wrapping_add(127) << 23) as u32);
+    let power = scale(half) * scale(k.wrapping_sub(half));
+    let near = p * power + (power - 1.0);
+    let far = (p + 1.0) * scale(half) * scale(k.wrapping_sub(half));
+    (if k > 60 { far } else { near }).copysign(x)
+}
+
+#[inline(always)]
+fn log32(x: f32) -> f32 {
+    let tiny = x < f32::MIN_POSITIVE;
+    let scaled = if tiny { x * 33_554_432.0 } else { x };
+    let bits = scaled.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
+    let k = (bits >> 23) as i32 - 0x7f - if tiny { 25 } else { 0 };
+    let f = f32::from_bits((bits & 0x007f_ffff) + 0x3f35_04f3) - 1.0;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let t1 = w * (0.400_009_72 + w * 0.242_790_79);
+    let t2 = z * (0.666_666_6 + w * 0.284_987_87);
+    let r = t2 + t1;
+    let hfsq = 0.5 * f * f;
+    let dk = k as f32;
+    let y = s * (hfsq + r) + dk * 9.058_000_6e-6 - hfsq + f + dk * 0.693_138_1;
+    let y = if x == f32::INFINITY { x } else { y };
+    let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
+    if x >= 0.0 { y } else { f32::NAN }
+}
+
+#[inline(always)]
+fn tanh32(x: f32) -> f32 {
+    let a = x.abs();
+    let u = x * x;
+    let p = horner32(u, [0.002_269_501_7, -0.008_323_187, 0.021_762_503, -0.053_958_46, 0.133_333, -0.333_333_34]);
+    let small = a + a * (u * p);
+    let large = 1.0 - 2.0 / (exp32(2.0 * a) + 1.0);
+    (if a < 0.625 { small } else { large }).copysign(x)
+}
+
+impl Math for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+    const INFINITY: f32 = f32::INFINITY;
+    #[inline(always)]
+    fn of(v: f64) -> f32 {
+        v as f32
+    }
+    #[inline(always)]
+    fn abs(self) -> f32 {
+        f32::abs(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f32 {
+        f32::sqrt(self)
+    }
+    #[inline(always)]
+    fn floor(self) -> f32 {
+        f32::floor(self)
+    }
+    #[inline(always)]
+    fn ceil(self) -> f32 {
+        f32::ceil(self)
+    }
+    #[inline(always)]
+    fn trunc(self) -> f32 {
+        f32::trunc(self)
+    }
+    #[inline(always)]
+    fn round_even(self) -> f32 {
+        f32::round_ties_even(self)
+    }
+    #[inline(always)]
+    fn copysign(self, sign: f32) -> f32 {
+        f32::copysign(self, sign)
+    }
+    #[inline(always)]
+    fn exp(self) -> f32 {
+        exp32(self)
+    }
+    #[inline(always)]
+    fn expm1(self) -> f32 {
+        expm1_32(self)
+    }
+    #[inline(always)]
+    fn log(self) -> f32 {
+        log32(self)
+    }
+    #[inline(always)]
+    fn log1p(self) -> f32 {
+        wide::log1p_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn sin(self) -> f32 {
+        wide::sin_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn cos(self) -> f32 {
+        wide::cos_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn tan(self) -> f32 {
+        wide::tan_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn trig_rare(self) -> bool {
+        self.abs() > 1e5
+    }
+    fn sin_rare(self) -> f32 {
+        libm::sinf(self)
+    }
+    fn cos_rare(self) -> f32 {
+        libm::cosf(self)
+    }
+    fn tan_rare(self) -> f32 {
+        libm::tanf(self)
+    }
+    fn asin(self) -> f32 {
+        libm::asinf(self)
+    }
+    fn acos(self) -> f32 {
+        libm::acosf(self)
+    }
+    fn atan(self) -> f32 {
+        libm::atanf(self)
+    }
+    fn atan2(self, x: f32) -> f32 {
+        libm::atan2f(self, x)
+    }
+    #[inline(always)]
+    fn sinh(self) -> f32 {
+        wide::sinh_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn cosh(self) -> f32 {
+        wide::cosh_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn tanh(self) -> f32 {
+        tanh32(self)
+    }
+    #[inline(always)]
+    fn asinh(self) -> f32 {
+        wide::asinh_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn acosh(self) -> f32 {
+        wide::acosh_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn atanh(self) -> f32 {
+        wide::atanh_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn softplus(self) -> f32 {
+        wide::softplus_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn erf(self) -> f32 {
+        wide::erf_for32(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn erfc(self) -> f32 {
+        wide::erfc_for32(f64::from(self)) as f32
+    }
+    fn lgamma(self) -> f32 {
+        libm::lgamma(f64::from(self)) as f32
+    }
+    fn digamma(self) -> f32 {
+        wide::digamma(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn pow(self, y: f32) -> f32 {
+        wide::pow_for32(self, y)
+    }
+}
+
+impl Math for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+    const INFINITY: f64 = f64::INFINITY;
+    #[inline(always)]
+    fn of(v: f64) -> f64 {
+        v
+    }
+    #[inline(always)]
+    fn abs(self) -> f64 {
+        f64::abs(self)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+    #[inline(always)]
+    fn floor(self) -> f64 {
+        f64::floor(self)
+    }
+    #[inline(always)]
+    fn ceil(self) -> f64 {
+        f64::ceil(self)
+    }
+    #[inline(always)]
+    fn trunc(self) -> f64 {
+        f64::trunc(self)
+    }
+    #[inline(always)]
+    fn round_even(self) -> f64 {
+        f64::round_ties_even(self)
+    }
+    #[inline(always)]
+    fn copysign(self, sign: f64) -> f64 {
+        f64::copysign(self, sign)
+    }
+    #[inline(always)]
+    fn exp(self) -> f64 {
+        wide::exp(self)
+    }
+    fn expm1(self) -> f64 {
+        libm::expm1(self)
+    }
+    #[inline(always)]
+    fn log(self) -> f64 {
+        wide::log(self)
+    }
+    fn log1p(self) -> f64 {
+        libm::log1p(self)
+    }
+    fn sin(self) -> f64 {
+        libm::sin(self)
+    }
+    fn cos(self) -> f64 {
+        libm::cos(self)
+    }
+    fn tan(self) -> f64 {
+        libm::tan(self)
+    }
+    #[inline(always)]
+    fn trig_rare(self) -> bool {
+        false
+    }
+    fn sin_rare(self) -> f64 {
+        libm::sin(self)
+    }
+    fn cos_rare(self) -> f64 {
+        libm::cos(self)
+    }
+    fn tan_rare(self) -> f64 {
+        libm::tan(self)
+    }
+    fn asin(self) -> f64 {
+        libm::asin(self)
+    }
+    fn acos(self) -> f64 {
+        libm::acos(self)
+    }
+    fn atan(self) -> f64 {
+        libm::atan(self)
+    }
+    fn atan2(self, x: f64) -> f64 {
+        libm::atan2(self, x)
+    }
+    fn sinh(self) -> f64 {
+        libm::sinh(self)
+    }
+    fn cosh(self) -> f64 {
+        libm::cosh(self)
+    }
+    fn tanh(self) -> f64 {
+        libm::tanh(self)
+    }
+    fn asinh(self) -> f64 {
+        libm::asinh(self)
+    }
+    fn acosh(self) -> f64 {
+        if self < 1.0 { f64::NAN } else { libm::acosh(self) }
+    }
+    fn atanh(self) -> f64 {
+        libm::atanh(self)
+    }
+    fn softplus(self) -> f64 {
+        let positive = if self < 0.0 { 0.0 } else { self };
+        positive + libm::log1p(wide::exp(-self.abs()))
+    }
+    fn erf(self) -> f64 {
+        libm::erf(self)
+    }
+    fn erfc(self) -> f64 {
+        libm::erfc(self)
+    }
+    fn lgamma(self) -> f64 {
+        libm::lgamma(self)
+    }
+    fn digamma(self) -> f64 {
+        wide::digamma(self)
+    }
+    fn pow(self, y: f64) -> f64 {
+        libm::pow(self, y)
+    }
+}

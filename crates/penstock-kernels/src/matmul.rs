@@ -1,0 +1,369 @@
+//! Matrix products.
+//!
+//! Large products of `f32`, `f64` and complex go to the `gemm` crate, split over threads by estimated time;
+//! small ones to a kernel with no packing buffers on the heap. 16-bit floats are widened to `f32` and rounded once at the
+//! end. Integers wrap.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use std::ptr;
+
+use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
+use smallvec::SmallVec;
+
+use crate::arch::dispatch;
+use crate::copy::fill;
+use crate::num::{Int, Real};
+use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::small_gemm;
+
+/// The dtypes that [`matmul`] takes.
+pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
+
+/// A matrix in memory: its first element, and the elements between rows and between columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Mat<T> {
+    /// The first element.
+    pub ptr: *const T,
+    /// Elements from a row to the next.
+    pub row: isize,
+    /// Elements from a column to the next.
+    pub col: isize,
+}
+
+impl<T> Mat<T> {
+    /// A row-major matrix of `rows` by `cols`, or the transpose of a stored one of `cols` by `rows`.
+    pub fn row_major(ptr: *const T, rows: usize, cols: usize, transposed: bool) -> Mat<T> {
+        let (row, col) = if transposed { (1, rows as isize) } else { (cols as isize, 1) };
+        Mat { ptr, row, col }
+    }
+
+    /// The part from an element on.
+    ///
+    /// # Safety
+    /// The element is inside the matrix (or one past its end).
+    unsafe fn at(self, i: usize, j: usize) -> Mat<T> {
+        // SAFETY: the caller's contract.
+        let ptr = unsafe { self.ptr.offset(i as isize * self.row + j as isize * self.col) };
+        Mat { ptr, ..self }
+    }
+}
+
+/// Element types with a matrix product.
+pub trait Gemm: Copy + Send + Sync + 'static {
+    /// `out = a b`, `out` being row-major with rows `ldo` elements apart, on the calling thread.
+    ///
+    /// # Safety
+    /// `a` is readable as `m` by `k`, `b` as `k` by `n`; `out` is writable as `m` by `n` and disjoint. None of `m`, `k` and `n`
+    /// is 0.
+    unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<Self>, b: Mat<Self>, out: *mut Self, ldo: usize);
+
+    /// Estimated multiplications and additions a nanosecond on one thread.
+    const FLOPS_PER_NS: f64;
+}
+
+macro_rules! gemm_crate {
+    ($($ty:ty: $flops:expr, $zero:expr, $one:expr, $small:expr;)*) => {$(
+        impl Gemm for $ty {
+            const FLOPS_PER_NS: f64 = $flops;
+            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    if $small(m, k, n, a, b, out, ldo) {
+                        return;
+                    }
+                    gemm::gemm(
+                        m, n, k, out, 1, ldo as isize, false, a.ptr, a.col, a.row, b.ptr, b.col, b.row,
+                        $zero, $one, false, false, false, gemm::Parallelism::None,
+                    );
+                }
+            }
+        }
+    )*};
+}
+
+/// # Safety
+/// None needed: nothing is accessed.
+unsafe fn never<T>(_: usize, _: usize, _: usize, _: Mat<T>, _: Mat<T>, _: *mut T, _: usize) -> bool {
+    false
+}
+
+gemm_crate! {
+    f32: 100.0, 0.0, 1.0, small_gemm::f32;
+    f64: 50.0, 0.0, 1.0, small_gemm::f64;
+    C64: 50.0, C64::new(0.0, 0.0), C64::new(1.0, 0.0), never;
+    C128: 25.0, C128::new(0.0, 0.0), C128::new(1.0, 0.0), never;
+}
+
+/// Copies a matrix to a row-major buffer, converting its elements.
+///
+/// # Safety
+/// `a` is readable as `rows` by `cols`.
+unsafe fn pack<T: Copy, W: Copy>(a: Mat<T>, rows: usize, cols: usize, convert: impl Fn(T) -> W) -> Vec<W> {
+    let mut packed = Vec::with_capacity(rows * cols);
+    if a.row == 1 && a.col != 1 {
+        // Transposed in memory: walk it by blocks of rows.
+        let dst: *mut W = packed.as_mut_ptr();
+        for first in (0..rows).step_by(16) {
+            for j in 0..cols {
+                for i in first..rows.min(first + 16) {
+                    // SAFETY: inside the matrix, and inside the capacity.
+                    unsafe { dst.add(i * cols + j).write(convert(*a.at(i, j).ptr)) };
+                }
+            }
+        }
+        // SAFETY: all were written.
+        unsafe { packed.set_len(rows * cols) };
+        return packed;
+    }
+    for i in 0..rows {
+        for j in 0..cols {
+            // SAFETY: inside the matrix.
+            packed.push(convert(unsafe { *a.at(i, j).ptr }));
+        }
+    }
+    packed
+}
+
+macro_rules! gemm_half {
+    ($($ty:ty)*) => {$(
+        impl Gemm for $ty {
+            const FLOPS_PER_NS: f64 = 50.0;
+            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
+                // SAFETY: the caller's contract; the buffers are row-major of these sizes.
+                unsafe {
+                    let wide_a = dispatch(#[inline(always)] || pack(a, m, k, Real::widen));
+                    let wide_b = dispatch(#[inline(always)] || pack(b, k, n, Real::widen));
+                    let mut product = vec![0f32; m * n];
+                    let (a, b) = (Mat::row_major(wide_a.as_ptr(), m, k, false), Mat::row_major(wide_b.as_ptr(), k, n, false));
+                    f32::serial(m, k, n, a, b, product.as_mut_ptr(), n);
+                    dispatch(#[inline(always)] || {
+                        for (i, row) in product.chunks_exact(n).enumerate() {
+                            for (j, &x) in row.iter().enumerate() {
+                                out.add(i * ldo + j).write(Real::narrow(x));
+                            }
+                        }
+                    });
+                }
+            }
+        }
+    )*};
+}
+
+gemm_half!(f16 bf16);
+
+macro_rules! gemm_int {
+    ($($ty:ty)*) => {$(
+        impl Gemm for $ty {
+            const FLOPS_PER_NS: f64 = 8.0 / size_of::<$ty>() as f64;
+            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
+                // SAFETY: the caller's contract.
+                unsafe { integers(m, k, n, a, b, out, ldo) }
+            }
+        }
+    )*};
+}
+
+gemm_int!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+/// Columns that are accumulated at a time.
+const COLUMNS: usize = 64;
+
+/// # Safety
+/// As for [`Gemm::serial`].
+unsafe fn integers<T: Int>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T, ldo: usize) {
+    let packed;
+    let b = if b.col == 1 || m < 4 {
+        b
+    } else {
+        // SAFETY: the caller's contract.
+        packed = unsafe { pack(b, k, n, |x| x) };
+        Mat::row_major(packed.as_ptr(), k, n, false)
+    };
+    dispatch(
+        #[inline(always)]
+        || {
+            for first in (0..n).step_by(COLUMNS) {
+                let width = COLUMNS.min(n - first);
+                for i in 0..m {
+                    let mut acc = [T::ZERO; COLUMNS];
+                    // SAFETY: the indices are inside the matrices.
+                    unsafe {
+                        for p in 0..k {
+                            let x = *a.at(i, p).ptr;
+                            let row = b.at(p, first);
+                            if row.col == 1 && width == COLUMNS {
+                                let row = &*row.ptr.cast::<[T; COLUMNS]>();
+                                for j in 0..COLUMNS {
+                                    acc[j] = acc[j].add(x.mul(row[j]));
+                                }
+                            } else {
+                                for (j, s) in acc[..width].iter_mut().enumerate() {
+                                    *s = s.add(x.mul(*row.at(0, j).ptr));
+                                }
+                            }
+                        }
+                        ptr::copy_nonoverlapping(acc.as_ptr(), out.add(i * ldo + first), width);
+                    }
+                }
+            }
+        },
+    );
+}
+
+/// `out = a b`, split over threads when it is worth it.
+///
+/// # Safety
+/// As for [`Gemm::serial`], but sizes may be 0.
+pub unsafe fn gemm<T: Gemm>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T) {
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        // SAFETY: `out` is writable for `m * n` elements; all zero bytes are 0 in every type.
+        return unsafe { ptr::write_bytes(out, 0, m * n) };
+    }
+    let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
+    let worth = ((ns / 60_000.0) as usize).min(threads());
+    if worth < 2 {
+        // SAFETY: the same contract; no size is 0.
+        return unsafe { T::serial(m, k, n, a, b, out, n) };
+    }
+    let (pa, pb, po) = (Shared(a.ptr.cast_mut()), Shared(b.ptr.cast_mut()), Shared(out));
+    let (ra, ca, rb, cb) = (a.row, a.col, b.row, b.col);
+    // Cut the longer side of the result into one piece a thread, in multiples of a cache line.
+    let by_rows = m >= n;
+    let long = if by_rows { m } else { n };
+    let piece = long.div_ceil(worth).next_multiple_of(16);
+    parallel_for(long.div_ceil(piece), 1, |range| {
+        for i in range {
+            let (first, len) = (i * piece, piece.min(long - i * piece));
+            let (a, b) = (
+                Mat { ptr: pa.get().cast_const(), row: ra, col: ca },
+                Mat { ptr: pb.get().cast_const(), row: rb, col: cb },
+            );
+            // SAFETY: the pieces partition the rows or the columns of the result.
+            unsafe {
+                if by_rows {
+                    T::serial(len, k, n, a.at(first, 0), b, po.get().add(first * n), n);
+                } else {
+                    T::serial(m, k, len, a, b.at(0, first), po.get().add(first), n);
+                }
+            }
+        }
+    });
+}
+
+/// `out = a b`, with `a` of `m` by `k` and `b` of `k` by `n`; `a_trans` says that `a` is stored as `k` by `m`, `b_trans` that `b` is
+/// stored as `n` by `k`. A `k` of 0 gives zeros.
+///
+/// # Panics
+/// If `dtype` is not numeric.
+///
+/// # Safety
+/// Matrices are row-major, contiguous and aligned; `a` and `b` are readable, `out` is writable as `m` by `n` and disjoint.
+pub unsafe fn matmul(
+    dtype: DType,
+    m: usize,
+    k: usize,
+    n: usize,
+    a: *const u8,
+    a_trans: bool,
+    b: *const u8,
+    b_trans: bool,
+    out: *mut u8,
+) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(numeric, dtype, T => unsafe {
+        let (a, b) = (Mat::row_major(a.cast::<T>(), m, k, a_trans), Mat::row_major(b.cast::<T>(), k, n, b_trans));
+        gemm::<T>(m, k, n, a, b, out.cast::<T>());
+    }, else panic!("matmul does not take {dtype}"))
+}
+
+/// A product for every index of `batch`, to which the batch dimensions of the operands, `a_batch` and `b_batch`, broadcast by NumPy's rules.
+/// The other parameters are those of [`matmul`].
+///
+/// # Panics
+/// If `dtype` is not numeric, or the batch dimensions do not broadcast to `batch`.
+///
+/// # Safety
+/// As for [`matmul`], with as many matrices as the products of the batch dimensions, one after the other.
+pub unsafe fn matmul_batched(
+    dtype: DType,
+    batch: &[usize],
+    a_batch: &[usize],
+    b_batch: &[usize],
+    m: usize,
+    k: usize,
+    n: usize,
+    a: *const u8,
+    a_trans: bool,
+    b: *const u8,
+    b_trans: bool,
+    out: *mut u8,
+) {
+    let count: usize = batch.iter().product();
+    if count == 1 {
+        // SAFETY: the same contract.
+        return unsafe { matmul(dtype, m, k, n, a, a_trans, b, b_trans, out) };
+    }
+    let size = dtype.size();
+    if k == 0 {
+        // SAFETY: the output has this many elements.
+        return unsafe { fill(size, [0u8; 16].as_ptr(), count * m * n, out) };
+    }
+    // A shared right operand of untransposed rows makes one tall product.
+    let b_shared = b_batch.iter().all(|&d| d == 1);
+    let a_full = a_batch.iter().product::<usize>() == count;
+    if b_shared && a_full && !a_trans {
+        // SAFETY: the matrices of `a` and of the result are adjacent.
+        return unsafe { matmul(dtype, count * m, k, n, a, false, b, b_trans, out) };
+    }
+    let (sa, sb) = (batch_strides(batch, a_batch), batch_strides(batch, b_batch));
+    let (pa, pb, po) = (Shared(a.cast_mut()), Shared(b.cast_mut()), Shared(out));
+    let offsets = |mut i: usize| {
+        let (mut oa, mut ob) = (0, 0);
+        for (d, &dim) in batch.iter().enumerate().rev() {
+            oa += i % dim * sa[d];
+            ob += i % dim * sb[d];
+            i /= dim;
+        }
+        (oa * m * k * size, ob * k * n * size)
+    };
+    let one = |i: usize| {
+        let (oa, ob) = offsets(i);
+        // SAFETY: the offsets are of matrix `i`; results are disjoint.
+        unsafe {
+            matmul(
+                dtype,
+                m,
+                k,
+                n,
+                pa.get().add(oa),
+                a_trans,
+                pb.get().add(ob),
+                b_trans,
+                po.get().add(i * m * n * size),
+            );
+        }
+    };
+    if count < threads() {
+        return (0..count).for_each(one);
+    }
+    parallel_for(count, grain(m as f64 * n as f64 * k as f64 * 0.05), |range| range.for_each(one));
+}
+
+/// The matrices to advance by in an operand, for each dimension of the batch.
+fn batch_strides(batch: &[usize], own: &[usize]) -> SmallVec<[usize; 6]> {
+    let mut strides: SmallVec<[usize; 6]> = SmallVec::from_elem(0, batch.len());
+    let missing = batch.len() - own.len();
+    let mut stride = 1;
+    for i in (0..own.len()).rev() {
+        assert!(own[i] == 1 || own[i] == batch[missing + i], "batch {own:?} does not broadcast to {batch:?}");
+        if own[i] != 1 {
+            strides[missing + i] = stride;
+        }
+        stride *= own[i];
+    }
+    strides
+}

@@ -1,0 +1,404 @@
+//! Counter-based random numbers: Philox4x32-10 (Salmon et al., 2011).
+//!
+//! The value at a position depends on the key, the counter and the position alone: not on threads, and not on how
+//! many numbers are drawn at a time.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
+
+use crate::arch::dispatch;
+use crate::math::Math;
+use crate::num::Real;
+use crate::pool::{Shared, grain, parallel_for};
+
+/// A stream of random numbers: block `i` of four words is the counter plus `i`, enciphered with the key.
+///
+/// The top 32 bits of the counter tell the tries of rejection sampling apart; streams should leave them 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Philox {
+    /// The key.
+    pub key: u64,
+    /// The counter of the first block.
+    pub counter: u128,
+}
+
+/// Blocks that are enciphered side by side.
+const WIDTH: usize = 64;
+
+/// Words of [`WIDTH`] blocks, by word and block.
+type Words = [[u32; WIDTH]; 4];
+
+/// The ten rounds.
+#[inline(always)]
+fn encipher(mut c: [u32; 4], key: u64) -> [u32; 4] {
+    let (mut k0, mut k1) = (key as u32, (key >> 32) as u32);
+    for _ in 0..10 {
+        let p0 = u64::from(c[0]) * 0xd251_1f53;
+        let p1 = u64::from(c[2]) * 0xcd9e_8d57;
+        c = [(p1 >> 32) as u32 ^ c[1] ^ k0, p1 as u32, (p0 >> 32) as u32 ^ c[3] ^ k1, p0 as u32];
+        k0 = k0.wrapping_add(0x9e37_79b9);
+        k1 = k1.wrapping_add(0xbb67_ae85);
+    }
+    c
+}
+
+impl Philox {
+    /// A stream.
+    pub const fn new(key: u64, counter: u128) -> Philox {
+        Philox { key, counter }
+    }
+
+    /// The stream from its block `blocks` on.
+    pub const fn skip(self, blocks: u64) -> Philox {
+        Philox { counter: self.counter.wrapping_add(blocks as u128), ..self }
+    }
+
+    /// One block.
+    #[inline(always)]
+    pub fn block(self, index: u64) -> [u32; 4] {
+        let at = self.counter.wrapping_add(u128::from(index));
+        encipher([at as u32, (at >> 32) as u32, (at >> 64) as u32, (at >> 96) as u32], self.key)
+    }
+
+    /// The words of [`WIDTH`] blocks from block `first` on, word by word.
+    #[inline(always)]
+    fn blocks(self, first: u64) -> Words {
+        let at = self.counter.wrapping_add(u128::from(first));
+        let mut words = [[0; WIDTH]; 4];
+        if at as u32 <= u32::MAX - WIDTH as u32 {
+            // No carry out of the low word: the form that vectorises.
+            let high = [(at >> 32) as u32, (at >> 64) as u32, (at >> 96) as u32];
+            for i in 0..WIDTH {
+                let block = encipher([at as u32 + i as u32, high[0], high[1], high[2]], self.key);
+                for w in 0..4 {
+                    words[w][i] = block[w];
+                }
+            }
+        } else {
+            for i in 0..WIDTH {
+                let block = self.block(first.wrapping_add(i as u64));
+                for w in 0..4 {
+                    words[w][i] = block[w];
+                }
+            }
+        }
+        words
+    }
+
+    /// Fills `out` with the words of the stream.
+    pub fn fill_bits(self, out: &mut [u32]) {
+        let n = out.len();
+        // SAFETY: `out` is writable for `n` words.
+        unsafe { self.each(n, out.as_mut_ptr(), |words| *words, |_, _| {}, |w| w) }
+    }
+
+    /// Writes `n` elements, `PER` from each block: `make` gets the words of [`WIDTH`] blocks, `mend`
+    /// may replace what was made of those from block so-and-so on, `convert` makes elements of the results.
+    ///
+    /// # Safety
+    /// `out` is aligned and writable for `n` elements.
+    #[inline]
+    unsafe fn each<R: Copy + Default, T: Copy, const PER: usize>(
+        self,
+        n: usize,
+        out: *mut T,
+        make: impl Fn(&Words) -> [[R; WIDTH]; PER] + Sync,
+        mend: impl Fn(&mut [[R; WIDTH]; PER], u64) + Sync,
+        convert: impl Fn(R) -> T + Sync,
+    ) {
+        let out = Shared(out);
+        let group = WIDTH * PER;
+        parallel_for(n.div_ceil(group), grain(1.5 * group as f64), |range| {
+            dispatch(
+                #[inline(always)]
+                || {
+                    for g in range {
+                        let first = (g * WIDTH) as u64;
+                        let words = self.blocks(first);
+                        let mut made = make(&words);
+                        mend(&mut made, first);
+                        let len = group.min(n - g * group);
+                        let mut ordered = [[convert(R::default()); PER]; WIDTH];
+                        for i in 0..WIDTH {
+                            for p in 0..PER {
+                                ordered[i][p] = convert(made[p][i]);
+                            }
+                        }
+                        // SAFETY: the output has `len` elements from there on, and no other range has them.
+                        unsafe { ordered.as_ptr().cast::<T>().copy_to_nonoverlapping(out.get().add(g * group), len) };
+                    }
+                },
+            );
+        });
+    }
+
+    /// The number of blocks that `n` elements of `dtype` take, in any of the functions that follow.
+    pub fn blocks_for(dtype: DType, n: usize) -> u64 {
+        (n as u64).div_ceil(if dtype.size() == 8 { 2 } else { 4 })
+    }
+
+    /// Fills `out` with floats uniform in [0, 1).
+    ///
+    /// # Panics
+    /// If `dtype` is not a real float.
+    ///
+    /// # Safety
+    /// `out` is aligned and writable for `n` elements of `dtype`.
+    pub unsafe fn uniform(self, dtype: DType, n: usize, out: *mut u8) {
+        // SAFETY: the same contract, with the element type of `dtype`.
+        unsafe {
+            match dtype {
+                DType::F16 => {
+                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| f16::narrow((w >> 22) as f32 / 1024.0));
+                }
+                DType::Bf16 => {
+                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| bf16::narrow((w >> 25) as f32 / 128.0));
+                }
+                DType::F32 => self.each(n, out.cast(), |w| *w, |_, _| {}, unit32),
+                DType::F64 => {
+                    let make = |w: &Words| [each_pair(w, 0, unit64), each_pair(w, 2, unit64)];
+                    self.each(n, out.cast(), make, |_, _| {}, |x: f64| x);
+                }
+                _ => panic!("uniform does not take {dtype}"),
+            }
+        }
+    }
+
+    /// Fills `out` with integers uniform in [`low`, `high`), up to the bias of a remainder; over all values if the two are
+    /// equal. The bounds are taken modulo the width of the dtype.
+    ///
+    /// # Panics
+    /// If `dtype` is not an integer.
+    ///
+    /// # Safety
+    /// `out` is aligned and writable for `n` elements of `dtype`.
+    pub unsafe fn uniform_int(self, dtype: DType, low: i64, high: i64, n: usize, out: *mut u8) {
+        let span = (high as u64).wrapping_sub(low as u64);
+        let narrow =
+            if dtype.size() >= 8 { 0 } else { span as u32 & (u32::MAX >> (32 - 8 * dtype.size().clamp(1, 4))) };
+        let wide = move |a: u32, b: u32| {
+            let bits = u64::from(a) | u64::from(b) << 32;
+            (low as u64).wrapping_add(if span == 0 { bits } else { bits % span })
+        };
+        let short = move |w: u32| (low as u32).wrapping_add(if narrow == 0 { w } else { w % narrow });
+        // SAFETY: the same contract, with the element type of `dtype`.
+        with_dtype!(integer, dtype, T => unsafe {
+            if size_of::<T>() == 8 {
+                self.each(n, out.cast(), |w| [each_pair(w, 0, wide), each_pair(w, 2, wide)], |_, _| {}, |x: u64| x as T);
+            } else {
+                self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| short(w) as T);
+            }
+        }, else panic!("uniform_int does not take {dtype}"))
+    }
+
+    /// Fills `out` with standard normal floats, by the transform of Box and Muller. 16-bit floats are those of `f32`, rounded.
+    ///
+    /// # Panics
+    /// If `dtype` is not a real float.
+    ///
+    /// # Safety
+    /// `out` is aligned and writable for `n` elements of `dtype`.
+    pub unsafe fn normal(self, dtype: DType, n: usize, out: *mut u8) {
+        // SAFETY: the same contract, with the element type of `dtype`.
+        unsafe {
+            match dtype {
+                DType::F16 => self.each(n, out.cast(), normal32, |_, _| {}, f16::narrow),
+                DType::Bf16 => self.each(n, out.cast(), normal32, |_, _| {}, bf16::narrow),
+                DType::F32 => self.each(n, out.cast(), normal32, |_, _| {}, |x: f32| x),
+                DType::F64 => self.each(n, out.cast(), normal64, |_, _| {}, |x: f64| x),
+                _ => panic!("normal does not take {dtype}"),
+            }
+        }
+    }
+
+    /// Fills `out` with standard normal floats drawn again while their magnitude is 2 or more.
+    ///
+    /// # Panics
+    /// If `dtype` is not a real float.
+    ///
+    /// # Safety
+    /// `out` is aligned and writable for `n` elements of `dtype`.
+    pub unsafe fn truncated_normal(self, dtype: DType, n: usize, out: *mut u8) {
+        // SAFETY: the same contract, with the element type of `dtype`.
+        unsafe {
+            match dtype {
+                DType::F16 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), f16::narrow),
+                DType::Bf16 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), bf16::narrow),
+                DType::F32 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), |x: f32| x),
+                DType::F64 => self.each(n, out.cast(), normal64, |v, i| self.retry(v, i, normal64), |x: f64| x),
+                _ => panic!("truncated_normal does not take {dtype}"),
+            }
+        }
+    }
+
+    /// Replaces values of magnitude 2 or more by the ones of the same place in later tries of the blocks.
+    #[inline(always)]
+    fn retry<T: Math, const PER: usize>(
+        self,
+        values: &mut [[T; WIDTH]; PER],
+        first: u64,
+        make: impl Fn(&Words) -> [[T; WIDTH]; PER],
+    ) {
+        let two = T::of(2.0);
+        let mut attempt = 0u128;
+        while values.iter().flatten().fold(false, |any, v| any | (v.abs() >= two)) {
+            attempt += 1;
+            let other = Philox { counter: self.counter.wrapping_add(attempt << 96), ..self };
+            let again = make(&other.blocks(first));
+            for (row, again) in values.iter_mut().zip(again) {
+                for (v, again) in row.iter_mut().zip(again) {
+                    *v = if v.abs() >= two { again } else { *v };
+                }
+            }
+        }
+    }
+}
+
+/// The dtypes of [`Philox::uniform`], [`Philox::normal`] and [`Philox::truncated_normal`].
+pub const RANDOM_DTYPES: DTypeSet = DTypeSet::FLOAT;
+
+/// Uniform in [0, 1), of 23 bits.
+#[inline(always)]
+fn unit32(w: u32) -> f32 {
+    f32::from_bits(w >> 9 | 0x3f80_0000) - 1.0
+}
+
+/// Uniform in [0, 1), of 52 bits.
+#[inline(always)]
+fn unit64(a: u32, b: u32) -> f64 {
+    let bits = u64::from(a) | u64::from(b) << 32;
+    f64::from_bits(bits >> 12 | 0x3ff0_0000_0000_0000) - 1.0
+}
+
+/// Makes a value of two adjacent words of every block.
+#[inline(always)]
+fn each_pair<R: Copy + Default>(words: &Words, at: usize, make: impl Fn(u32, u32) -> R) -> [R; WIDTH] {
+    let mut made = [R::default(); WIDTH];
+    for i in 0..WIDTH {
+        made[i] = make(words[at][i], words[at + 1][i]);
+    }
+    made
+}
+
+/// The transform of Box and Muller: two normals of a radius and an angle.
+#[inline(always)]
+fn polar<T: Math + Default>(u: [T; WIDTH], v: [T; WIDTH], least: T) -> [[T; WIDTH]; 2] {
+    let (minus_two, tau) = (T::of(-2.0), T::of(std::f64::consts::TAU));
+    let mut made = [[T::default(); WIDTH]; 2];
+    let mut radius = u;
+    for r in &mut radius {
+        let u = if *r < least { least } else { *r };
+        *r = (minus_two * u.log()).sqrt();
+    }
+    for i in 0..WIDTH {
+        made[0][i] = (tau * v[i]).sin() * radius[i];
+    }
+    for i in 0..WIDTH {
+        made[1][i] = (tau * v[i]).cos() * radius[i];
+    }
+    made
+}
+
+#[inline(always)]
+fn normal32(w: &Words) -> [[f32; WIDTH]; 4] {
+    let unit = w.map(|row| row.map(unit32));
+    let ([a, b], [c, d]) = (polar(unit[0], unit[1], 1e-7), polar(unit[2], unit[3], 1e-7));
+    [a, b, c, d]
+}
+
+#[inline(always)]
+fn normal64(w: &Words) -> [[f64; WIDTH]; 2] {
+    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_answers_of_random123() {
+        let cases = [
+            ([0u32; 4], [0u32; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
+            ([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
+            (
+                [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+                [0xa409_3822, 0x299f_31d0],
+                [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1],
+            ),
+        ];
+        for (c, k, want) in cases {
+            let counter = c.iter().rev().fold(0u128, |acc, &w| acc << 32 | u128::from(w));
+            let stream = Philox::new(u64::from(k[0]) | u64::from(k[1]) << 32, counter);
+            assert_eq!(stream.block(0), want);
+        }
+    }
+
+    #[test]
+    fn a_position_does_not_depend_on_the_length() {
+        let stream = Philox::new(42, 7);
+        let mut long = vec![0; 1_000_003];
+        stream.fill_bits(&mut long);
+        let mut short = vec![0; 77];
+        stream.fill_bits(&mut short);
+        assert_eq!(long[..77], short[..]);
+        assert_eq!(long[4000..4004], stream.block(1000));
+        let mut rest = vec![0; 20];
+        stream.skip(1000).fill_bits(&mut rest);
+        assert_eq!(long[4000..4020], rest[..]);
+    }
+
+    #[test]
+    fn samples_have_the_moments_of_their_distributions() {
+        let n = 200_000;
+        let stream = Philox::new(1, 0);
+        let moments = |v: &[f64]| {
+            let mean = v.iter().sum::<f64>() / n as f64;
+            (mean, v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64)
+        };
+        for dtype in DTypeSet::FLOAT.iter() {
+            for (which, mean, variance) in [(0, 0.5, 1.0 / 12.0), (1, 0.0, 1.0), (2, 0.0, 0.773_741)] {
+                let mut raw = vec![0u64; n];
+                let out = raw.as_mut_ptr().cast::<u8>();
+                let mut values = vec![0f64; n];
+                // SAFETY: the buffers have room for `n` elements of any float.
+                unsafe {
+                    match which {
+                        0 => stream.uniform(dtype, n, out),
+                        1 => stream.normal(dtype, n, out),
+                        _ => stream.truncated_normal(dtype, n, out),
+                    }
+                    let to_f64 = crate::cast(dtype, DType::F64).unwrap();
+                    to_f64(n, &[crate::Lane::new(out, dtype.size())], values.as_mut_ptr().cast()).unwrap();
+                }
+                let (m, v) = moments(&values);
+                assert!((m - mean).abs() < 0.01 && (v - variance).abs() < 0.02, "{dtype} {which}: {m} {v}");
+                match which {
+                    0 => assert!(values.iter().all(|x| (0.0..1.0).contains(x))),
+                    2 => assert!(values.iter().all(|x| x.abs() <= 2.0)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_stay_in_range() {
+        let stream = Philox::new(3, 0);
+        for dtype in DTypeSet::INTEGER.iter() {
+            let mut raw = vec![0u64; 10_000];
+            let mut wide = vec![0i64; 10_000];
+            // SAFETY: the buffers have room for the elements of any integer.
+            unsafe {
+                stream.uniform_int(dtype, 3, 17, 10_000, raw.as_mut_ptr().cast());
+                let to_i64 = crate::cast(dtype, DType::I64).unwrap();
+                to_i64(10_000, &[crate::Lane::new(raw.as_ptr().cast(), dtype.size())], wide.as_mut_ptr().cast())
+                    .unwrap();
+            }
+            for v in 3..17 {
+                assert!(wide.contains(&v), "{dtype} {v}");
+            }
+            assert!(wide.iter().all(|v| (3..17).contains(v)), "{dtype}");
+        }
+    }
+}

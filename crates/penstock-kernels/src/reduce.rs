@@ -1,0 +1,538 @@
+//! Reductions over any axes.
+//!
+//! The order of accumulation is fixed by the shape alone: not by the instruction set, not by the
+//! number of threads. Sums of floats add blocks in a balanced tree.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use std::marker::PhantomData;
+use std::slice;
+
+use num_complex::Complex;
+use penstock_data::{Bool8, DType, DTypeSet, Element, bf16, f16, with_dtype};
+use smallvec::SmallVec;
+
+use crate::arch::dispatch;
+use crate::complex::Part;
+use crate::math::Math;
+use crate::num::{Int, Real};
+use crate::pool::{Shared, grain, parallel_for};
+
+/// What a reduction computes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Reduce {
+    /// The sum; 0 of nothing. Integers wrap.
+    Sum,
+    /// The product; 1 of nothing. Integers wrap.
+    Prod,
+    /// The greatest, NaN if there is one; the lowest value (-inf) of nothing.
+    Max,
+    /// The least, NaN if there is one; the highest value (inf) of nothing.
+    Min,
+    /// Whether any is true; false of nothing.
+    Any,
+    /// Whether all are true; true of nothing.
+    All,
+    /// The mean; NaN of nothing. The sum of integers is taken in 64 bits, wraps, and its quotient is
+    /// truncated; 0 of nothing.
+    Mean,
+}
+
+impl Reduce {
+    /// Every reduction, in the order of the discriminants.
+    pub const ALL: &[Reduce] =
+        &[Reduce::Sum, Reduce::Prod, Reduce::Max, Reduce::Min, Reduce::Any, Reduce::All, Reduce::Mean];
+
+    /// The name, in snake case.
+    pub const fn name(self) -> &'static str {
+        ["sum", "prod", "max", "min", "any", "all", "mean"][self as usize]
+    }
+}
+
+/// The dtypes that a reduction takes; its result has the same.
+pub const fn reduce_dtypes(op: Reduce) -> DTypeSet {
+    match op {
+        Reduce::Sum | Reduce::Prod | Reduce::Mean => DTypeSet::NUMERIC,
+        Reduce::Max | Reduce::Min => DTypeSet::REAL,
+        Reduce::Any | Reduce::All => DTypeSet::BOOL,
+    }
+}
+
+/// One reduction of one element type.
+trait Fold: 'static {
+    type T: Copy;
+    type Acc: Copy + Send;
+    fn init() -> Self::Acc;
+    fn load(x: Self::T) -> Self::Acc;
+    fn join(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    fn finish(acc: Self::Acc, count: usize) -> Self::T;
+}
+
+struct FoldFloat<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Real> Fold for FoldFloat<OP, T> {
+    type T = T;
+    type Acc = T::Wide;
+    #[inline(always)]
+    fn init() -> T::Wide {
+        match const { Reduce::ALL[OP as usize] } {
+            Reduce::Prod => T::Wide::ONE,
+            Reduce::Max => -T::Wide::INFINITY,
+            Reduce::Min => T::Wide::INFINITY,
+            _ => T::Wide::ZERO,
+        }
+    }
+    #[inline(always)]
+    fn load(x: T) -> T::Wide {
+        x.widen()
+    }
+    #[inline(always)]
+    fn join(a: T::Wide, b: T::Wide) -> T::Wide {
+        match const { Reduce::ALL[OP as usize] } {
+            Reduce::Prod => a * b,
+            Reduce::Max => a.max_nan(b),
+            Reduce::Min => a.min_nan(b),
+            _ => a + b,
+        }
+    }
+    #[inline(always)]
+    fn finish(acc: T::Wide, count: usize) -> T {
+        T::narrow(if OP == Reduce::Mean as u8 { acc / T::Wide::of(count as f64) } else { acc })
+    }
+}
+
+struct FoldInt<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Int> Fold for FoldInt<OP, T> {
+    type T = T;
+    type Acc = T;
+    #[inline(always)]
+    fn init() -> T {
+        match const { Reduce::ALL[OP as usize] } {
+            Reduce::Prod => T::ONE,
+            Reduce::Max => T::LOWEST,
+            Reduce::Min => T::HIGHEST,
+            _ => T::ZERO,
+        }
+    }
+    #[inline(always)]
+    fn load(x: T) -> T {
+        x
+    }
+    #[inline(always)]
+    fn join(a: T, b: T) -> T {
+        match const { Reduce::ALL[OP as usize] } {
+            Reduce::Prod => a.mul(b),
+            Reduce::Max => a.max(b),
+            Reduce::Min => a.min(b),
+            _ => a.add(b),
+        }
+    }
+    #[inline(always)]
+    fn finish(acc: T, _: usize) -> T {
+        acc
+    }
+}
+
+struct MeanInt<T>(PhantomData<T>);
+
+impl<T: Int> Fold for MeanInt<T> {
+    type T = T;
+    type Acc = i64;
+    #[inline(always)]
+    fn init() -> i64 {
+        0
+    }
+    #[inline(always)]
+    fn load(x: T) -> i64 {
+        x.to_i64()
+    }
+    #[inline(always)]
+    fn join(a: i64, b: i64) -> i64 {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
+    fn finish(acc: i64, count: usize) -> T {
+        let quotient = match (count, T::SIGNED) {
+            (0, _) => 0,
+            (n, true) => acc / n as i64,
+            (n, false) => (acc as u64 / n as u64) as i64,
+        };
+        T::from_i64(quotient)
+    }
+}
+
+struct FoldComplex<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
+    type T = Complex<T>;
+    type Acc = Complex<T>;
+    #[inline(always)]
+    fn init() -> Complex<T> {
+        Complex::new(if OP == Reduce::Prod as u8 { T::one() } else { T::zero() }, T::zero())
+    }
+    #[inline(always)]
+    fn load(x: Complex<T>) -> Complex<T> {
+        x
+    }
+    #[inline(always)]
+    fn join(a: Complex<T>, b: Complex<T>) -> Complex<T> {
+        if OP == Reduce::Prod as u8 { a * b } else { a + b }
+    }
+    #[inline(always)]
+    fn finish(acc: Complex<T>, count: usize) -> Complex<T> {
+        if OP == Reduce::Mean as u8 {
+            let n = T::from(count).unwrap_or_else(T::nan);
+            Complex::new(acc.re / n, acc.im / n)
+        } else {
+            acc
+        }
+    }
+}
+
+struct FoldBool<const OP: u8>;
+
+impl<const OP: u8> Fold for FoldBool<OP> {
+    type T = Bool8;
+    type Acc = u8;
+    #[inline(always)]
+    fn init() -> u8 {
+        u8::from(OP == Reduce::All as u8)
+    }
+    #[inline(always)]
+    fn load(x: Bool8) -> u8 {
+        u8::from(x.get())
+    }
+    #[inline(always)]
+    fn join(a: u8, b: u8) -> u8 {
+        if OP == Reduce::All as u8 { a & b } else { a | b }
+    }
+    #[inline(always)]
+    fn finish(acc: u8, _: usize) -> Bool8 {
+        Bool8::new(acc != 0)
+    }
+}
+
+/// Accumulators side by side; a power of two.
+const LANES: usize = 32;
+/// Elements that one set of accumulators takes before the tree starts.
+const BLOCK: usize = 4096;
+/// Blocks of a part of a long run; parts may go to different threads.
+const PART: usize = 16 * BLOCK;
+
+/// Folds a run of at most [`BLOCK`] elements.
+#[inline(always)]
+fn fold_block<F: Fold>(run: &[F::T]) -> F::Acc {
+    let mut acc = [F::init(); LANES];
+    let (chunks, rest) = run.as_chunks::<LANES>();
+    for chunk in chunks {
+        for l in 0..LANES {
+            acc[l] = F::join(acc[l], F::load(chunk[l]));
+        }
+    }
+    for (a, &x) in acc.iter_mut().zip(rest) {
+        *a = F::join(*a, F::load(x));
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            acc[l] = F::join(acc[l], acc[l + width]);
+        }
+        width /= 2;
+    }
+    acc[0]
+}
+
+/// Folds accumulators in a balanced tree.
+fn fold_tree<F: Fold>(parts: &mut [F::Acc]) -> F::Acc {
+    let mut n = parts.len();
+    if n == 0 {
+        return F::init();
+    }
+    while n > 1 {
+        for i in 0..n / 2 {
+            parts[i] = F::join(parts[2 * i], parts[2 * i + 1]);
+        }
+        if n % 2 == 1 {
+            parts[n / 2] = parts[n - 1];
+        }
+        n = n.div_ceil(2);
+    }
+    parts[0]
+}
+
+/// Folds a run of at most [`PART`] elements.
+fn fold_part<F: Fold>(run: &[F::T]) -> F::Acc {
+    dispatch(
+        #[inline(always)]
+        || {
+            if run.len() <= BLOCK {
+                return fold_block::<F>(run);
+            }
+            let mut parts: SmallVec<[F::Acc; PART / BLOCK]> = SmallVec::new();
+            for block in run.chunks(BLOCK) {
+                parts.push(fold_block::<F>(block));
+            }
+            fold_tree::<F>(&mut parts)
+        },
+    )
+}
+
+/// Folds a run of any length, on several threads if it is long.
+fn fold_run<F: Fold>(run: &[F::T]) -> F::Acc
+where
+    F::T: Sync,
+{
+    if run.len() < LANES {
+        // Sequential: what the accumulators side by side would do, but for neutral elements.
+        let mut acc = F::init();
+        for &x in run {
+            acc = F::join(acc, F::load(x));
+        }
+        return acc;
+    }
+    if run.len() <= PART {
+        return fold_part::<F>(run);
+    }
+    let parts = run.len().div_ceil(PART);
+    let mut accs = vec![F::init(); parts];
+    let out = Shared(accs.as_mut_ptr());
+    parallel_for(parts, grain(PART as f64 * size_of::<F::T>() as f64 * 0.05), |range| {
+        for i in range {
+            let part = &run[i * PART..run.len().min((i + 1) * PART)];
+            // SAFETY: `i` is below the length of `accs`, and no other range has it.
+            unsafe { out.get().add(i).write(fold_part::<F>(part)) };
+        }
+    });
+    fold_tree::<F>(&mut accs)
+}
+
+/// Columns of a block of a reduction over rows.
+const COLUMNS: usize = 256;
+/// Rows that are added in sequence before their sum joins the total.
+const ROWS: usize = 64;
+
+/// Folds `rows` rows of `width <= COLUMNS` columns, `stride` elements apart, into `acc`.
+///
+/// # Safety
+/// Every row is readable for `width` elements.
+#[inline(always)]
+unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, width: usize, acc: &mut [F::Acc; COLUMNS]) {
+    let mut start = 0;
+    while start < rows {
+        let mut block = [F::init(); COLUMNS];
+        let block = &mut block[..width];
+        for r in start..rows.min(start + ROWS) {
+            // SAFETY: row `r` is readable for `width` elements.
+            let row = unsafe { slice::from_raw_parts(src.add(r * stride), width) };
+            for (a, &x) in block.iter_mut().zip(row) {
+                *a = F::join(*a, F::load(x));
+            }
+        }
+        for (a, &b) in acc.iter_mut().zip(block.iter()) {
+            *a = F::join(*a, b);
+        }
+        start += ROWS;
+    }
+}
+
+/// A collapsed dimension.
+#[derive(Clone, Copy)]
+struct Dim {
+    size: usize,
+    stride: usize,
+}
+
+/// The offsets of all index tuples over `dims`, in row-major order.
+fn offset(dims: &[Dim], mut at: usize) -> usize {
+    let mut offset = 0;
+    for d in dims.iter().rev() {
+        offset += at % d.size * d.stride;
+        at /= d.size;
+    }
+    offset
+}
+
+/// # Safety
+/// `input` is readable for the product of `dims`, `out` writable for the product of those kept.
+unsafe fn run<F: Fold>(input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8)
+where
+    F::T: Sync,
+{
+    assert_eq!(dims.len(), axes.len());
+    let (input, out) = (input.cast::<F::T>(), out.cast::<F::T>());
+    let kept_count: usize = dims.iter().zip(axes).filter(|(_, a)| !**a).map(|(d, _)| d).product();
+    let count: usize = dims.iter().zip(axes).filter(|(_, a)| **a).map(|(d, _)| d).product();
+    if kept_count == 0 {
+        return;
+    }
+    if count == 0 {
+        let value = F::finish(F::init(), 0);
+        for i in 0..kept_count {
+            // SAFETY: `out` is writable for `kept_count`.
+            unsafe { out.add(i).write(value) };
+        }
+        return;
+    }
+    // Merge neighbours that are both kept or both reduced; drop dimensions of size 1.
+    let (mut kept, mut reduced): (SmallVec<[Dim; 6]>, SmallVec<[Dim; 6]>) = (SmallVec::new(), SmallVec::new());
+    let mut last: Option<bool> = None;
+    let mut stride = 1;
+    for (&size, &axis) in dims.iter().zip(axes).rev() {
+        if size == 1 {
+            continue;
+        }
+        let list = if axis { &mut reduced } else { &mut kept };
+        match list.last_mut() {
+            Some(d) if last == Some(axis) => d.size *= size,
+            _ => list.push(Dim { size, stride }),
+        }
+        last = Some(axis);
+        stride *= size;
+    }
+    kept.reverse();
+    reduced.reverse();
+    let (source, dest) = (Shared(input.cast_mut()), Shared(out));
+    let ns = 0.1 * size_of::<F::T>() as f64;
+    let inner_reduced = reduced.last().is_some_and(|d| d.stride == 1);
+    if inner_reduced || reduced.is_empty() {
+        // The runs to fold are contiguous (or single elements).
+        let run = reduced.pop().unwrap_or(Dim { size: 1, stride: 1 });
+        let runs: usize = reduced.iter().map(|d| d.size).product();
+        let fold_one = |k: usize| {
+            let base = offset(&kept, k);
+            let one = |i: usize| {
+                // SAFETY: the offsets are inside the input, and `run.size` elements follow.
+                let run = unsafe { slice::from_raw_parts(source.get().add(base + offset(&reduced, i)), run.size) };
+                fold_run::<F>(run)
+            };
+            let acc = if runs == 1 {
+                one(0)
+            } else {
+                let mut parts: SmallVec<[F::Acc; 16]> = (0..runs).map(one).collect();
+                fold_tree::<F>(&mut parts)
+            };
+            // SAFETY: `k` is below `kept_count`, and no other range has it.
+            unsafe { dest.get().add(k).write(F::finish(acc, count)) };
+        };
+        if kept_count == 1 {
+            fold_one(0);
+        } else {
+            parallel_for(kept_count, grain(ns * count as f64 + 2.0), |range| range.for_each(fold_one));
+        }
+        return;
+    }
+    // The innermost dimension is kept: fold rows of it.
+    let row = kept.pop().expect("the innermost dimension is kept");
+    let rows = reduced.pop().expect("not empty");
+    let others: usize = reduced.iter().map(|d| d.size).product();
+    let blocks = row.size.div_ceil(COLUMNS);
+    let tasks = kept_count / row.size * blocks;
+    parallel_for(tasks, grain(ns * (count * row.size.min(COLUMNS)) as f64), |range| {
+        for task in range {
+            let (k, block) = (task / blocks, task % blocks);
+            let first = block * COLUMNS;
+            let width = COLUMNS.min(row.size - first);
+            let base = offset(&kept, k) + first;
+            let mut acc = [F::init(); COLUMNS];
+            dispatch(
+                #[inline(always)]
+                || {
+                    for i in 0..others {
+                        // SAFETY: the offsets are inside the input; rows have `width` more elements.
+                        unsafe {
+                            let src = source.get().add(base + offset(&reduced, i));
+                            fold_rows::<F>(src, rows.size, rows.stride, width, &mut acc);
+                        }
+                    }
+                },
+            );
+            for (j, &a) in acc[..width].iter().enumerate() {
+                // SAFETY: inside the output, in columns that no other task has.
+                unsafe { dest.get().add(k * row.size + first + j).write(F::finish(a, count)) };
+            }
+        }
+    });
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_float<T: Real>(op: Reduce, input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8) {
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldFloat<{ Reduce::Sum as u8 }, T>>(input, dims, axes, out),
+            Reduce::Prod => run::<FoldFloat<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
+            Reduce::Max => run::<FoldFloat<{ Reduce::Max as u8 }, T>>(input, dims, axes, out),
+            Reduce::Min => run::<FoldFloat<{ Reduce::Min as u8 }, T>>(input, dims, axes, out),
+            Reduce::Mean => run::<FoldFloat<{ Reduce::Mean as u8 }, T>>(input, dims, axes, out),
+            Reduce::Any | Reduce::All => unsupported(op, T::DTYPE),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_int<T: Int>(op: Reduce, input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8) {
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldInt<{ Reduce::Sum as u8 }, T>>(input, dims, axes, out),
+            Reduce::Prod => run::<FoldInt<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
+            Reduce::Max => run::<FoldInt<{ Reduce::Max as u8 }, T>>(input, dims, axes, out),
+            Reduce::Min => run::<FoldInt<{ Reduce::Min as u8 }, T>>(input, dims, axes, out),
+            Reduce::Mean => run::<MeanInt<T>>(input, dims, axes, out),
+            Reduce::Any | Reduce::All => unsupported(op, T::DTYPE),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_complex<T: Part + Send + Sync>(op: Reduce, input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8)
+where
+    Complex<T>: Element,
+{
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldComplex<{ Reduce::Sum as u8 }, T>>(input, dims, axes, out),
+            Reduce::Prod => run::<FoldComplex<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
+            Reduce::Mean => run::<FoldComplex<{ Reduce::Mean as u8 }, T>>(input, dims, axes, out),
+            _ => unsupported(op, <Complex<T> as Element>::DTYPE),
+        }
+    }
+}
+
+#[cold]
+fn unsupported(op: Reduce, dtype: DType) -> ! {
+    panic!("{} does not take {dtype}", op.name())
+}
+
+/// Reduces the axes marked in `axes`. Floats of 16 bits accumulate in `f32` and are rounded once.
+///
+/// # Panics
+/// If `op` does not take `dtype` (see [`reduce_dtypes`]).
+///
+/// # Safety
+/// `input` is row-major, contiguous, aligned and readable for the product of `dims`; `out` is aligned, does not
+/// overlap it and is writable for the product of the dimensions not marked.
+pub unsafe fn reduce(op: Reduce, dtype: DType, input: *const u8, dims: &[usize], axes: &[bool], out: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    unsafe {
+        match dtype {
+            DType::Bool if op == Reduce::Any => run::<FoldBool<{ Reduce::Any as u8 }>>(input, dims, axes, out),
+            DType::Bool if op == Reduce::All => run::<FoldBool<{ Reduce::All as u8 }>>(input, dims, axes, out),
+            DType::F16 => run_float::<f16>(op, input, dims, axes, out),
+            DType::Bf16 => run_float::<bf16>(op, input, dims, axes, out),
+            DType::F32 => run_float::<f32>(op, input, dims, axes, out),
+            DType::F64 => run_float::<f64>(op, input, dims, axes, out),
+            DType::C64 => run_complex::<f32>(op, input, dims, axes, out),
+            DType::C128 => run_complex::<f64>(op, input, dims, axes, out),
+            _ => {
+                with_dtype!(integer, dtype, T => run_int::<T>(op, input, dims, axes, out), else unsupported(op, dtype))
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Arg-reductions and cumulative operators along one axis of an (outer, n, inner) view.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use num_complex::Complex;
+use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
+
+use crate::arch::dispatch;
+use crate::complex::Part;
+use crate::num::{Int, Real};
+use crate::pool::{Shared, grain, parallel_for};
+
+/// What a cumulative operator accumulates.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cumulative {
+    /// The running sum.
+    Sum,
+    /// The running product.
+    Prod,
+}
+
+/// The dtypes that [`arg_reduce`] takes.
+pub const ARG_REDUCE_DTYPES: DTypeSet = DTypeSet::REAL;
+
+/// The dtypes that [`cumulative`] takes.
+pub const CUMULATIVE_DTYPES: DTypeSet = DTypeSet::NUMERIC;
+
+/// Elements whose order is total once NaN is counted as the most extreme.
+trait Ranked: Copy + Send + Sync + 'static {
+    type Key: Copy + PartialOrd;
+    fn key(self) -> Self::Key;
+}
+
+macro_rules! ranked {
+    ($($ty:ty => $key:ty: $how:expr),*) => {$(
+        impl Ranked for $ty {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self) -> $key { $how(self) }
+        }
+    )*};
+}
+
+ranked! {
+    i8 => i8: std::convert::identity, i16 => i16: std::convert::identity,
+    i32 => i32: std::convert::identity, i64 => i64: std::convert::identity,
+    u8 => u8: std::convert::identity, u16 => u16: std::convert::identity,
+    u32 => u32: std::convert::identity, u64 => u64: std::convert::identity,
+    f16 => f32: Real::widen, bf16 => f32: Real::widen,
+    f32 => f32: std::convert::identity, f64 => f64: std::convert::identity
+}
+
+#[inline(always)]
+#[expect(clippy::eq_op, reason = "the vectorisable NaN test")]
+fn nan<K: PartialOrd>(k: K) -> bool {
+    k != k
+}
+
+/// Whether `b` displaces the best so far.
+#[inline(always)]
+fn displaces<const MAX: bool, K: Copy + PartialOrd>(best: K, b: K) -> bool {
+    let better = if MAX { b > best } else { b < best };
+    (better | nan(b)) & !nan(best)
+}
+
+/// The index of the first most extreme element of a run of at least one.
+#[inline(always)]
+fn arg_run<const MAX: bool, T: Ranked>(run: &[T]) -> usize {
+    // Blocks: find the extreme of a block first (which vectorises), and the place of it only if the block
+    // improves on those before.
+    let mut best = run[0].key();
+    let mut place = 0;
+    for (b, block) in run.chunks(512).enumerate() {
+        let mut extreme = block[0].key();
+        for &x in block {
+            let k = x.key();
+            extreme = if displaces::<MAX, _>(extreme, k) { k } else { extreme };
+        }
+        if displaces::<MAX, _>(best, extreme) {
+            best = extreme;
+            let same = |x: &T| x.key() == extreme || (nan(x.key()) && nan(extreme));
+            place = b * 512 + block.iter().position(same).unwrap_or(0);
+        }
+    }
+    place
+}
+
+/// # Safety
+/// As for [`arg_reduce`], with elements of `T` and results of `R`.
+unsafe fn arg<const MAX: bool, T: Ranked, R: Int>(
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    inner: usize,
+    out: *mut u8,
+) {
+    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<R>()));
+    parallel_for(outer, grain((n * inner) as f64 * 0.5), |range| {
+        dispatch(
+            #[inline(always)]
+            || {
+                for o in range {
+                    // SAFETY: `o < outer`; the input has `n * inner` elements there, the output `inner`.
+                    unsafe {
+                        let base = src.get().add(o * n * inner);
+                        if inner == 1 {
+                            let place = arg_run::<MAX, T>(std::slice::from_raw_parts(base, n));
+                            dst.get().add(o).write(R::from_i64(place as i64));
+                            continue;
+                        }
+                        for j in 0..inner {
+                            let (mut best, mut place) = (base.add(j).read().key(), 0);
+                            for i in 1..n {
+                                let k = base.add(i * inner + j).read().key();
+                                if displaces::<MAX, _>(best, k) {
+                                    (best, place) = (k, i);
+                                }
+                            }
+                            dst.get().add(o * inner + j).write(R::from_i64(place as i64));
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// The index along the middle axis of the greatest (`max`) or least element: the first of equal ones, and of
+/// NaNs, which count as the most extreme.
+///
+/// # Panics
+/// If `n` is 0, `dtype` is not real, or `out_dtype` is neither `i32` nor `i64`.
+///
+/// # Safety
+/// `input` is aligned and readable for `outer * n * inner` elements of `dtype`; `out` is aligned, disjoint and
+/// writable for `outer * inner` of `out_dtype`.
+pub unsafe fn arg_reduce(
+    max: bool,
+    dtype: DType,
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    inner: usize,
+    out_dtype: DType,
+    out: *mut u8,
+) {
+    if outer * inner == 0 {
+        return;
+    }
+    assert!(n > 0, "no extreme element of none");
+    // SAFETY: the same contract, with the element types of the dtypes.
+    with_dtype!(real, dtype, T => unsafe {
+        match (max, out_dtype) {
+            (true, DType::I32) => arg::<true, T, i32>(input, outer, n, inner, out),
+            (true, DType::I64) => arg::<true, T, i64>(input, outer, n, inner, out),
+            (false, DType::I32) => arg::<false, T, i32>(input, outer, n, inner, out),
+            (false, DType::I64) => arg::<false, T, i64>(input, outer, n, inner, out),
+            _ => panic!("indices are i32 or i64, not {out_dtype}"),
+        }
+    }, else panic!("arg_reduce does not take {dtype}"))
+}
+
+/// Elements that accumulate.
+trait Accumulate: Copy + Send + Sync + 'static {
+    type Acc: Copy;
+    fn start(op: Cumulative) -> Self::Acc;
+    fn step(op: Cumulative, acc: Self::Acc, x: Self) -> Self::Acc;
+    fn value(acc: Self::Acc) -> Self;
+}
+
+macro_rules! accumulate {
+    ($($ty:ty => $acc:ty: $load:expr, $store:expr, $add:expr, $mul:expr, $zero:expr, $one:expr;)*) => {$(
+        impl Accumulate for $ty {
+            type Acc = $acc;
+            #[inline(always)]
+            fn start(op: Cumulative) -> $acc { if op == Cumulative::Sum { $zero } else { $one } }
+            #[inline(always)]
+            fn step(op: Cumulative, acc: $acc, x: $ty) -> $acc {
+                let x: $acc = $load(x);
+                if op == Cumulative::Sum { $add(acc, x) } else { $mul(acc, x) }
+            }
+            #[inline(always)]
+            fn value(acc: $acc) -> $ty { $store(acc) }
+        }
+    )*};
+}
+
+macro_rules! accumulate_ints {
+    ($($ty:ident)*) => {
+        accumulate! { $($ty => $ty: std::convert::identity, std::convert::identity, $ty::wrapping_add, $ty::wrapping_mul, 0, 1;)* }
+    };
+}
+
+accumulate_ints!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! accumulate_floats {
+    ($($ty:ident)*) => {
+        accumulate! { $($ty => <$ty as Real>::Wide: Real::widen, <$ty as Real>::narrow, std::ops::Add::add, std::ops::Mul::mul, 0.0, 1.0;)* }
+    };
+}
+
+accumulate_floats!(f16 bf16 f32 f64);
+
+impl<T: Part + Send + Sync> Accumulate for Complex<T> {
+    type Acc = Complex<T>;
+    #[inline(always)]
+    fn start(op: Cumulative) -> Complex<T> {
+        Complex::new(if op == Cumulative::Sum { T::zero() } else { T::one() }, T::zero())
+    }
+    #[inline(always)]
+    fn step(op: Cumulative, acc: Complex<T>, x: Complex<T>) -> Complex<T> {
+        if op == Cumulative::Sum { acc + x } else { acc * x }
+    }
+    #[inline(always)]
+    fn value(acc: Complex<T>) -> Complex<T> {
+        acc
+    }
+}
+
+/// Columns that are accumulated side by side.
+const COLUMNS: usize = 64;
+
+/// # Safety
+/// As for [`cumulative`], with elements of `T`.
+unsafe fn scan<T: Accumulate>(
+    op: Cumulative,
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    inner: usize,
+    exclusive: bool,
+    reverse: bool,
+    out: *mut u8,
+) {
+    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    let blocks = inner.div_ceil(COLUMNS);
+    parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64), |range| {
+        for task in range {
+            let first = task % blocks * COLUMNS;
+            let width = COLUMNS.min(inner - first);
+            let base = task / blocks * n * inner + first;
+            let mut acc = [T::start(op); COLUMNS];
+            for step in 0..n {
+                let row = base + if reverse { n - 1 - step } else { step } * inner;
+                for (j, a) in acc[..width].iter_mut().enumerate() {
+                    // SAFETY: inside both buffers; no other task has these columns. The element is
+                    // read before it is written, for use in place.
+                    unsafe {
+                        let next = T::step(op, *a, src.get().add(row + j).read());
+                        dst.get().add(row + j).write(T::value(if exclusive { *a } else { next }));
+                        *a = next;
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Running sums or products along the middle axis: `exclusive` leaves out the element itself,
+/// `reverse` runs from the end. Floats of 16 bits accumulate in `f32`; integers wrap.
+///
+/// # Panics
+/// If `dtype` is not numeric.
+///
+/// # Safety
+/// `input` is aligned and readable, and `out` aligned and writable, for `outer * n * inner` elements of
+/// `dtype`; they are equal or disjoint.
+pub unsafe fn cumulative(
+    op: Cumulative,
+    dtype: DType,
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    inner: usize,
+    exclusive: bool,
+    reverse: bool,
+    out: *mut u8,
+) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(numeric, dtype, T => unsafe {
+        scan::<T>(op, input, outer, n, inner, exclusive, reverse, out)
+    }, else panic!("cumulative does not take {dtype}"))
+}

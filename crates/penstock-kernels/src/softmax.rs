@@ -1,0 +1,289 @@
+//! Softmax over rows, and the cross-entropies that go with it.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use std::slice;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use penstock_data::{DType, DTypeSet, with_dtype};
+use smallvec::SmallVec;
+
+use crate::arch::dispatch;
+use crate::math::Math;
+use crate::num::Real;
+use crate::pool::{Shared, grain, parallel_for};
+
+/// The dtypes that the functions of this module take.
+pub const SOFTMAX_DTYPES: DTypeSet = DTypeSet::FLOAT;
+
+/// Accumulators side by side.
+const LANES: usize = 32;
+
+/// The greatest element, NaN if there is one.
+#[inline(always)]
+fn row_max<T: Real>(row: &[T]) -> T::Wide {
+    let mut acc = [-T::Wide::INFINITY; LANES];
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    for chunk in chunks {
+        for l in 0..LANES {
+            acc[l] = acc[l].max_nan(chunk[l].widen());
+        }
+    }
+    for (a, &x) in acc.iter_mut().zip(rest) {
+        *a = a.max_nan(x.widen());
+    }
+    acc.into_iter().fold(-T::Wide::INFINITY, Math::max_nan)
+}
+
+/// Writes e^(x - max) to `scratch` and returns the sum.
+#[inline(always)]
+fn row_exp<T: Real>(row: &[T], max: T::Wide, scratch: &mut [T::Wide]) -> T::Wide {
+    for (e, &x) in scratch.iter_mut().zip(row) {
+        *e = (x.widen() - max).exp();
+    }
+    row_sum(scratch)
+}
+
+/// The sum, in an order that depends on the length alone.
+#[inline(always)]
+fn row_sum<W: Math>(row: &[W]) -> W {
+    let mut acc = [W::ZERO; LANES];
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    for chunk in chunks {
+        for l in 0..LANES {
+            acc[l] = acc[l] + chunk[l];
+        }
+    }
+    for (a, &x) in acc.iter_mut().zip(rest) {
+        *a = *a + x;
+    }
+    let mut width = LANES / 2;
+    while width > 0 {
+        for l in 0..width {
+            acc[l] = acc[l] + acc[l + width];
+        }
+        width /= 2;
+    }
+    acc[0]
+}
+
+/// Estimated time of one element of a softmax.
+const NS: f64 = 0.6;
+
+/// A scratch row, on the stack if it is short.
+type Scratch<W> = SmallVec<[W; 256]>;
+
+/// # Safety
+/// As for [`softmax`], with elements of `T`.
+unsafe fn rows<T: Real, const LOG: bool>(input: *const u8, rows: usize, n: usize, out: *mut u8) {
+    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    parallel_for(rows, grain(NS * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+        dispatch(
+            #[inline(always)]
+            || {
+                for r in range {
+                    // SAFETY: row `r` of the input is readable for `n` elements.
+                    let x = unsafe { slice::from_raw_parts(src.get().add(r * n), n) };
+                    let max = row_max(x);
+                    let sum = row_exp(x, max, &mut scratch);
+                    // SAFETY: row `r` of the output is writable for `n` elements, and no other range
+                    // has it. If it is the input row, each element is read before it is written.
+                    let y = unsafe { dst.get().add(r * n) };
+                    if LOG {
+                        let shift = sum.log();
+                        for i in 0..n {
+                            // SAFETY: as above.
+                            unsafe {
+                                let x = src.get().add(r * n + i).read();
+                                y.add(i).write(T::narrow(x.widen() - max - shift));
+                            }
+                        }
+                    } else {
+                        let scale = T::Wide::ONE / sum;
+                        for (i, &e) in scratch.iter().enumerate() {
+                            // SAFETY: as above.
+                            unsafe { y.add(i).write(T::narrow(e * scale)) };
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// `e^x / sum e^x` of each of `rows` rows of `n` elements.
+///
+/// # Panics
+/// If `dtype` is not a real float.
+///
+/// # Safety
+/// `input` is aligned and readable, and `out` aligned and writable, for `rows * n` elements of `dtype`; they are
+/// equal or disjoint.
+pub unsafe fn softmax(dtype: DType, input: *const u8, rows: usize, n: usize, out: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { self::rows::<T, false>(input, rows, n, out) },
+        else panic!("softmax does not take {dtype}"))
+}
+
+/// `x - log sum e^x` of each of `rows` rows of `n` elements.
+///
+/// # Panics
+/// If `dtype` is not a real float.
+///
+/// # Safety
+/// As for [`softmax`].
+pub unsafe fn log_softmax(dtype: DType, input: *const u8, rows: usize, n: usize, out: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { self::rows::<T, true>(input, rows, n, out) },
+        else panic!("log_softmax does not take {dtype}"))
+}
+
+/// # Safety
+/// As for [`softmax_cross_entropy`], with elements of `T`.
+unsafe fn dense<T: Real>(logits: *const u8, labels: *const u8, rows: usize, n: usize, loss: *mut u8, back: *mut u8) {
+    let (x, t) = (Shared(logits.cast::<T>().cast_mut()), Shared(labels.cast::<T>().cast_mut()));
+    let (loss, back) = (Shared(loss.cast::<T>()), Shared(back.cast::<T>()));
+    parallel_for(rows, grain(2.0 * NS * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+        let mut terms: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+        dispatch(
+            #[inline(always)]
+            || {
+                for r in range {
+                    // SAFETY: row `r` of the inputs is readable for `n` elements.
+                    let (x, t) = unsafe {
+                        (slice::from_raw_parts(x.get().add(r * n), n), slice::from_raw_parts(t.get().add(r * n), n))
+                    };
+                    let max = row_max(x);
+                    let sum = row_exp(x, max, &mut scratch);
+                    let shift = sum.log();
+                    for ((term, &x), &t) in terms.iter_mut().zip(x).zip(t) {
+                        let weighted = t.widen() * (shift - (x.widen() - max));
+                        // A label of 0 ignores a logit of -inf.
+                        *term = if t.widen() == T::Wide::ZERO { T::Wide::ZERO } else { weighted };
+                    }
+                    // SAFETY: element `r` of the losses is writable, and no other range has it.
+                    unsafe { loss.get().add(r).write(T::narrow(row_sum(&terms))) };
+                    if !back.get().is_null() {
+                        let scale = T::Wide::ONE / sum;
+                        for (i, (&e, &t)) in scratch.iter().zip(t).enumerate() {
+                            // SAFETY: row `r` is writable for `n` elements, and no other range has it.
+                            unsafe { back.get().add(r * n + i).write(T::narrow(e * scale - t.widen())) };
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// Cross-entropy of the softmax of `logits` with the distributions `labels`, a loss for each row; and, unless
+/// `back` is null, its gradient by the logits, `softmax - labels`.
+///
+/// # Panics
+/// If `dtype` is not a real float.
+///
+/// # Safety
+/// `logits` and `labels` are aligned and readable for `rows * n` elements of `dtype`; `loss` is aligned and writable
+/// for `rows`, `back` (if not null) for `rows * n`; the outputs overlap nothing else.
+pub unsafe fn softmax_cross_entropy(
+    dtype: DType,
+    logits: *const u8,
+    labels: *const u8,
+    rows: usize,
+    n: usize,
+    loss: *mut u8,
+    back: *mut u8,
+) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { dense::<T>(logits, labels, rows, n, loss, back) },
+        else panic!("softmax_cross_entropy does not take {dtype}"))
+}
+
+/// # Safety
+/// As for [`sparse_softmax_cross_entropy`], with elements of `T` and labels that `label` reads.
+unsafe fn sparse<T: Real>(
+    logits: *const u8,
+    label: impl Fn(usize) -> i64 + Sync,
+    rows: usize,
+    n: usize,
+    loss: *mut u8,
+    back: *mut u8,
+) -> Result<(), usize> {
+    let x = Shared(logits.cast::<T>().cast_mut());
+    let (loss, back) = (Shared(loss.cast::<T>()), Shared(back.cast::<T>()));
+    let bad = AtomicUsize::new(usize::MAX);
+    parallel_for(rows, grain(1.5 * NS * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+        dispatch(
+            #[inline(always)]
+            || {
+                for r in range {
+                    let index = label(r) as usize;
+                    if index >= n {
+                        bad.fetch_min(r, Ordering::Relaxed);
+                        break;
+                    }
+                    // SAFETY: row `r` of the logits is readable for `n` elements.
+                    let x = unsafe { slice::from_raw_parts(x.get().add(r * n), n) };
+                    let max = row_max(x);
+                    let sum = row_exp(x, max, &mut scratch);
+                    let value = sum.log() - (x[index].widen() - max);
+                    // SAFETY: element `r` of the losses is writable, and no other range has it.
+                    unsafe { loss.get().add(r).write(T::narrow(value)) };
+                    if !back.get().is_null() {
+                        let scale = T::Wide::ONE / sum;
+                        for (i, &e) in scratch.iter().enumerate() {
+                            // SAFETY: row `r` is writable for `n` elements, and no other range has it.
+                            unsafe { back.get().add(r * n + i).write(T::narrow(e * scale)) };
+                        }
+                        let at = scratch[index] * scale - T::Wide::ONE;
+                        // SAFETY: as above, and `index < n`.
+                        unsafe { back.get().add(r * n + index).write(T::narrow(at)) };
+                    }
+                }
+            },
+        );
+    });
+    match bad.into_inner() {
+        usize::MAX => Ok(()),
+        row => Err(row),
+    }
+}
+
+/// As [`softmax_cross_entropy`], for labels that are class indices of dtype `label_dtype`, one a row.
+///
+/// # Errors
+/// The first row whose label is not in `0..n`; outputs are then unspecified.
+///
+/// # Panics
+/// If `dtype` is not a real float, or `label_dtype` is neither `i32` nor `i64`.
+///
+/// # Safety
+/// As for [`softmax_cross_entropy`], with `labels` aligned and readable for `rows` elements of `label_dtype`.
+pub unsafe fn sparse_softmax_cross_entropy(
+    dtype: DType,
+    logits: *const u8,
+    label_dtype: DType,
+    labels: *const u8,
+    rows: usize,
+    n: usize,
+    loss: *mut u8,
+    back: *mut u8,
+) -> Result<(), usize> {
+    assert!(DTypeSet::INDEX.contains(label_dtype), "labels are i32 or i64, not {label_dtype}");
+    let labels = Shared(labels.cast_mut());
+    let label = move |r: usize| {
+        // SAFETY: `r < rows`, for which labels are readable.
+        unsafe {
+            match label_dtype {
+                DType::I32 => i64::from(labels.get().cast::<i32>().add(r).read()),
+                _ => labels.get().cast::<i64>().add(r).read(),
+            }
+        }
+    };
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { sparse::<T>(logits, label, rows, n, loss, back) },
+        else panic!("sparse_softmax_cross_entropy does not take {dtype}"))
+}

@@ -1,0 +1,302 @@
+//! Loops of the operators of one operand.
+
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
+
+use crate::complex;
+use crate::loops::{LoopFn, Map1, loop1};
+use crate::math::Math;
+use crate::num::{Int, Real};
+use crate::ops::Unary;
+
+/// Operators on floats whose scalar function is a call into `libm`, for `f32`.
+const SCALAR_F32: &[Unary] = &[Unary::Asin, Unary::Acos, Unary::Atan, Unary::Lgamma, Unary::Digamma];
+
+/// Operators on floats that vectorise for `f64`.
+const WIDE_F64: &[Unary] = &[
+    Unary::Neg,
+    Unary::Abs,
+    Unary::Sign,
+    Unary::Square,
+    Unary::Sqrt,
+    Unary::Rsqrt,
+    Unary::Reciprocal,
+    Unary::Exp,
+    Unary::Log,
+    Unary::Sigmoid,
+    Unary::Relu,
+    Unary::Relu6,
+    Unary::Softsign,
+    Unary::Floor,
+    Unary::Ceil,
+    Unary::Round,
+    Unary::Rint,
+    Unary::Trunc,
+];
+
+const fn listed(list: &[Unary], op: u8) -> bool {
+    let mut i = 0;
+    while i < list.len() {
+        if list[i] as u8 == op {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+#[inline(always)]
+fn float<const OP: u8, M: Math>(x: M) -> M {
+    match const { Unary::ALL[OP as usize] } {
+        Unary::Neg => -x,
+        Unary::Abs => x.abs(),
+        Unary::Sign => {
+            let sign = if x > M::ZERO { M::ONE } else { -M::ONE };
+            if x == M::ZERO || x.is_nan() { x } else { sign }
+        }
+        Unary::Square => x * x,
+        Unary::Sqrt => x.sqrt(),
+        Unary::Rsqrt => M::ONE / x.sqrt(),
+        Unary::Reciprocal => M::ONE / x,
+        Unary::Exp => x.exp(),
+        Unary::Expm1 => x.expm1(),
+        Unary::Log => x.log(),
+        Unary::Log1p => x.log1p(),
+        Unary::Sin => x.sin(),
+        Unary::Cos => x.cos(),
+        Unary::Tan => x.tan(),
+        Unary::Asin => x.asin(),
+        Unary::Acos => x.acos(),
+        Unary::Atan => x.atan(),
+        Unary::Sinh => x.sinh(),
+        Unary::Cosh => x.cosh(),
+        Unary::Tanh => x.tanh(),
+        Unary::Asinh => x.asinh(),
+        Unary::Acosh => x.acosh(),
+        Unary::Atanh => x.atanh(),
+        Unary::Sigmoid => x.sigmoid(),
+        Unary::Softplus => x.softplus(),
+        Unary::Relu => {
+            if x < M::ZERO {
+                M::ZERO
+            } else {
+                x
+            }
+        }
+        Unary::Relu6 => {
+            let low = if x < M::ZERO { M::ZERO } else { x };
+            let six = M::of(6.0);
+            if low > six { six } else { low }
+        }
+        Unary::Elu => {
+            let below = x.expm1();
+            if x < M::ZERO { below } else { x }
+        }
+        Unary::Selu => {
+            let below = M::of(1.758_099_340_847_376_6) * x.expm1();
+            let above = M::of(1.050_700_987_355_480_5) * x;
+            if x < M::ZERO { below } else { above }
+        }
+        Unary::Softsign => x / (M::ONE + x.abs()),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => x.ceil(),
+        Unary::Round | Unary::Rint => x.round_even(),
+        Unary::Trunc => x.trunc(),
+        Unary::Erf => x.erf(),
+        Unary::Erfc => x.erfc(),
+        Unary::Lgamma => x.lgamma(),
+        Unary::Digamma => x.digamma(),
+        _ => unreachable!(),
+    }
+}
+
+struct Float<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Real> Map1 for Float<OP, T> {
+    type A = T;
+    type R = T;
+    const WIDE: bool = if size_of::<T>() == 8 { listed(WIDE_F64, OP) } else { !listed(SCALAR_F32, OP) };
+    const RARE: bool = size_of::<T>() < 8 && listed(&[Unary::Sin, Unary::Cos, Unary::Tan], OP);
+    #[inline(always)]
+    fn eval(a: T) -> T {
+        T::narrow(float::<OP, T::Wide>(a.widen()))
+    }
+    #[inline(always)]
+    fn rare(a: T) -> bool {
+        Self::RARE && a.widen().trig_rare()
+    }
+    #[inline(never)]
+    fn eval_rare(a: T) -> T {
+        T::narrow(match const { Unary::ALL[OP as usize] } {
+            Unary::Sin => a.widen().sin_rare(),
+            Unary::Cos => a.widen().cos_rare(),
+            _ => a.widen().tan_rare(),
+        })
+    }
+}
+
+struct Classify<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Real> Map1 for Classify<OP, T> {
+    type A = T;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(a: T) -> Bool8 {
+        let x = a.widen();
+        Bool8::new(match const { Unary::ALL[OP as usize] } {
+            Unary::IsNan => x.is_nan(),
+            Unary::IsInf => x.abs() == T::Wide::INFINITY,
+            _ => x.is_finite(),
+        })
+    }
+}
+
+struct Integer<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: Int> Map1 for Integer<OP, T> {
+    type A = T;
+    type R = T;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(x: T) -> T {
+        match const { Unary::ALL[OP as usize] } {
+            Unary::Neg => T::ZERO.sub(x),
+            Unary::Abs => {
+                if x < T::ZERO {
+                    T::ZERO.sub(x)
+                } else {
+                    x
+                }
+            }
+            Unary::Sign => {
+                let positive = if x > T::ZERO { T::ONE } else { T::ZERO };
+                if x < T::ZERO { T::ZERO.sub(T::ONE) } else { positive }
+            }
+            Unary::Square => x.mul(x),
+            Unary::Relu => x.max(T::ZERO),
+            Unary::Relu6 => x.max(T::ZERO).min(T::from_i64(6)),
+            Unary::Round => x,
+            Unary::BitNot => x.not(),
+            _ => unreachable!(),
+        }
+    }
+}
+
+struct Not;
+
+impl Map1 for Not {
+    type A = Bool8;
+    type R = Bool8;
+    const WIDE: bool = true;
+    #[inline(always)]
+    fn eval(x: Bool8) -> Bool8 {
+        Bool8::new(!x.get())
+    }
+}
+
+struct Cplx<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
+    type A = Complex<T>;
+    type R = Complex<T>;
+    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj], OP);
+    #[inline(always)]
+    fn eval(z: Complex<T>) -> Complex<T> {
+        match const { Unary::ALL[OP as usize] } {
+            Unary::Neg => -z,
+            Unary::Sign => complex::sign(z),
+            Unary::Square => z * z,
+            Unary::Sqrt => z.sqrt(),
+            Unary::Rsqrt => complex::div(T::one().into(), z.sqrt()),
+            Unary::Reciprocal => complex::div(T::one().into(), z),
+            Unary::Exp => complex::exp(z),
+            Unary::Expm1 => complex::expm1(z),
+            Unary::Log => complex::log(z),
+            Unary::Log1p => complex::log1p(z),
+            Unary::Sin => z.sin(),
+            Unary::Cos => z.cos(),
+            Unary::Tan => complex::tan(z),
+            Unary::Asin => z.asin(),
+            Unary::Acos => z.acos(),
+            Unary::Atan => z.atan(),
+            Unary::Sinh => z.sinh(),
+            Unary::Cosh => z.cosh(),
+            Unary::Tanh => complex::tanh(z),
+            Unary::Asinh => z.asinh(),
+            Unary::Acosh => z.acosh(),
+            Unary::Atanh => z.atanh(),
+            Unary::Sigmoid => complex::sigmoid(z),
+            Unary::Conj => z.conj(),
+            _ => unreachable!(),
+        }
+    }
+}
+
+struct CplxPart<const OP: u8, T>(PhantomData<T>);
+
+impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
+    type A = Complex<T>;
+    type R = T;
+    const WIDE: bool = listed(&[Unary::Real, Unary::Imag], OP);
+    #[inline(always)]
+    fn eval(z: Complex<T>) -> T {
+        match const { Unary::ALL[OP as usize] } {
+            Unary::Abs => z.norm(),
+            Unary::Real => z.re,
+            Unary::Imag => z.im,
+            _ => z.arg(),
+        }
+    }
+}
+
+macro_rules! table {
+    ($op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
+        match $op {
+            $($(Unary::$name => Some(loop1::<$map<{ Unary::$name as u8 }, $ty>>()),)*)*
+            _ => None,
+        }
+    };
+}
+
+fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
+    table! { op;
+        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan
+            Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Softplus Relu Relu6 Elu Selu Softsign
+            Floor Ceil Round Rint Trunc Erf Erfc Lgamma Digamma;
+        Classify<T>: IsNan IsInf IsFinite;
+    }
+}
+
+fn integer_loop<T: Int>(op: Unary) -> Option<LoopFn> {
+    table! { op; Integer<T>: Neg Abs Sign Square Relu Relu6 Round BitNot; }
+}
+
+fn complex_loop<T: complex::Part>(op: Unary) -> Option<LoopFn>
+where
+    Complex<T>: Element,
+{
+    table! { op;
+        Cplx<T>: Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan
+            Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Conj;
+        CplxPart<T>: Abs Real Imag Angle;
+    }
+}
+
+/// The loop of `op` on elements of `dtype`; none if the operator does not take them.
+pub fn unary(op: Unary, dtype: DType) -> Option<LoopFn> {
+    match dtype {
+        DType::Bool => (op == Unary::LogicalNot).then(loop1::<Not>),
+        DType::F16 => float_loop::<f16>(op),
+        DType::Bf16 => float_loop::<bf16>(op),
+        DType::F32 => float_loop::<f32>(op),
+        DType::F64 => float_loop::<f64>(op),
+        DType::C64 => complex_loop::<f32>(op),
+        DType::C128 => complex_loop::<f64>(op),
+        _ => with_dtype!(integer, dtype, T => integer_loop::<T>(op), else None),
+    }
+}
+
+const _: () = assert!(size_of::<C64>() == 8 && size_of::<C128>() == 16);

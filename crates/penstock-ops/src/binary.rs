@@ -1,0 +1,264 @@
+//! Elementwise operators of two operands: arithmetic, and bits of integers.
+
+use penstock_data::{DType, DTypeSet, Error, Result, Shape, Tensor};
+use penstock_ir::{
+    ArgType, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, args_of,
+};
+use penstock_kernels::{Binary, binary_output};
+
+use crate::compare::{GREATER, GREATER_EQUAL, LESS_EQUAL, NOT_EQUAL};
+use crate::grad::{Ex, Partial, binary_rule, rule};
+use crate::run::binary_into;
+use crate::samples::{self, LINE, POSITIVE, tensor};
+use crate::unary::{FLOOR, IMAG, LOG, REAL, TRUNC};
+use crate::util::one;
+
+use Cuda::{Elementwise as E, HostFallback as H};
+
+/// A rule of two partial cotangents, each from the result's cotangent, the operands and the result.
+///
+/// A rule for complex operands multiplies by the conjugate of the derivative, as TensorFlow does.
+macro_rules! d {
+    ($fx:expr, $fy:expr) => {
+        Vjp::Rule(|cx| binary_rule(cx, $fx as Partial, $fy as Partial))
+    };
+}
+
+/// `NAME text tf_name kernel sample-xs sample-ys cuda vjp, summary;` for each operator.
+macro_rules! table {
+    ($list:ident: $($name:ident $text:literal $tf:literal $op:ident $xs:ident $ys:ident $cuda:expr, $vjp:expr, $summary:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub static $name: OpDef = OpDef {
+                name: $text,
+                tf_name: $tf,
+                doc: concat!(
+                    $summary,
+                    "\n\nElementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.",
+                    "\n\nErrors: `InvalidArgument` where the shapes do not broadcast."
+                ),
+                dtypes: &[DTypeVar::new("T", penstock_kernels::binary_dtypes(penstock_kernels::Binary::$op))],
+                operands: &[arg("x"), arg("y")],
+                attrs: &[],
+                effects: &[],
+                infer: |cx| $crate::binary::infer(penstock_kernels::Binary::$op, cx),
+                cpu: Cpu::Elementwise(|dtypes, _| penstock_kernels::binary(penstock_kernels::Binary::$op, dtypes[0])),
+                cuda: $cuda,
+                vjp: $vjp,
+                fold: Fold::Evaluate,
+                samples: || samples::binary(
+                    penstock_kernels::binary_dtypes(penstock_kernels::Binary::$op), $xs, $ys,
+                ),
+            };
+        )*
+        const $list: &[&OpDef] = &[$(&$name),*];
+    };
+}
+pub(crate) use table;
+
+const FAULTS: Cuda = H("a division of integers by 0 is an error, which a device kernel cannot report");
+
+/// Whole numbers, none of them 0.
+const WHOLE: &[f64] = &[2.0, -3.0, 5.0, -1.0, 7.0, 1.0];
+/// Small whole numbers.
+const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
+
+table! { TABLE:
+    ADD "add" "AddV2" Add LINE POSITIVE E("({0} + {1})"), d!(|g, _, _, _| g, |g, _, _, _| g),
+        "`x + y`; wraps on integers. Strings are joined by `string_add`.";
+    SUB "sub" "Sub" Sub LINE POSITIVE E("({0} - {1})"), d!(|g, _, _, _| g, |g, _, _, _| -g),
+        "`x - y`; wraps on integers.";
+    MUL "mul" "Mul" Mul LINE POSITIVE E("({0} * {1})"), d!(|g, _, y, _| g * y.conj(), |g, x, _, _| g * x.conj()),
+        "`x * y`; wraps on integers.";
+    DIV "div" "RealDiv" Div LINE WHOLE E("({0} / {1})"),
+        d!(|g, _, y, _| g / y.conj(), |g, _, y, z| -g * (z / y).conj()),
+        "`x / y` of floats: infinite or NaN where `y` is 0. Integers are cast first.";
+    FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE FAULTS, Vjp::Zero,
+        "Quotient rounded to negative infinity, Python's `//`. Integer division by 0 is an error.";
+    FLOORMOD "floormod" "FloorMod" FloorMod LINE WHOLE FAULTS,
+        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&FLOOR)),
+        "Remainder with the sign of `y`, Python's `%`. Integer division by 0 is an error.";
+    TRUNCATEDIV "truncatediv" "TruncateDiv" TruncDiv LINE WHOLE FAULTS, Vjp::Zero,
+        "Quotient rounded to 0, C's `/` of integers. Integer division by 0 is an error.";
+    TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE FAULTS,
+        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&TRUNC)),
+        "Remainder with the sign of `x`, C's `%` and `fmod`. Integer division by 0 is an error.";
+    POW "pow" "Pow" Pow POSITIVE LINE H("powers of integers wrap, which those of CUDA's math library do not"),
+        d!(pow_x, pow_y),
+        "`x` to the `y`. Integers wrap; to a negative exponent they give 0, but 1 and -1 keep their magnitude.";
+    MAXIMUM "maximum" "Maximum" Max LINE POSITIVE E("({0} != {0} || {0} >= {1} ? {0} : {1})"),
+        d!(|g, x, y, _| g.only_if(x.is(&GREATER_EQUAL, y)), |g, x, y, _| g.number(0.0).or(x.is(&GREATER_EQUAL, y), g)),
+        "The greater of `x` and `y`; NaN where either is. Where they are equal the gradient goes to `x`.";
+    MINIMUM "minimum" "Minimum" Min LINE POSITIVE E("({0} != {0} || {0} <= {1} ? {0} : {1})"),
+        d!(|g, x, y, _| g.only_if(x.is(&LESS_EQUAL, y)), |g, x, y, _| g.number(0.0).or(x.is(&LESS_EQUAL, y), g)),
+        "The lesser of `x` and `y`; NaN where either is. Where they are equal the gradient goes to `x`.";
+    ATAN2 "atan2" "Atan2" Atan2 LINE WHOLE E("atan2({0}, {1})"),
+        d!(|g, x, y, _| g * y / (x * x + y * y), |g, x, y, _| -g * x / (x * x + y * y)),
+        "Angle in radians of the point whose ordinate is `x` and whose abscissa is `y`, in [-pi, pi].";
+    SQUARED_DIFFERENCE "squared_difference" "SquaredDifference" SquaredDifference LINE POSITIVE
+        E("({0} - {1}) * ({0} - {1})"),
+        d!(|g, x, y, _| real_part(g) * (x - y) * 2.0, |g, x, y, _| real_part(g) * (y - x) * 2.0),
+        "`(x - y)^2`; `|x - y|^2` for complex operands.";
+    DIVIDE_NO_NAN "divide_no_nan" "DivNoNan" DivNoNan LINE WHOLE E("({1} == ({T})0 ? ({T})0 : {0} / {1})"),
+        d!(|g, _, y, _| no_nan(g, y.conj()), |g, _, y, z| -g * no_nan(z, y).conj()),
+        "`x / y`, but 0 where `y` is 0.";
+    MULTIPLY_NO_NAN "multiply_no_nan" "MulNoNan" MulNoNan LINE WHOLE E("({1} == ({T})0 ? ({T})0 : {0} * {1})"),
+        d!(
+            |g, _, y, _| g.emit(&MULTIPLY_NO_NAN, &[y.conj()], &[]),
+            |g, x, _, _| x.conj().emit(&MULTIPLY_NO_NAN, &[g], &[])
+        ),
+        "`x * y`, but 0 where `y` is 0, even if `x` is infinite or NaN.";
+    XLOGY "xlogy" "Xlogy" Xlogy LINE POSITIVE E("({0} == ({T})0 ? ({T})0 : {0} * log({1}))"),
+        d!(
+            |g, x, y, _| g * non_zero(x).emit(&XLOGY, &[y], &[]).conj(),
+            |g, x, y, _| g * x.emit(&XDIVY, &[y], &[]).conj()
+        ),
+        "`x * log(y)`, but 0 where `x` is 0.";
+    XDIVY "xdivy" "Xdivy" Xdivy LINE WHOLE E("({0} == ({T})0 ? ({T})0 : {0} / {1})"),
+        d!(
+            |g, x, y, _| g * non_zero(x).emit(&XDIVY, &[y], &[]).conj(),
+            |g, _, y, z| -g * z.emit(&XDIVY, &[y], &[]).conj()
+        ),
+        "`x / y`, but 0 where `x` is 0.";
+    BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS E("({0} & {1})"), Vjp::Zero,
+        "Bitwise `and` of integers.";
+    BITWISE_OR "bitwise_or" "BitwiseOr" BitOr WHOLE SHIFTS E("({0} | {1})"), Vjp::Zero,
+        "Bitwise `or` of integers.";
+    BITWISE_XOR "bitwise_xor" "BitwiseXor" BitXor WHOLE SHIFTS E("({0} ^ {1})"), Vjp::Zero,
+        "Bitwise exclusive `or` of integers.";
+    LEFT_SHIFT "left_shift" "LeftShift" Shl WHOLE SHIFTS
+        E("({1} < ({T})0 ? {0} : ({1} >= ({T})(sizeof({T}) * 8) ? ({T})0 : ({T})({0} << {1})))"), Vjp::Zero,
+        "`x` shifted left by `y` bits, which is clamped to between 0 and the width of the dtype.";
+    RIGHT_SHIFT "right_shift" "RightShift" Shr WHOLE SHIFTS
+        E("({1} < ({T})0 ? {0} : ({1} >= ({T})(sizeof({T}) * 8) ? ({T})({0} < ({T})0 ? -1 : 0) : ({T})({0} >> {1})))"),
+        Vjp::Zero,
+        "`x` shifted right by `y` bits, which is clamped to between 0 and the width of the dtype; arithmetic for signed dtypes.";
+    COMPLEX "complex" "Complex" Complex LINE POSITIVE H("complex numbers are computed on the host"),
+        d!(|g, _, _, _| g.then(&REAL), |g, _, _, _| g.then(&IMAG)),
+        "The complex number whose real part is `x` and whose imaginary part is `y`.";
+}
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &{
+    let mut ops = [&ADD_N; TABLE.len() + 1];
+    let mut i = 0;
+    while i < TABLE.len() {
+        ops[i] = TABLE[i];
+        i += 1;
+    }
+    ops
+};
+
+/// The shape that shapes broadcast to.
+///
+/// # Errors
+/// `InvalidArgument` naming two that do not.
+pub(crate) fn broadcast(shapes: &[&Shape]) -> Result<Shape> {
+    let mut out = shapes[0].clone();
+    for shape in &shapes[1..] {
+        out = out
+            .broadcast(shape)
+            .ok_or_else(|| Error::invalid(format!("incompatible shapes: {out} and {shape} do not broadcast")))?;
+    }
+    Ok(out)
+}
+
+/// The type of the result of a binary elementwise operator.
+pub(crate) fn infer(op: Binary, cx: &InferCx<'_>) -> Result<OutTypes> {
+    one(Type::tensor(binary_output(op, cx.dtype(0)), broadcast(&[cx.shape(0), cx.shape(1)])?))
+}
+
+fn no_nan<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    x.emit(&DIVIDE_NO_NAN, &[y], &[])
+}
+
+/// 1 where `x` is not 0, else 0.
+fn non_zero(x: Ex<'_>) -> Ex<'_> {
+    x.is_number(&NOT_EQUAL, 0.0).cast(x.dtype())
+}
+
+/// A complex value without its imaginary part; a real one is its own.
+fn real_part(g: Ex<'_>) -> Ex<'_> {
+    if g.dtype().is_complex() { g.then(&REAL).cast(g.dtype()) } else { g }
+}
+
+/// `g * y * x^(y-1)`, which is 0 where `y` is 0 whatever `x` is.
+fn pow_x<'t>(g: Ex<'t>, x: Ex<'t>, y: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
+    match y.known_scalar() {
+        Some(1.0) => g,
+        Some(2.0) => g * x * 2.0,
+        Some(c) if c != 0.0 => g * c * x.emit(&POW, &[x.number(c - 1.0)], &[]).conj(),
+        _ => {
+            let less = (y - 1.0).or(y.is_number(&NOT_EQUAL, 0.0), y.number(1.0));
+            g * (y * x.emit(&POW, &[less], &[])).conj()
+        }
+    }
+}
+
+/// `g * x^y * log x`, which is 0 where the logarithm is not defined.
+fn pow_y<'t>(g: Ex<'t>, x: Ex<'t>, _: Ex<'t>, z: Ex<'t>) -> Ex<'t> {
+    let defined = if x.dtype().is_complex() { &NOT_EQUAL } else { &GREATER };
+    let log = x.or(x.is_number(defined, 0.0), x.number(1.0)).then(&LOG);
+    g * (z * log).conj()
+}
+
+/// The sum of any number of tensors of one shape.
+pub static ADD_N: OpDef = OpDef {
+    name: "add_n",
+    tf_name: "AddN",
+    doc: "The sum of one or more tensors of one shape and dtype, added from the first to the last; wraps on integers.\n\n\
+          Errors: `InvalidArgument` where there is no operand or shapes differ.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::NUMERIC)],
+    operands: &[args_of("inputs", ArgType::Var(0))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_add_n,
+    cpu: Cpu::Kernel(run_add_n),
+    cuda: H("the sum of a list is computed on the host"),
+    vjp: Vjp::Rule(|cx| rule(cx, |t| (0..t.len()).map(|i| t.needed[i].then(|| t.g())).collect())),
+    fold: Fold::Evaluate,
+    samples: || {
+        let t = |d, dims: &[usize]| tensor(d, dims, LINE);
+        let mut out: Vec<Sample> =
+            DTypeSet::NUMERIC.iter().map(|d| Sample::new(vec![t(d, &[5]), t(d, &[5]), t(d, &[5])])).collect();
+        for dims in [&[][..], &[0], &[1], &[3, 5]] {
+            out.push(Sample::new(vec![t(DType::F64, dims); 3]));
+        }
+        out.push(Sample::new(vec![t(DType::F64, &[2, 3])]));
+        out
+    },
+};
+
+fn infer_add_n(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let Some((first, rest)) = cx.inputs.split_first() else {
+        return Err(Error::invalid("needs at least one tensor").argument("inputs"));
+    };
+    let mut shape = first.shape().clone();
+    for (i, ty) in rest.iter().enumerate() {
+        shape = shape.merge(ty.shape()).ok_or_else(|| {
+            Error::invalid(format!("expected shape {shape}, got {}", ty.shape())).argument(format!("inputs[{}]", i + 1))
+        })?;
+    }
+    one(Type::tensor(first.dtype(), shape))
+}
+
+fn run_add_n(call: &mut Call<'_>) -> Result<()> {
+    let inputs = call.inputs;
+    let dims = inputs[0].dims();
+    if let Some(odd) = inputs.iter().find(|t| t.dims() != dims) {
+        return Err(Error::invalid(format!("shapes {dims:?} and {:?} differ", odd.dims())).argument("inputs"));
+    }
+    match inputs {
+        [only] => call.set(0, (*only).clone()),
+        [first, second, rest @ ..] => {
+            binary_into(Binary::Add, first, second, &mut call.outputs[0])?;
+            let mut next = Tensor::default();
+            for term in rest {
+                binary_into(Binary::Add, &call.outputs[0], term, &mut next)?;
+                std::mem::swap(&mut next, &mut call.outputs[0]);
+            }
+        }
+        [] => return Err(Error::invalid("needs at least one tensor").argument("inputs")),
+    }
+    Ok(())
+}

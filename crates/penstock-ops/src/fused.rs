@@ -1,0 +1,48 @@
+//! Elementwise instructions that run as one.
+
+use penstock_data::{DTypeSet, Error, Result};
+use penstock_ir::{ArgType, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, args_of};
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[&FUSED];
+
+fn no_samples() -> Vec<Sample> {
+    Vec::new()
+}
+
+/// A group of elementwise instructions.
+pub static FUSED: OpDef = OpDef {
+    name: "fused",
+    tf_name: "Fused",
+    doc: "The results of its region, whose parameters are the operands.\n\n\
+          The region holds elementwise instructions and nothing else, all of one result shape, and uses no value from \
+          outside. An operand has that shape or a single element. The optimiser makes these instructions, so that a \
+          device runs the group in one pass over memory.",
+    dtypes: &[],
+    operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_fused,
+    cpu: Cpu::Executor,
+    cuda: Cuda::Kernel("fused"),
+    vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    fold: Fold::Never("its instructions are folded before they are grouped"),
+    samples: no_samples,
+};
+
+fn infer_fused(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let [region] = cx.regions else { return Err(Error::invalid("needs one region")) };
+    if region.params.len() != cx.inputs.len() {
+        return Err(Error::invalid(format!(
+            "the region takes {} parameters, got {} operands",
+            region.params.len(),
+            cx.inputs.len()
+        )));
+    }
+    for (i, (param, ty)) in region.params.iter().zip(cx.inputs).enumerate() {
+        if !ty.is_subtype_of(param) {
+            return Err(Error::invalid(format!("expected {param}, got {ty}")).argument(format!("args[{i}]")));
+        }
+    }
+    Ok(region.results.iter().cloned().collect())
+}

@@ -1,0 +1,617 @@
+//! Operators that read and write rows by index.
+
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, with_dtype};
+use penstock_ir::{
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
+    Sample, Type, Vjp, VjpCx, arg,
+};
+use penstock_kernels::Binary;
+use smallvec::{SmallVec, smallvec};
+
+use crate::array::ZEROS_LIKE;
+use crate::grad::rule;
+use crate::moves::{self, moving};
+use crate::operands::{described_shape, described_size, index_arg, int_scalar, like, shape_of, size, sizes_of};
+use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
+use crate::samples::{LINE, tensor};
+use crate::shape_ops::ANY;
+use crate::util::{normalize_axis, one};
+
+const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
+const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
+
+const GATHER_ATTRS: &[AttrDef] = &[
+    AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
+    AttrDef::new("batch_dims", AttrKind::Int, AttrDefault::Int(0)),
+    AttrDef::flag("drop_negative", false),
+];
+
+/// The text of a position in an array of the given extents: `[0,1]`; nothing for a scalar.
+fn position(dims: &[usize], mut at: usize) -> String {
+    let mut index: Vec<String> = Vec::new();
+    for &d in dims.iter().rev() {
+        index.push((at % d.max(1)).to_string());
+        at /= d.max(1);
+    }
+    index.reverse();
+    if index.is_empty() { String::new() } else { format!("[{}]", index.join(",")) }
+}
+
+/// The error for an index that is outside of `0..n`.
+fn not_in(indices: &Tensor, at: usize, n: usize, name: &str) -> Error {
+    let index = indices.to_ints().map_or(0, |v| v[at]);
+    Error::invalid(format!("{name}{} = {index} is not in [0, {n})", position(indices.dims(), at))).argument(name)
+}
+
+/// Unites the two ways in which a kernel over indices fails.
+fn explain(indices: &Tensor, n: usize, name: &str) -> impl Fn(Result<usize>) -> Error {
+    move |failure| match failure {
+        Ok(at) => not_in(indices, at, n, name),
+        Err(error) => error,
+    }
+}
+
+/// `axis` and `batch_dims`, checked against the ranks.
+fn axes(attrs: &Attrs, params: usize, indices: usize) -> Result<(usize, usize)> {
+    let axis = normalize_axis(attrs.int(0), params, "axis")?;
+    let given = attrs.int(1);
+    let batch = if given < 0 { given + indices as i64 } else { given };
+    let batch = usize::try_from(batch).ok().filter(|&b| b <= indices && b <= axis).ok_or_else(|| {
+        Error::invalid(format!("{given} is not in 0..={}, the lesser of 'axis' and the rank of 'indices'", indices.min(axis)))
+            .argument("batch_dims")
+    })?;
+    Ok((axis, batch))
+}
+
+/// The dimensions of a gather.
+fn gathered(params: &[Dim], indices: &[Dim], attrs: &Attrs) -> Result<SmallVec<[Dim; 4]>> {
+    let (axis, batch) = axes(attrs, params.len(), indices.len())?;
+    let mut dims: SmallVec<[Dim; 4]> = SmallVec::new();
+    for k in 0..batch {
+        dims.push(params[k].merge(indices[k]).ok_or_else(|| {
+            Error::invalid(format!("batch dimension {k} is {}, that of 'params' is {}", indices[k], params[k]))
+                .argument("indices")
+        })?);
+    }
+    dims.extend_from_slice(&params[batch..axis]);
+    dims.extend_from_slice(&indices[batch..]);
+    dims.extend_from_slice(&params[axis + 1..]);
+    Ok(dims)
+}
+
+/// Rows by index.
+pub static GATHER: OpDef = OpDef {
+    name: "gather",
+    tf_name: "GatherV2",
+    doc: "The entries of `params` along `axis` that `indices` names.\n\n\
+          The result has the extents `params[..axis] + indices[batch_dims..] + params[axis + 1..]`. The first `batch_dims` \
+          dimensions of both operands are gone through together. With `drop_negative` a negative index gives zeros. Any other \
+          index outside of the dimension raises InvalidArgument, which names the first and its position.",
+    dtypes: ANY,
+    operands: &[arg("params"), index_arg("indices")],
+    attrs: GATHER_ATTRS,
+    effects: &[],
+    infer: |cx| {
+        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+            (Some(params), Some(indices)) => Shape::new(gathered(params, indices, cx.attrs)?),
+            _ => Shape::UNRANKED,
+        };
+        one(like(cx, 0, shape))
+    },
+    cpu: Cpu::Kernel(|call| moving(call, run_gather)),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        let dx = cx.emit.emit_attrs(&GATHER_GRAD, &[shape, cx.inputs[1], g], cx.attrs.clone())?[0];
+        Ok(smallvec![Some(dx), None])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let mut out = each_kind(&[3, 2], &[i32s(&[2, 0, 0, 1])]);
+        let of = |dims: &[usize], shape: &[usize], indices: &[i32]| {
+            Sample::new(vec![f64s(dims), i32_array(shape, indices)])
+        };
+        out.push(Sample::new(vec![f64s(&[4]), Tensor::scalar(3i64)]));
+        out.push(of(&[1], &[1, 1], &[0]));
+        out.push(of(&[3], &[0], &[]));
+        out.push(of(&[0, 2], &[0], &[]));
+        out.push(of(&[3, 0], &[2], &[1, 2]));
+        out.push(of(&[2, 3, 2], &[2, 2], &[0, 2, 1, 0]).with("axis", 1));
+        out.push(of(&[2, 3, 2], &[3], &[1, 1, 0]).with("axis", -1));
+        out.push(of(&[2, 3, 2], &[2, 2], &[0, 2, 1, 1]).with("axis", 1).with("batch_dims", 1));
+        out.push(of(&[2, 3, 4], &[2, 2], &[0, 3, 1, 1]).with("axis", 2).with("batch_dims", -1));
+        out.push(of(&[3, 2], &[3], &[-1, 2, -5]).with("drop_negative", true));
+        out
+    },
+};
+
+fn run_gather(call: &mut Call<'_>) -> Result<()> {
+    let (x, indices) = (call.inputs[0], call.inputs[1]);
+    let (axis, batch) = axes(call.attrs, x.rank(), indices.rank())?;
+    let known = |t: &Tensor| crate::operands::known_dims(t.dims());
+    let dims: Dims = gathered(&known(x), &known(indices), call.attrs)?.iter().filter_map(|d| d.known()).collect();
+    let product = |dims: &[usize]| dims.iter().product::<usize>();
+    let (n, bytes) = (x.dims()[axis], product(&x.dims()[axis + 1..]) * x.dtype().size());
+    let blocks = [product(&x.dims()[..batch]), product(&x.dims()[batch..axis]), n, bytes];
+    if !call.attrs.flag(2) {
+        return moves::gather(call, x, indices, blocks, &dims).map_err(explain(indices, n, "indices"));
+    }
+    let ints = indices.to_ints()?;
+    if ints.iter().all(|&i| i < 0) {
+        call.out(0, x.dtype(), &dims)?;
+        call.outputs[0].bytes_mut().fill(0);
+        return Ok(());
+    }
+    let kept: SmallVec<[i64; 6]> = ints.iter().map(|&i| i.max(0)).collect();
+    let kept = Tensor::from_slice(indices.dims(), &kept)?;
+    moves::gather(call, x, &kept, blocks, &dims).map_err(explain(indices, n, "indices"))?;
+    let [batches, outer, ..] = blocks;
+    let count = ints.len() / batches.max(1);
+    if bytes > 0 {
+        for (row, to) in call.outputs[0].bytes_mut().chunks_exact_mut(bytes).enumerate() {
+            let (block, i) = (row / count, row % count);
+            if ints[block / outer * count + i] < 0 {
+                to.fill(0);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rows, added by index.
+pub static GATHER_GRAD: OpDef = OpDef {
+    name: "gather_grad",
+    tf_name: "GatherGrad",
+    doc: "Zeros of the extents `shape`, with each entry of `dy` added where `gather` with the same `indices` and attributes \
+          would have read it.\n\nEntries of one place are added in the order of `indices`.",
+    dtypes: NUMERIC,
+    operands: &[index_arg("shape"), index_arg("indices"), arg("dy")],
+    attrs: GATHER_ATTRS,
+    effects: &[],
+    infer: |cx| {
+        let shape = described_shape(cx, 0, "shape")?;
+        if let (Some(params), Some(indices)) = (shape.dims(), cx.shape(1).dims()) {
+            check_dy(&Shape::new(gathered(params, indices, cx.attrs)?), cx.shape(2))?;
+        }
+        one(like(cx, 2, shape))
+    },
+    cpu: Cpu::Kernel(run_gather_grad),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let dy = cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone())?[0];
+        Ok(smallvec![None, None, Some(dy)])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[4, 2], LINE));
+        let mut out: Vec<Sample> =
+            numeric.map(|dy| Sample::new(vec![i32s(&[3, 2]), i32s(&[2, 0, 0, 1]), dy])).collect();
+        let of = |shape: &[i32], dims: &[usize], indices: &[i32], dy: &[usize]| {
+            Sample::new(vec![i32s(shape), i32_array(dims, indices), f64s(dy)])
+        };
+        out.push(of(&[3], &[], &[1], &[]));
+        out.push(of(&[3], &[0], &[], &[0]));
+        out.push(of(&[2, 3, 2], &[3], &[1, 1, 0], &[2, 3, 3]).with("axis", -1));
+        out.push(of(&[2, 3, 2], &[2, 2], &[0, 2, 1, 1], &[2, 2, 2]).with("axis", 1).with("batch_dims", 1));
+        out.push(of(&[3], &[3], &[-1, 2, 2], &[3]).with("drop_negative", true));
+        out
+    },
+};
+
+fn check_dy(due: &Shape, got: &Shape) -> Result<()> {
+    if due.compatible(got) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("expected shape {due}, got {got}")).argument("dy"))
+}
+
+fn run_gather_grad(call: &mut Call<'_>) -> Result<()> {
+    let dims = sizes_of(call, 0, "shape")?;
+    let (indices, dy) = (call.inputs[1], call.inputs[2]);
+    let (axis, batch) = axes(call.attrs, dims.len(), indices.rank())?;
+    let known = |dims: &[usize]| crate::operands::known_dims(dims);
+    let due = gathered(&known(&dims), &known(indices.dims()), call.attrs)?;
+    check_dy(&Shape::new(due), &Shape::known(dy.dims()))?;
+    let n = dims[axis];
+    if !call.attrs.flag(2)
+        && let Some(at) = moves::first_outside(indices, n)
+    {
+        return Err(not_in(indices, at, n, "indices"));
+    }
+    let product = |dims: &[usize]| dims.iter().product::<usize>();
+    let blocks = [product(&dims[..batch]), product(&dims[batch..axis]), n, product(&dims[axis + 1..])];
+    moves::segment_sum(call, dy, indices, blocks, &dims).map_err(explain(indices, n, "indices"))
+}
+
+/// What rows of indices name in an array: the numbers of the rows that remain when the first `k`
+/// dimensions are indexed, how many there are, and the extents of one.
+struct RowIndex {
+    rows: Tensor,
+    n: usize,
+    inner: Dims,
+}
+
+/// Reads the last dimension of `indices` as positions in the first dimensions of `dims`.
+fn row_index(indices: &Tensor, dims: &[usize]) -> Result<RowIndex> {
+    let k = depth(indices.dims(), dims.len())?;
+    let (outer, inner) = dims.split_at(k);
+    let ints = indices.to_ints()?;
+    let count: usize = indices.dims()[..indices.rank() - 1].iter().product();
+    let mut rows: Vec<i64> = Vec::with_capacity(count);
+    for i in 0..count {
+        let index = &ints[i * k..(i + 1) * k];
+        let row = index.iter().zip(outer).try_fold(0i64, |row, (&at, &d)| {
+            (at >= 0 && (at as u64) < d as u64).then(|| row * d as i64 + at)
+        });
+        rows.push(row.ok_or_else(|| {
+            let at = position(&indices.dims()[..indices.rank() - 1], i);
+            Error::invalid(format!("indices{at} = {index:?} does not index into shape {dims:?}")).argument("indices")
+        })?);
+    }
+    Ok(RowIndex { rows: Tensor::from_slice(&[count], &rows)?, n: outer.iter().product(), inner: inner.into() })
+}
+
+/// The number of dimensions that rows of indices name.
+fn depth(indices: &[usize], rank: usize) -> Result<usize> {
+    let Some(&k) = indices.last() else {
+        return Err(Error::invalid("expected at least a vector, got a scalar").argument("indices"));
+    };
+    if k <= rank {
+        return Ok(k);
+    }
+    Err(Error::invalid(format!("name {k} dimensions of an array of {rank}")).argument("indices"))
+}
+
+/// What a read at `indices` gives; an unknown number of named dimensions gives an unknown rank.
+fn named_shape(cx: &InferCx<'_>, params: &Shape, indices: usize) -> Result<Shape> {
+    let Some(ind) = cx.shape(indices).dims() else { return Ok(Shape::UNRANKED) };
+    let Some((last, outer)) = ind.split_last() else {
+        return Err(Error::invalid("expected at least a vector, got a scalar").argument("indices"));
+    };
+    let (Some(params), Some(k)) = (params.dims(), last.known()) else { return Ok(Shape::UNRANKED) };
+    depth(&[k], params.len())?;
+    Ok(Shape::new(outer.iter().chain(&params[k..]).copied()))
+}
+
+/// Elements or slices by rows of indices.
+pub static GATHER_ND: OpDef = OpDef {
+    name: "gather_nd",
+    tf_name: "GatherNd",
+    doc: "The slices of `params` that the rows of `indices` name.\n\n\
+          The last dimension of `indices`, `k`, holds positions in the first `k` dimensions of `params`; the result has the \
+          extents `indices[..-1] + params[k..]`. Raises InvalidArgument for a position that is not there.",
+    dtypes: ANY,
+    operands: &[arg("params"), index_arg("indices")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| one(like(cx, 0, named_shape(cx, cx.shape(0), 1)?)),
+    cpu: Cpu::Kernel(|call| moving(call, run_gather_nd)),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        Ok(smallvec![Some(cx.emit.emit(&SCATTER_ND, &[cx.inputs[1], g, shape], &[])?), None])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let mut out = each_kind(&[3, 2], &[i32_array(&[2, 2], &[2, 0, 0, 1])]);
+        let of = |dims: &[usize], shape: &[usize], indices: &[i32]| {
+            Sample::new(vec![f64s(dims), i32_array(shape, indices)])
+        };
+        out.push(of(&[4], &[1], &[3]));
+        out.push(of(&[3, 2], &[2, 1], &[2, 2]));
+        out.push(of(&[3, 2], &[2, 0], &[]));
+        out.push(of(&[3, 2], &[0, 2], &[]));
+        out.push(of(&[2, 3, 2], &[2, 1, 2], &[1, 0, 0, 2]));
+        out
+    },
+};
+
+fn run_gather_nd(call: &mut Call<'_>) -> Result<()> {
+    let (x, indices) = (call.inputs[0], call.inputs[1]);
+    let RowIndex { rows, n, inner } = row_index(indices, x.dims())?;
+    let dims: Dims = indices.dims()[..indices.rank() - 1].iter().chain(&inner).copied().collect();
+    let bytes = inner.iter().product::<usize>() * x.dtype().size();
+    moves::gather(call, x, &rows, [1, 1, n, bytes], &dims).map_err(explain(&rows, n, "indices"))
+}
+
+/// Checks that `updates` has the shape of what `indices` names in an array of shape `target`.
+fn check_updates(cx: &InferCx<'_>, indices: usize, updates: usize, target: &Shape) -> Result<()> {
+    let due = named_shape(cx, target, indices)?;
+    if due.compatible(cx.shape(updates)) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the indices name slices of shape {due}, got {}", cx.shape(updates))).argument("updates"))
+}
+
+/// Combines updates into result 0, whose contents are in place.
+fn scatter_into(call: &mut Call<'_>, op: Option<Binary>, indices: &Tensor, updates: &Tensor, dims: &[usize]) -> Result<()> {
+    let RowIndex { rows, n, inner } = row_index(indices, dims)?;
+    let due: Dims = indices.dims()[..indices.rank() - 1].iter().chain(&inner).copied().collect();
+    if updates.dims() != due.as_slice() {
+        return Err(Error::invalid(format!("the indices name slices of shape {due:?}, got {:?}", updates.dims()))
+            .argument("updates"));
+    }
+    moves::scatter(call, op, updates, &rows, n).map_err(|at| not_in(&rows, at, n, "indices"))
+}
+
+/// Slices, added by rows of indices.
+pub static SCATTER_ND: OpDef = OpDef {
+    name: "scatter_nd",
+    tf_name: "ScatterNd",
+    doc: "Zeros of the extents `shape`, with `updates` added at the places that the rows of `indices` name.\n\n\
+          `updates` has the extents `indices[..-1] + shape[k..]`. Updates of one place are added in order. Raises \
+          InvalidArgument for a position that is not there.",
+    dtypes: NUMERIC,
+    operands: &[index_arg("indices"), arg("updates"), index_arg("shape")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| {
+        let shape = described_shape(cx, 2, "shape")?;
+        check_updates(cx, 0, 1, &shape)?;
+        one(like(cx, 1, shape))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let dims = sizes_of(call, 2, "shape")?;
+        let (indices, updates) = (call.inputs[0], call.inputs[1]);
+        call.out(0, updates.dtype(), &dims).map_err(|e| e.argument("shape"))?;
+        call.outputs[0].bytes_mut().fill(0);
+        scatter_into(call, Some(Binary::Add), indices, updates, &dims)
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        Ok(smallvec![None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[0]], &[])?), None])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[3], LINE));
+        let mut out: Vec<Sample> =
+            numeric.map(|u| Sample::new(vec![i32_array(&[3, 1], &[4, 0, 4]), u, i64s(&[5])])).collect();
+        out.push(Sample::new(vec![i32_array(&[2, 1], &[1, 1]), f64s(&[2, 3]), i32s(&[3, 3])]));
+        out.push(Sample::new(vec![i32_array(&[0, 2], &[]), f64s(&[0]), i32s(&[2, 2])]));
+        out.push(Sample::new(vec![i32s(&[1, 0]), f64s(&[]), i32s(&[2, 2])]));
+        out
+    },
+};
+
+/// The inference, kernel and samples that the operators `tensor_scatter_*` share.
+fn infer_tensor_scatter(cx: &InferCx<'_>) -> Result<OutTypes> {
+    check_updates(cx, 1, 2, cx.shape(0))?;
+    one(cx.inputs[0].clone())
+}
+
+fn tensor_scatter(call: &mut Call<'_>, op: Option<Binary>) -> Result<()> {
+    let (x, indices, updates) = (call.inputs[0], call.inputs[1], call.inputs[2]);
+    call.out(0, x.dtype(), x.dims())?;
+    call.outputs[0].bytes_mut().copy_from_slice(x.bytes());
+    scatter_into(call, op, indices, updates, x.dims())
+}
+
+fn tensor_scatter_samples(like: Vec<Tensor>) -> Vec<Sample> {
+    let pick = |x: &Tensor| x.rows(0, 2).expect("two rows");
+    let mut out: Vec<Sample> = like
+        .into_iter()
+        .map(|x| {
+            let updates = pick(&x);
+            Sample::new(vec![x, i32_array(&[2, 1], &[2, 0]), updates])
+        })
+        .collect();
+    out.push(Sample::new(vec![f64s(&[4]), i32_array(&[1, 1], &[3]), f64s(&[1])]));
+    out.push(Sample::new(vec![f64s(&[2, 2]), i32_array(&[0, 2], &[]), f64s(&[0])]));
+    out.push(Sample::new(vec![f64s(&[2, 3]), i32_array(&[2, 2], &[0, 1, 1, 2]), f64s(&[2])]));
+    out
+}
+
+fn numeric_rows() -> Vec<Tensor> {
+    DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[3, 2], LINE)).collect()
+}
+
+macro_rules! tensor_scatter {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $tf:literal, $dtypes:expr, $summary:literal, $cpu:expr, $vjp:expr, $samples:expr) => {
+        $(#[$doc])*
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            tf_name: $tf,
+            doc: concat!(
+                $summary,
+                "\n\n`updates` has the extents `indices[..-1] + tensor[k..]`, where `k` is the last extent of `indices`. Raises \
+                 InvalidArgument for a position that is not there."
+            ),
+            dtypes: $dtypes,
+            operands: &[arg("tensor"), index_arg("indices"), arg("updates")],
+            attrs: &[],
+            effects: &[],
+            infer: infer_tensor_scatter,
+            cpu: Cpu::Kernel($cpu),
+            cuda: ON_HOST,
+            vjp: Vjp::Rule($vjp),
+            fold: Fold::Evaluate,
+            samples: $samples,
+        };
+    };
+}
+
+const REAL: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::REAL)];
+
+tensor_scatter! {
+    /// Slices, replaced by rows of indices.
+    TENSOR_SCATTER_UPDATE, "tensor_scatter_nd_update", "TensorScatterUpdate", ANY,
+    "`tensor` with the slices that the rows of `indices` name replaced by `updates`; the last update of a place stays.",
+    |call| moving(call, |call| tensor_scatter(call, None)),
+    |cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let dx = if cx.needed[0] {
+            let none = cx.emit.emit(&ZEROS_LIKE, &[cx.inputs[2]], &[])?;
+            Some(cx.emit.emit(&TENSOR_SCATTER_UPDATE, &[g, cx.inputs[1], none], &[])?)
+        } else {
+            None
+        };
+        Ok(smallvec![dx, None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[1]], &[])?)])
+    },
+    || tensor_scatter_samples(kinds(&[3, 2]))
+}
+
+tensor_scatter! {
+    /// Slices, added by rows of indices.
+    TENSOR_SCATTER_ADD, "tensor_scatter_nd_add", "TensorScatterAdd", NUMERIC,
+    "`tensor` with `updates` added to the slices that the rows of `indices` name, in order.",
+    |call| tensor_scatter(call, Some(Binary::Add)),
+    |cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        Ok(smallvec![Some(g), None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[1]], &[])?)])
+    },
+    || tensor_scatter_samples(numeric_rows())
+}
+
+tensor_scatter! {
+    /// Slices, subtracted by rows of indices.
+    TENSOR_SCATTER_SUB, "tensor_scatter_nd_sub", "TensorScatterSub", NUMERIC,
+    "`tensor` with `updates` subtracted from the slices that the rows of `indices` name, in order.",
+    |call| tensor_scatter(call, Some(Binary::Sub)),
+    |cx| rule(cx, |t| smallvec![Some(t.g()), None, t.needed[2].then(|| -t.g().emit(&GATHER_ND, &[t.x(1)], &[]))]),
+    || tensor_scatter_samples(numeric_rows())
+}
+
+tensor_scatter! {
+    /// Slices, raised to updates by rows of indices.
+    TENSOR_SCATTER_MAX, "tensor_scatter_nd_max", "TensorScatterMax", REAL,
+    "`tensor` with the slices that the rows of `indices` name replaced by their maximum with `updates`.",
+    |call| tensor_scatter(call, Some(Binary::Max)),
+    extremum_vjp,
+    || tensor_scatter_samples(DTypeSet::REAL.iter().map(|d| tensor(d, &[3, 2], LINE)).collect())
+}
+
+tensor_scatter! {
+    /// Slices, lowered to updates by rows of indices.
+    TENSOR_SCATTER_MIN, "tensor_scatter_nd_min", "TensorScatterMin", REAL,
+    "`tensor` with the slices that the rows of `indices` name replaced by their minimum with `updates`.",
+    |call| tensor_scatter(call, Some(Binary::Min)),
+    extremum_vjp,
+    || tensor_scatter_samples(DTypeSet::REAL.iter().map(|d| tensor(d, &[3, 2], LINE)).collect())
+}
+
+/// The cotangent goes in equal parts to all that attain the extremum.
+fn extremum_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
+    rule(cx, |t| {
+        let (x, indices, updates, y) = (t.x(0), t.x(1), t.x(2), t.y(0));
+        let dtype = x.dtype();
+        let from_x = x.is(&crate::compare::EQUAL, y).cast(dtype);
+        let there = y.emit(&GATHER_ND, &[indices], &[]);
+        let from_updates = updates.is(&crate::compare::EQUAL, there).cast(dtype);
+        let attained = from_x + indices.emit(&SCATTER_ND, &[from_updates, x.extents()], &[]);
+        let share = t.g() / attained;
+        smallvec![Some(share * from_x), None, Some(share.emit(&GATHER_ND, &[indices], &[]) * from_updates)]
+    })
+}
+
+/// Sums of rows by segment.
+pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
+    name: "unsorted_segment_sum",
+    tf_name: "UnsortedSegmentSum",
+    doc: "The sums of the entries of `data` that have the same `segment_ids`: entry `s` of the result is the sum of those with \
+          id `s`, 0 where there is none.\n\n\
+          The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Negative ids \
+          drop their entries. Raises InvalidArgument for an id not below `num_segments`.",
+    dtypes: NUMERIC,
+    operands: &[arg("data"), index_arg("segment_ids"), index_arg("num_segments")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| {
+        let n = described_size(cx, 2, "num_segments")?;
+        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+            (Some(data), Some(ids)) => {
+                if ids.len() > data.len() || !ids.iter().zip(data).all(|(a, b)| a.compatible(*b)) {
+                    return Err(not_a_prefix(cx.shape(1), cx.shape(0)));
+                }
+                Shape::new(std::iter::once(&n).chain(&data[ids.len()..]).copied())
+            }
+            _ => Shape::UNRANKED,
+        };
+        one(like(cx, 0, shape))
+    },
+    cpu: Cpu::Kernel(run_unsorted_segment_sum),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let dx = cx.emit.emit(&GATHER, &[g, cx.inputs[1]], &[("drop_negative", true.into())])?;
+        Ok(smallvec![Some(dx), None, None])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[4], LINE));
+        let n = || Tensor::scalar(3i32);
+        let mut out: Vec<Sample> = numeric.map(|x| Sample::new(vec![x, i32s(&[2, 0, 2, -1]), n()])).collect();
+        out.push(Sample::new(vec![f64s(&[2, 3]), i64s(&[1, 1]), n()]));
+        out.push(Sample::new(vec![f64s(&[2, 2, 2]), i32_array(&[2, 2], &[0, 1, 0, 1]), n()]));
+        out.push(Sample::new(vec![f64s(&[0]), i32s(&[]), Tensor::scalar(0i32)]));
+        out.push(Sample::new(vec![f64s(&[2]), Tensor::scalar(1i32), n()]));
+        out
+    },
+};
+
+fn not_a_prefix(ids: &Shape, data: &Shape) -> Error {
+    Error::invalid(format!("shape {ids} is not a prefix of the shape {data} of 'data'")).argument("segment_ids")
+}
+
+fn run_unsorted_segment_sum(call: &mut Call<'_>) -> Result<()> {
+    let (x, ids) = (call.inputs[0], call.inputs[1]);
+    let n = size(int_scalar(call.inputs[2], "num_segments")?, "num_segments")?;
+    let Some(inner) = x.dims().strip_prefix(ids.dims()) else {
+        return Err(not_a_prefix(&Shape::known(ids.dims()), &Shape::known(x.dims())));
+    };
+    let dims: Dims = std::iter::once(n).chain(inner.iter().copied()).collect();
+    let width = inner.iter().product();
+    moves::segment_sum(call, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
+}
+
+/// Where an array is not zero.
+pub static WHERE_INDICES: OpDef = OpDef {
+    name: "where_indices",
+    tf_name: "Where",
+    doc: "The positions of the elements of `condition` that are true or not zero, in row-major order, as `i64[n, rank]`.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
+    operands: &[arg("condition")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| {
+        let rank = cx.shape(0).rank().map_or(Dim::Unknown, Dim::Known);
+        one(Type::tensor(DType::I64, Shape::new([Dim::Unknown, rank])))
+    },
+    cpu: Cpu::Kernel(run_where_indices),
+    cuda: Cuda::HostFallback("the number of results depends on the values"),
+    vjp: Vjp::Zero,
+    fold: Fold::Evaluate,
+    samples: || {
+        let zero_ones = [0.0, 1.0, -1.0, 0.0, -0.0, f64::NAN];
+        let mut out: Vec<Sample> = [DType::Bool, DType::I8, DType::U64, DType::F16, DType::F64, DType::C64]
+            .map(|d| Sample::new(vec![tensor(d, &[2, 3], &zero_ones)]))
+            .into();
+        out.extend([&[][..], &[0], &[1], &[2, 1, 3]].map(|d| Sample::new(vec![tensor(DType::Bool, d, &[1.0, 0.0])])));
+        out
+    },
+};
+
+fn run_where_indices(call: &mut Call<'_>) -> Result<()> {
+    let x = call.inputs[0];
+    let zero = Tensor::zeros(x.dtype(), &[])?;
+    let hits: Vec<usize> = with_dtype!(plain, x.dtype(), T => {
+        let zero = zero.as_slice::<T>()[0];
+        x.as_slice::<T>().iter().enumerate().filter(|&(_, v)| *v != zero).map(|(i, _)| i).collect()
+    }, else Vec::new());
+    let rank = x.rank();
+    call.out(0, DType::I64, &[hits.len(), rank])?;
+    if rank == 0 {
+        return Ok(());
+    }
+    let out = call.outputs[0].as_mut_slice::<i64>();
+    for (row, mut at) in out.chunks_exact_mut(rank).zip(hits) {
+        for (index, &d) in row.iter_mut().zip(x.dims()).rev() {
+            *index = (at % d) as i64;
+            at /= d;
+        }
+    }
+    Ok(())
+}

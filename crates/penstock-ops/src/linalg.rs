@@ -1,0 +1,234 @@
+//! Products of matrices.
+
+#![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
+
+use penstock_data::{DType, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_ir::{AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
+use penstock_kernels::Unary;
+use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};
+use smallvec::{SmallVec, smallvec};
+
+use crate::binary::broadcast;
+use crate::grad::{Ex, rule};
+use crate::run::unary_into;
+use crate::samples::{DISTINCT, EDGES, LINE, tensor};
+use crate::util::one;
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[&MATMUL];
+
+/// The product of matrices.
+pub static MATMUL: OpDef = OpDef {
+    name: "matmul",
+    tf_name: "BatchMatMulV2",
+    doc: "The product of the matrices `a` and `b`, which are the last two dimensions of the operands; the dimensions before \
+          them broadcast.\n\n\
+          `a` of shape `[..., m, k]` and `b` of shape `[..., k, n]` give `[..., m, n]`; a `k` of 0 gives zeros. `transpose_a` and \
+          `transpose_b` say that the operand is stored transposed, `adjoint_a` and `adjoint_b` that it is conjugated as well. \
+          Integers wrap; floats of 16 bits accumulate in `float32`.\n\n\
+          Errors: `InvalidArgument` for an operand of rank below 2, where the inner sizes differ, where the batch dimensions do \
+          not broadcast, and for an operand that is both transposed and adjoint.",
+    dtypes: &[DTypeVar::new("T", MATMUL_DTYPES)],
+    operands: &[arg("a"), arg("b")],
+    attrs: &[
+        AttrDef::flag("transpose_a", false),
+        AttrDef::flag("transpose_b", false),
+        AttrDef::flag("adjoint_a", false),
+        AttrDef::flag("adjoint_b", false),
+    ],
+    effects: &[],
+    infer: infer_matmul,
+    cpu: Cpu::Kernel(run_matmul),
+    cuda: Cuda::Library("gemm"),
+    vjp: Vjp::Rule(|cx| {
+        rule(cx, |t| {
+            let (g, a, b) = (t.g(), t.x(0), t.x(1));
+            let (of_a, of_b) = (View::of(t.attrs, 0), View::of(t.attrs, 1));
+            smallvec![
+                t.needed[0].then(|| {
+                    let da = if of_a.transposed {
+                        // (g b^H)^T, or its adjoint.
+                        let g = View { transposed: true, conjugated: of_a.conjugated };
+                        product(b, of_b.conjugated_if(!of_a.conjugated), t.g(), g)
+                    } else {
+                        product(g, View::PLAIN, b, of_b.adjoint())
+                    };
+                    unbatch(da, a)
+                }),
+                t.needed[1].then(|| {
+                    let db = if of_b.transposed {
+                        let view = View { transposed: true, conjugated: of_b.conjugated };
+                        product(g, view, a, of_a.conjugated_if(!of_b.conjugated))
+                    } else {
+                        product(a, of_a.adjoint(), g, View::PLAIN)
+                    };
+                    unbatch(db, b)
+                }),
+            ]
+        })
+    }),
+    fold: Fold::Evaluate,
+    samples: matmul_samples,
+};
+
+/// How a stored matrix enters a product.
+#[derive(Clone, Copy)]
+struct View {
+    transposed: bool,
+    conjugated: bool,
+}
+
+impl View {
+    const PLAIN: View = View { transposed: false, conjugated: false };
+
+    /// The view of operand `index` of an instruction.
+    fn of(attrs: &Attrs, index: usize) -> View {
+        let adjoint = attrs.flag(2 + index);
+        View { transposed: adjoint || attrs.flag(index), conjugated: adjoint }
+    }
+
+    fn adjoint(self) -> View {
+        View { transposed: !self.transposed, conjugated: !self.conjugated }
+    }
+
+    fn conjugated_if(self, condition: bool) -> View {
+        View { conjugated: self.conjugated != condition, ..self }
+    }
+}
+
+/// Emits the product of two matrices under views.
+fn product<'t>(a: Ex<'t>, of_a: View, b: Ex<'t>, of_b: View) -> Ex<'t> {
+    let complex = a.dtype().is_complex();
+    let stored = |e: Ex<'t>, v: View| if v.conjugated && !v.transposed { e.conj() } else { e };
+    let flags = |v: View| (v.transposed && !(v.conjugated && complex), v.transposed && v.conjugated && complex);
+    let ((transpose_a, adjoint_a), (transpose_b, adjoint_b)) = (flags(of_a), flags(of_b));
+    stored(a, of_a).emit(
+        &MATMUL,
+        &[stored(b, of_b)],
+        &[
+            ("transpose_a", transpose_a.into()),
+            ("transpose_b", transpose_b.into()),
+            ("adjoint_a", adjoint_a.into()),
+            ("adjoint_b", adjoint_b.into()),
+        ],
+    )
+}
+
+/// The sum of `grad` over the batch dimensions along which `operand` was repeated.
+fn unbatch<'t>(grad: Ex<'t>, operand: Ex<'t>) -> Ex<'t> {
+    if grad.shape().rank() == Some(2) { grad } else { grad.unbroadcast(operand) }
+}
+
+/// The batch dimensions, rows and columns of an operand as it enters the product.
+fn split<T: Copy>(dims: &[T], view: View) -> Option<(&[T], T, T)> {
+    let (batch, &[rows, cols]) = dims.split_last_chunk::<2>()?;
+    Some(if view.transposed { (batch, cols, rows) } else { (batch, rows, cols) })
+}
+
+/// The batch dimensions of the result, and the sizes `m`, `k` and `n`.
+fn plan(a: &[Dim], b: &[Dim], attrs: &Attrs) -> Result<(Shape, Dim, Dim, Dim)> {
+    for (name, index) in [("adjoint_a", 0), ("adjoint_b", 1)] {
+        if attrs.flag(index) && attrs.flag(2 + index) {
+            return Err(Error::invalid("an operand is transposed or adjoint, not both").argument(name));
+        }
+    }
+    let low = |dims: &[Dim], name| {
+        Error::invalid(format!("expected a matrix or a batch of matrices, got shape {}", Shape::new(dims.iter().copied())))
+            .argument(name)
+    };
+    let (a_batch, m, k) = split(a, View::of(attrs, 0)).ok_or_else(|| low(a, "a"))?;
+    let (b_batch, inner, n) = split(b, View::of(attrs, 1)).ok_or_else(|| low(b, "b"))?;
+    let Some(k) = k.merge(inner) else {
+        return Err(Error::invalid(format!(
+            "matrix sizes are incompatible: {m}x{k} by {inner}x{n} (shapes {} and {})",
+            Shape::new(a.iter().copied()),
+            Shape::new(b.iter().copied())
+        )));
+    };
+    let (a_batch, b_batch) = (Shape::new(a_batch.iter().copied()), Shape::new(b_batch.iter().copied()));
+    Ok((broadcast(&[&a_batch, &b_batch])?, m, k, n))
+}
+
+fn infer_matmul(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let (Some(a), Some(b)) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
+        return one(Type::tensor(cx.dtype(0), Shape::UNRANKED));
+    };
+    let (batch, m, _, n) = plan(a, b, cx.attrs)?;
+    let dims = batch.dims().unwrap_or_default().iter().copied();
+    one(Type::tensor(cx.dtype(0), Shape::new(dims.chain([m, n]))))
+}
+
+fn run_matmul(call: &mut Call<'_>) -> Result<()> {
+    let (a, b) = (call.inputs[0], call.inputs[1]);
+    let known = |t: &Tensor| -> SmallVec<[Dim; 4]> { t.dims().iter().map(|&d| Dim::Known(d)).collect() };
+    let (batch, m, k, n) = plan(&known(a), &known(b), call.attrs)?;
+    let size = |d: Dim| d.known().ok_or_else(|| Error::internal("an extent is not known"));
+    let (m, k, n) = (size(m)?, size(k)?, size(n)?);
+    let mut dims: Dims = batch.extents().ok_or_else(|| Error::internal("an extent is not known"))?;
+    let batch: Dims = dims.clone();
+    dims.extend([m, n]);
+
+    let dtype = a.dtype();
+    let (of_a, of_b) = (View::of(call.attrs, 0), View::of(call.attrs, 1));
+    let (mut a_conj, mut b_conj) = (Tensor::default(), Tensor::default());
+    let (a, b) = (conjugate(a, of_a, &mut a_conj)?, conjugate(b, of_b, &mut b_conj)?);
+    let (a_batch, b_batch) = (&a.dims()[..a.rank() - 2], &b.dims()[..b.rank() - 2]);
+    let out = call.out(0, dtype, &dims)?;
+    // SAFETY: `plan` has checked that both operands, which are contiguous, of one numeric dtype, hold matrices of these sizes and that
+    // their batch dimensions broadcast to `batch`; `out` starts as many matrices of `m` by `n`, and is no operand's memory.
+    unsafe {
+        matmul_batched(
+            dtype,
+            &batch,
+            a_batch,
+            b_batch,
+            m,
+            k,
+            n,
+            a.as_ptr(),
+            of_a.transposed,
+            b.as_ptr(),
+            of_b.transposed,
+            out,
+        );
+    }
+    Ok(())
+}
+
+/// `x`, or its conjugate in `place` where the view asks for it and it makes a difference.
+fn conjugate<'t>(x: &'t Tensor, view: View, place: &'t mut Tensor) -> Result<&'t Tensor> {
+    if !(view.conjugated && x.dtype().is_complex()) {
+        return Ok(x);
+    }
+    unary_into(Unary::Conj, x, place)?;
+    Ok(place)
+}
+
+fn matmul_samples() -> Vec<Sample> {
+    let pair = |d, a: &[usize], b: &[usize]| Sample::new(vec![tensor(d, a, DISTINCT), tensor(d, b, LINE)]);
+    let mut out: Vec<Sample> = MATMUL_DTYPES.iter().map(|d| pair(d, &[2, 3], &[3, 4])).collect();
+    for (a, b) in [
+        (&[1, 1][..], &[1, 1][..]),
+        (&[5, 7], &[7, 3]),
+        (&[2, 0], &[0, 3]),
+        (&[0, 2], &[2, 3]),
+        (&[2, 3, 4], &[4, 2]),
+        (&[3, 4], &[2, 4, 1]),
+        (&[2, 1, 2, 3], &[3, 3, 2]),
+        (&[0, 2, 3], &[3, 2]),
+        (&[1, 2, 3], &[2, 3, 1]),
+    ] {
+        out.push(pair(DType::F64, a, b));
+    }
+    for (a, b, transpose_a, transpose_b) in
+        [(&[3, 2], &[3, 4], true, false), (&[2, 3], &[4, 3], false, true), (&[3, 2], &[4, 3], true, true)]
+    {
+        for (dtype, kind) in [(DType::F64, "transpose"), (DType::F64, "adjoint"), (DType::C128, "adjoint"), (DType::C128, "transpose")] {
+            let (of_a, of_b) = if kind == "adjoint" { ("adjoint_a", "adjoint_b") } else { ("transpose_a", "transpose_b") };
+            out.push(pair(dtype, a, b).with(of_a, transpose_a).with(of_b, transpose_b));
+        }
+    }
+    out.push(pair(DType::F64, &[2, 4, 2], &[1, 3, 4]).with("transpose_a", true).with("adjoint_b", true));
+    out.push(Sample::new(vec![tensor(DType::F32, &[3, 3], EDGES), tensor(DType::F32, &[3, 2], LINE)]));
+    out
+}

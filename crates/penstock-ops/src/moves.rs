@@ -1,0 +1,374 @@
+//! Moving elements without looking at them: the kernels behind a safe face, and the way by which
+//! string tensors take part in all of it.
+
+#![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
+
+use penstock_data::{Bytes, DType, Error, Result, Tensor, num_elements};
+use penstock_ir::Call;
+use penstock_kernels::gather::Indices;
+use penstock_kernels::{Binary, copy, gather as rows};
+use smallvec::SmallVec;
+
+/// A box in an array: for each dimension the first index, the step and the number of indices.
+pub(crate) struct Window<'a> {
+    /// The first index; of no use where nothing is counted.
+    pub(crate) begin: &'a [usize],
+    /// From one index to the next, not 0.
+    pub(crate) step: &'a [isize],
+    /// The number of indices.
+    pub(crate) counts: &'a [usize],
+}
+
+impl Window<'_> {
+    /// Checks that the box lies inside `dims`.
+    ///
+    /// # Panics
+    /// Where it does not: whoever makes one has clamped it.
+    fn check(&self, dims: &[usize]) {
+        let Window { begin, step, counts } = *self;
+        assert!(begin.len() == dims.len() && step.len() == dims.len() && counts.len() == dims.len());
+        if counts.contains(&0) {
+            return;
+        }
+        for i in 0..dims.len() {
+            let last = begin[i] as i128 + (counts[i] as i128 - 1) * step[i] as i128;
+            let inside = |at: i128| at >= 0 && at < dims[i] as i128;
+            assert!(inside(begin[i] as i128) && inside(last), "a window outside of its array");
+        }
+    }
+}
+
+/// Makes the result `x` with its dimensions permuted: dimension `i` is dimension `perm[i]` of `x`.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+///
+/// # Panics
+/// Where `perm` is no permutation.
+pub(crate) fn transpose(call: &mut Call<'_>, x: &Tensor, perm: &[usize]) -> Result<()> {
+    let mut sorted: SmallVec<[usize; 6]> = perm.into();
+    sorted.sort_unstable();
+    assert!(sorted.iter().copied().eq(0..x.rank()));
+    let dims: SmallVec<[usize; 6]> = perm.iter().map(|&p| x.dims()[p]).collect();
+    let out = call.out(0, x.dtype(), &dims)?;
+    // SAFETY: `perm` is a permutation; `out` is a fresh array of as many elements.
+    unsafe { copy::transpose(x.dtype().size(), x.as_ptr(), x.dims(), perm, out) };
+    Ok(())
+}
+
+/// Makes result `index` the elements of a box of `x`, with the extents `dims`, which hold as many.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn slice(call: &mut Call<'_>, index: usize, x: &Tensor, window: &Window<'_>, dims: &[usize]) -> Result<()> {
+    window.check(x.dims());
+    assert_eq!(num_elements(dims), num_elements(window.counts));
+    let out = call.out(index, x.dtype(), dims)?;
+    let Window { begin, step, counts } = *window;
+    // SAFETY: the box lies inside `x`; `out` is a fresh array of as many elements as the box.
+    unsafe { copy::strided_slice(x.dtype().size(), x.as_ptr(), x.dims(), begin, step, counts, out) };
+    Ok(())
+}
+
+/// Makes the result an array of zeros of extents `dims`, with the elements of `from` in a box.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn embed(call: &mut Call<'_>, from: &Tensor, window: &Window<'_>, dims: &[usize]) -> Result<()> {
+    window.check(dims);
+    assert_eq!(Some(from.len()), num_elements(window.counts));
+    let out = call.out(0, from.dtype(), dims)?;
+    call.outputs[0].bytes_mut().fill(0);
+    let Window { begin, step, counts } = *window;
+    // SAFETY: the box lies inside the result, which is a fresh array; `from` holds as many elements as the box.
+    unsafe { copy::strided_assign(from.dtype().size(), from.as_ptr(), dims, begin, step, counts, out) };
+    Ok(())
+}
+
+/// Makes the result `x` with the marked dimensions reversed.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn reverse(call: &mut Call<'_>, x: &Tensor, axes: &[bool]) -> Result<()> {
+    assert_eq!(axes.len(), x.rank());
+    let out = call.out(0, x.dtype(), x.dims())?;
+    // SAFETY: `out` is a fresh array of the extents of `x`.
+    unsafe { copy::reverse(x.dtype().size(), x.as_ptr(), x.dims(), axes, out) };
+    Ok(())
+}
+
+/// Makes the result `x` repeated to extents that it broadcasts to.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn broadcast_to(call: &mut Call<'_>, x: &Tensor, dims: &[usize]) -> Result<()> {
+    let lead = dims.len() - x.rank();
+    assert!(x.dims().iter().zip(&dims[lead..]).all(|(&a, &b)| a == b || a == 1));
+    let out = call.out(0, x.dtype(), dims)?;
+    // SAFETY: the extents of `x` broadcast to `dims`; `out` is a fresh array of those.
+    unsafe { copy::broadcast_to(x.dtype().size(), x.as_ptr(), x.dims(), dims, out) };
+    Ok(())
+}
+
+/// Makes the result `x` repeated `multiples[i]` times along dimension `i`; `dims` are the products.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn tile(call: &mut Call<'_>, x: &Tensor, multiples: &[usize], dims: &[usize]) -> Result<()> {
+    assert_eq!(multiples.len(), x.rank());
+    assert!((0..x.rank()).all(|i| x.dims()[i].checked_mul(multiples[i]) == Some(dims[i])));
+    let out = call.out(0, x.dtype(), dims)?;
+    if dims.contains(&0) {
+        return Ok(());
+    }
+    // SAFETY: `out` is a fresh array of the product of the extents and the multiples.
+    unsafe { copy::tile(x.dtype().size(), x.as_ptr(), x.dims(), multiples, out) };
+    Ok(())
+}
+
+/// Makes the result an array of extents `dims` of the only element of `value`.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn fill(call: &mut Call<'_>, value: &Tensor, dims: &[usize]) -> Result<()> {
+    assert_eq!(value.len(), 1);
+    let out = call.out(0, value.dtype(), dims)?;
+    let n = call.outputs[0].len();
+    // SAFETY: `value` is one element; `out` is a fresh array of `n`.
+    unsafe { copy::fill(value.dtype().size(), value.as_ptr(), n, out) };
+    Ok(())
+}
+
+/// Makes the result `x` surrounded by `value`: `before[i]` elements in front of it along dimension `i`,
+/// and as many behind it as fill `dims`.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn pad(call: &mut Call<'_>, x: &Tensor, before: &[usize], value: &Tensor, dims: &[usize]) -> Result<()> {
+    assert!(value.len() == 1 && value.dtype() == x.dtype() && before.len() == x.rank() && dims.len() == x.rank());
+    let after: SmallVec<[usize; 6]> = (0..x.rank()).map(|i| dims[i] - before[i] - x.dims()[i]).collect();
+    let out = call.out(0, x.dtype(), dims)?;
+    // SAFETY: `out` is a fresh array of the padded extents; `value` is one element.
+    unsafe { copy::pad(x.dtype().size(), x.as_ptr(), x.dims(), before, &after, value.as_ptr(), out) };
+    Ok(())
+}
+
+/// Makes the result the inputs joined along an axis: each is `outer` rows of its length / `outer` elements.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn concat(call: &mut Call<'_>, inputs: &[&Tensor], outer: usize, dims: &[usize]) -> Result<()> {
+    let dtype = inputs[0].dtype();
+    assert!(inputs.iter().all(|t| t.dtype() == dtype));
+    assert_eq!(num_elements(dims), inputs.iter().map(|t| t.len()).try_fold(0, usize::checked_add));
+    let out = call.out(0, dtype, dims)?;
+    if dims.contains(&0) {
+        return Ok(());
+    }
+    let parts: SmallVec<[(*const u8, usize); 8]> =
+        inputs.iter().map(|t| (t.as_ptr(), t.byte_len() / outer)).collect();
+    // SAFETY: each input is readable for its `outer` rows; `out` is a fresh array of all their elements.
+    unsafe { copy::concat(&parts, outer, out) };
+    Ok(())
+}
+
+/// Makes the results the pieces of `x` along an axis, of the extents `dims`; `x` is `outer` rows.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn split(call: &mut Call<'_>, x: &Tensor, outer: usize, dims: &[SmallVec<[usize; 4]>]) -> Result<()> {
+    let mut parts: SmallVec<[(*mut u8, usize); 8]> = SmallVec::new();
+    let mut total = 0;
+    for (i, dims) in dims.iter().enumerate() {
+        let out = call.out(i, x.dtype(), dims)?;
+        total += call.outputs[i].byte_len();
+        parts.push((out, call.outputs[i].byte_len() / outer.max(1)));
+    }
+    assert_eq!(total, x.byte_len());
+    if total > 0 {
+        // SAFETY: the results are fresh arrays, which hold as many elements as `x` in all.
+        unsafe { copy::split(x.as_ptr(), outer, &parts) };
+    }
+    Ok(())
+}
+
+/// Indices, as the kernels take them.
+fn indices_of(tensor: &Tensor, range: std::ops::Range<usize>) -> Indices {
+    assert!(range.end <= tensor.len());
+    let ptr = tensor.bytes()[range.start * tensor.dtype().size()..].as_ptr();
+    Indices { ptr, dtype: tensor.dtype(), count: range.len() }
+}
+
+/// Makes the result the indexed rows of `x`. `x` is `batch` × `outer` × `n` rows of `bytes` bytes, `indices` is as many
+/// indices for each batch, and the result has the extents `dims`.
+///
+/// # Errors
+/// `Err(Ok(position))` for the first position in `indices` that is not in `0..n`; `Err(Err(_))` where the memory cannot be had.
+pub(crate) fn gather(
+    call: &mut Call<'_>,
+    x: &Tensor,
+    indices: &Tensor,
+    [batch, outer, n, bytes]: [usize; 4],
+    dims: &[usize],
+) -> Result<(), Result<usize>> {
+    let out = call.out(0, x.dtype(), dims).map_err(Err)?;
+    let count = indices.len() / batch.max(1);
+    let made = call.outputs[0].byte_len();
+    assert_eq!(made, batch * outer * count * bytes);
+    assert_eq!(x.byte_len(), batch * outer * n * bytes);
+    if made == 0 {
+        // Nothing is copied, but every index is checked.
+        return match first_outside(indices, n) {
+            Some(position) => Err(Ok(position)),
+            None => Ok(()),
+        };
+    }
+    for b in 0..batch {
+        let part = indices_of(indices, b * count..(b + 1) * count);
+        let (from, to) = (b * outer * n * bytes, b * outer * count * bytes);
+        // SAFETY: batch `b` of `x` starts at `from` and has `outer * n` rows, that of the result starts at `to` and
+        // has `outer * count`.
+        unsafe { rows::gather(x.as_ptr().add(from), outer, n, bytes, part, out.add(to)) }
+            .map_err(|position| Ok(b * count + position))?;
+    }
+    Ok(())
+}
+
+/// The first position in `indices` that is not in `0..n`.
+pub(crate) fn first_outside(indices: &Tensor, n: usize) -> Option<usize> {
+    let all = indices_of(indices, 0..indices.len());
+    // SAFETY: a tensor's elements are aligned and readable.
+    unsafe { all.first_outside(n) }
+}
+
+/// Combines row `i` of `updates` into row `indices[i]` of result 0, which is `n` rows: by adding, subtracting, …, or by
+/// overwriting where `op` is none.
+///
+/// # Errors
+/// The first position whose index is not in `0..n`.
+pub(crate) fn scatter(
+    call: &mut Call<'_>,
+    op: Option<Binary>,
+    updates: &Tensor,
+    indices: &Tensor,
+    n: usize,
+) -> Result<(), usize> {
+    let out = &mut call.outputs[0];
+    assert_eq!(out.dtype(), updates.dtype());
+    let count = indices.len();
+    let width = updates.len().checked_div(count).unwrap_or(0);
+    assert_eq!(width * count, updates.len());
+    if width == 0 || n == 0 {
+        return first_outside(indices, n).map_or(Ok(()), Err);
+    }
+    assert_eq!(out.len(), n * width);
+    let part = indices_of(indices, 0..count);
+    let dtype = updates.dtype();
+    let to = out.bytes_mut().as_mut_ptr();
+    // SAFETY: `updates` is `count` rows and the result `n` rows of `width` elements of this dtype; only this call sees
+    // the result.
+    unsafe { rows::scatter(op, dtype, updates.as_ptr(), part, width, n, to) }
+}
+
+/// Makes the result the sums of rows of `x` by segment. `x` is `blocks` blocks of as many rows of `width` elements as
+/// there are segments for each; the result, of extents `dims`, is as many blocks of `n` rows. All blocks share their
+/// segments where `segments` holds only those of one. Rows of negative segments are dropped.
+///
+/// # Errors
+/// `Err(Ok(position))` for the first segment not below `n`; `Err(Err(_))` where the memory cannot be had.
+pub(crate) fn segment_sum(
+    call: &mut Call<'_>,
+    x: &Tensor,
+    segments: &Tensor,
+    [batch, outer, n, width]: [usize; 4],
+    dims: &[usize],
+) -> Result<(), Result<usize>> {
+    let out = call.out(0, x.dtype(), dims).map_err(Err)?;
+    let count = segments.len() / batch.max(1);
+    assert_eq!(call.outputs[0].len(), batch * outer * n * width);
+    assert_eq!(x.len(), batch * outer * count * width);
+    let size = x.dtype().size();
+    for b in 0..batch {
+        let part = indices_of(segments, b * count..(b + 1) * count);
+        for o in 0..outer {
+            let block = b * outer + o;
+            // SAFETY: block `block` of `x` has `count` rows and that of the result `n` rows of `width` elements.
+            unsafe {
+                let from = x.as_ptr().add(block * count * width * size);
+                let to = out.add(block * n * width * size);
+                rows::segment_sum(x.dtype(), from, part, width, n, to)
+            }
+            .map_err(|position| Ok(b * count + position))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the result the one-hot rows of `indices`: `outer` × `depth` × the rest, of extents `dims`.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn one_hot(
+    call: &mut Call<'_>,
+    indices: &Tensor,
+    [outer, depth, inner]: [usize; 3],
+    [on, off]: [&Tensor; 2],
+    dims: &[usize],
+) -> Result<()> {
+    assert!(on.len() == 1 && off.len() == 1 && on.dtype() == off.dtype());
+    let out = call.out(0, on.dtype(), dims)?;
+    assert!(indices.len() == outer * inner && call.outputs[0].len() == outer * depth * inner);
+    let all = indices_of(indices, 0..indices.len());
+    // SAFETY: there are `outer * inner` indices; `out` is a fresh array of `outer * depth * inner` elements.
+    unsafe { rows::one_hot(on.dtype().size(), all, outer, depth, inner, on.as_ptr(), off.as_ptr(), out) };
+    Ok(())
+}
+
+/// Makes the result `start + i * step` for `i` in `0..n`.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn range(call: &mut Call<'_>, start: &Tensor, step: &Tensor, n: usize) -> Result<()> {
+    assert!(start.len() == 1 && step.len() == 1 && start.dtype() == step.dtype());
+    let out = call.out(0, start.dtype(), &[n])?;
+    // SAFETY: both are one element of a dtype that is real by declaration; `out` is a fresh array of `n`.
+    unsafe { rows::range(start.dtype(), start.as_ptr(), step.as_ptr(), n, out) };
+    Ok(())
+}
+
+/// Runs a kernel that only moves elements. Strings are moved by proxy: the kernel moves the
+/// positions of the strings in a table, as `i64`, in which position 0 is the empty string.
+///
+/// # Errors
+/// Whatever the kernel reports; `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn moving(call: &mut Call<'_>, kernel: fn(&mut Call<'_>) -> Result<()>) -> Result<()> {
+    if call.inputs.iter().all(|t| t.dtype() != DType::Str) {
+        return kernel(call);
+    }
+    let empty = Bytes::from([]);
+    let mut table: Vec<&Bytes> = vec![&empty];
+    let mut positions: Vec<Option<Tensor>> = Vec::with_capacity(call.inputs.len());
+    for input in call.inputs {
+        positions.push(if input.dtype() == DType::Str {
+            let first = table.len() as i64;
+            table.extend(input.strings());
+            let list: Vec<i64> = (first..table.len() as i64).collect();
+            Some(Tensor::from_slice(input.dims(), &list)?)
+        } else {
+            None
+        });
+    }
+    let inputs: SmallVec<[&Tensor; 4]> =
+        positions.iter().zip(call.inputs).map(|(p, &input)| p.as_ref().unwrap_or(input)).collect();
+    let mut outputs = vec![Tensor::default(); call.outputs.len()];
+    kernel(&mut Call { inputs: &inputs, attrs: call.attrs, outputs: &mut outputs, env: call.env })?;
+    for (i, moved) in outputs.iter().enumerate() {
+        let mut strings: Vec<Bytes> = Vec::new();
+        strings
+            .try_reserve_exact(moved.len())
+            .map_err(|_| Error::exhausted(format!("cannot allocate {} strings", moved.len())))?;
+        strings.extend(moved.as_slice::<i64>().iter().map(|&p| table[p as usize].clone()));
+        call.set(i, Tensor::from_strings(moved.dims(), strings)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Random numbers, by the counter-based generator Philox4x32-10.
+//!
+//! A number depends on the key, the counter and its position in the result: not on threads, devices or
+//! how many are drawn at a time. The stateful operators take stretches of the counter from their host;
+//! the stateless ones make key and counter of `seed`, as TensorFlow does: the two seed words fill the
+//! counter of one block under a fixed key, and its words become the key and the upper half of the counter.
+//! `f32` and integers are bit by bit those of TensorFlow.
+
+#![expect(unsafe_code, reason = "calls of kernels on the memory of results, prepared for them")]
+
+use penstock_data::{DType, DTypeSet, Error, Result, Tensor, num_elements};
+use penstock_ir::{
+    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type,
+    Vjp, arg,
+};
+use penstock_kernels::Philox;
+
+use crate::operands::{described_shape, index_arg, int_vector, require_dtype, require_rank, sizes_of};
+use crate::sample_arrays::{i32s, i64s};
+use crate::samples::tensor;
+use crate::util::one;
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[
+    &RANDOM_UNIFORM,
+    &RANDOM_NORMAL,
+    &TRUNCATED_NORMAL,
+    &RANDOM_UNIFORM_INT,
+    &STATELESS_RANDOM_UNIFORM,
+    &STATELESS_RANDOM_NORMAL,
+    &STATELESS_TRUNCATED_NORMAL,
+    &STATELESS_RANDOM_UNIFORM_INT,
+];
+
+const DTYPE: &[AttrDef] = &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::F32))];
+const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
+const STATEFUL: Fold = Fold::Never("it draws anew in each run");
+
+/// The stream of a seed of two words.
+fn seeded(seed: &Tensor) -> Result<Philox> {
+    let words = int_vector(seed, "seed")?;
+    let &[a, b] = words.as_slice() else {
+        return Err(Error::invalid(format!("expected 2 elements, got {}", words.len())).argument("seed"));
+    };
+    // A seed of `i32` is sign-extended.
+    let mix = Philox::new(0x0246_1e29_3ec8_f720, u128::from(a as u64) | u128::from(b as u64) << 64).block(0);
+    let [key_low, key_high, low, high] = mix;
+    Ok(Philox::new(
+        u64::from(key_low) | u64::from(key_high) << 32,
+        u128::from(low) << 64 | u128::from(high) << 96,
+    ))
+}
+
+/// A distribution of floats.
+#[derive(Clone, Copy)]
+enum Floats {
+    Uniform,
+    Normal,
+    TruncatedNormal,
+}
+
+/// Fills result 0, of a float dtype, from a stream.
+fn fill_floats(call: &mut Call<'_>, kind: Floats, stream: Philox) -> Result<()> {
+    let dims = sizes_of(call, 0, "shape")?;
+    let dtype = call.attrs.dtype(0);
+    let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
+    let n = call.outputs[0].len();
+    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference found to be a float.
+    unsafe {
+        match kind {
+            Floats::Uniform => stream.uniform(dtype, n, out),
+            Floats::Normal => stream.normal(dtype, n, out),
+            Floats::TruncatedNormal => stream.truncated_normal(dtype, n, out),
+        }
+    }
+    Ok(())
+}
+
+/// A stretch of the stateful stream for the result that operand 0 describes.
+fn draw(call: &Call<'_>, dtype: DType) -> Result<Philox> {
+    let dims = sizes_of(call, 0, "shape")?;
+    let n = num_elements(&dims).ok_or_else(|| {
+        Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name())).argument("shape")
+    })?;
+    let (key, counter) = call.env.draw(Philox::blocks_for(dtype, n))?;
+    Ok(Philox::new(key, counter))
+}
+
+fn infer_floats(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::FLOAT, "dtype")?;
+    one(Type::tensor(dtype, described_shape(cx, 0, "shape")?))
+}
+
+fn infer_stateless(cx: &InferCx<'_>) -> Result<OutTypes> {
+    check_seed(cx)?;
+    infer_floats(cx)
+}
+
+fn check_seed(cx: &InferCx<'_>) -> Result<()> {
+    require_rank(cx, 1, 1, "seed")?;
+    match cx.shape(1).num_elements() {
+        Some(n) if n != 2 => Err(Error::invalid(format!("expected 2 elements, got {n}")).argument("seed")),
+        _ => Ok(()),
+    }
+}
+
+fn float_samples() -> Vec<Sample> {
+    let of = |dims: &[i64], d: DType| Sample::new(vec![i64s(dims)]).with("dtype", d);
+    let mut out: Vec<Sample> = DTypeSet::FLOAT.iter().map(|d| of(&[5], d)).collect();
+    out.extend([&[][..], &[0], &[1], &[2, 3]].map(|dims| of(dims, DType::F32)));
+    out
+}
+
+fn with_seed(samples: Vec<Sample>) -> Vec<Sample> {
+    let add = |mut s: Sample| {
+        s.inputs.insert(1, i32s(&[7, -3]));
+        s
+    };
+    samples.into_iter().map(add).collect()
+}
+
+macro_rules! floats {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $tf:literal, $kind:ident, $summary:literal;
+     $(#[$stateless_doc:meta])* $stateless:ident, $stateless_text:literal, $stateless_tf:literal) => {
+        $(#[$doc])*
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            tf_name: $tf,
+            doc: concat!($summary, "\n\nThe result has the extents `shape` and the float dtype `dtype`. Each run draws anew."),
+            dtypes: &[],
+            operands: &[index_arg("shape")],
+            attrs: DTYPE,
+            effects: &[Effect::Random],
+            infer: infer_floats,
+            cpu: Cpu::Kernel(|call| {
+                let stream = draw(call, call.attrs.dtype(0))?;
+                fill_floats(call, Floats::$kind, stream)
+            }),
+            cuda: ON_HOST,
+            vjp: Vjp::Zero,
+            fold: STATEFUL,
+            samples: float_samples,
+        };
+
+        $(#[$stateless_doc])*
+        pub static $stateless: OpDef = OpDef {
+            name: $stateless_text,
+            tf_name: $stateless_tf,
+            doc: concat!($summary, "\n\nThe result has the extents `shape` and the float dtype `dtype`. The numbers depend on \
+                the two words of `seed` alone."),
+            dtypes: &[],
+            operands: &[index_arg("shape"), index_arg("seed")],
+            attrs: DTYPE,
+            effects: &[],
+            infer: infer_stateless,
+            cpu: Cpu::Kernel(|call| {
+                let stream = seeded(call.inputs[1])?;
+                fill_floats(call, Floats::$kind, stream)
+            }),
+            cuda: ON_HOST,
+            vjp: Vjp::Zero,
+            fold: Fold::Never("it would store the numbers"),
+            samples: || with_seed(float_samples()),
+        };
+    };
+}
+
+floats! {
+    /// Uniform floats.
+    RANDOM_UNIFORM, "random_uniform", "RandomUniform", Uniform, "Floats uniform in [0, 1).";
+    /// Uniform floats of a seed.
+    STATELESS_RANDOM_UNIFORM, "stateless_random_uniform", "StatelessRandomUniform"
+}
+floats! {
+    /// Normal floats.
+    RANDOM_NORMAL, "random_normal", "RandomStandardNormal", Normal, "Floats of the standard normal distribution.";
+    /// Normal floats of a seed.
+    STATELESS_RANDOM_NORMAL, "stateless_random_normal", "StatelessRandomNormal"
+}
+floats! {
+    /// Truncated normal floats.
+    TRUNCATED_NORMAL, "truncated_normal", "TruncatedNormal", TruncatedNormal,
+    "Floats of the standard normal distribution, drawn again while their magnitude is 2 or more.";
+    /// Truncated normal floats of a seed.
+    STATELESS_TRUNCATED_NORMAL, "stateless_truncated_normal", "StatelessTruncatedNormal"
+}
+
+const INTEGER: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::INTEGER)];
+
+/// The type of uniform integers between the operands `first` and `first + 1`.
+fn infer_ints(cx: &InferCx<'_>, first: usize) -> Result<OutTypes> {
+    require_rank(cx, first, 0, "minval")?;
+    require_rank(cx, first + 1, 0, "maxval")?;
+    one(Type::tensor(cx.dtype(first), described_shape(cx, 0, "shape")?))
+}
+
+/// Fills result 0 with integers between the operands `first` and `first + 1`.
+fn fill_ints(call: &mut Call<'_>, first: usize, stream: Philox) -> Result<()> {
+    let bound = |i: usize, name: &str| crate::operands::int_scalar(call.inputs[i], name);
+    let (low, high) = (bound(first, "minval")?, bound(first + 1, "maxval")?);
+    let dtype = call.inputs[first].dtype();
+    let less = if dtype.is_unsigned() { (low as u64) < high as u64 } else { low < high };
+    if !less {
+        return Err(Error::invalid(format!("must be above minval = {low}, got {high}")).argument("maxval"));
+    }
+    let dims = sizes_of(call, 0, "shape")?;
+    let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
+    let n = call.outputs[0].len();
+    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which is an integer by declaration.
+    unsafe { stream.uniform_int(dtype, low, high, n, out) };
+    Ok(())
+}
+
+fn int_samples() -> Vec<Sample> {
+    let of = |dims: &[i64], d: DType| {
+        Sample::new(vec![i64s(dims), tensor(d, &[], &[3.0]), tensor(d, &[], &[17.0])])
+    };
+    let mut out: Vec<Sample> = DTypeSet::INTEGER.iter().map(|d| of(&[6], d)).collect();
+    out.extend([&[][..], &[0], &[2, 2]].map(|dims| of(dims, DType::I32)));
+    out
+}
+
+/// Uniform integers.
+pub static RANDOM_UNIFORM_INT: OpDef = OpDef {
+    name: "random_uniform_int",
+    tf_name: "RandomUniformInt",
+    doc: "Integers uniform in [`minval`, `maxval`), two scalars of the dtype of the result, of the extents `shape`.\n\n\
+          Each run draws anew. The values are biased by less than the share of the range in 2^32 (2^64 for 64 bits). Raises \
+          InvalidArgument where the range is empty.",
+    dtypes: INTEGER,
+    operands: &[index_arg("shape"), arg("minval"), arg("maxval")],
+    attrs: &[],
+    effects: &[Effect::Random],
+    infer: |cx| infer_ints(cx, 1),
+    cpu: Cpu::Kernel(|call| {
+        let stream = draw(call, call.inputs[1].dtype())?;
+        fill_ints(call, 1, stream)
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: STATEFUL,
+    samples: int_samples,
+};
+
+/// Uniform integers of a seed.
+pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
+    name: "stateless_random_uniform_int",
+    tf_name: "StatelessRandomUniformInt",
+    doc: "Integers uniform in [`minval`, `maxval`), two scalars of the dtype of the result, of the extents `shape`.\n\n\
+          The numbers depend on the two words of `seed` alone. The values are biased by less than the share of the range in \
+          2^32 (2^64 for 64 bits). Raises InvalidArgument where the range is empty.",
+    dtypes: INTEGER,
+    operands: &[index_arg("shape"), index_arg("seed"), arg("minval"), arg("maxval")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| {
+        check_seed(cx)?;
+        infer_ints(cx, 2)
+    },
+    cpu: Cpu::Kernel(|call| {
+        let stream = seeded(call.inputs[1])?;
+        fill_ints(call, 2, stream)
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it would store the numbers"),
+    samples: || with_seed(int_samples()),
+};

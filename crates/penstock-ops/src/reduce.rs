@@ -1,0 +1,411 @@
+//! Reductions over axes.
+
+#![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
+
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_ir::{
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
+    Type, Vjp, VjpCx, arg,
+};
+use penstock_kernels::{ARG_REDUCE_DTYPES, Binary, Reduce, Unary, reduce_dtypes};
+use smallvec::{SmallVec, smallvec};
+
+use crate::binary::{FLOORDIV, MAXIMUM};
+use crate::compare::EQUAL;
+use crate::grad::{Ex, Tape, rule};
+use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
+use crate::run::{binary_into, cast_into, unary_into};
+use crate::samples::{DISTINCT, EDGES, tensor};
+use crate::unary::EXP;
+use crate::util::{normalize_axis, one};
+
+const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
+
+const ATTRS: &[AttrDef] = &[AttrDef::optional("axes", AttrKind::Ints), AttrDef::flag("keepdims", false)];
+
+/// Axes as indices in ascending order; all where none are given.
+///
+/// # Errors
+/// `InvalidArgument` for an axis that is out of range or listed twice.
+pub(crate) fn normalize_axes(axes: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 4]>> {
+    let Some(axes) = axes else { return Ok((0..rank).collect()) };
+    let mut out: SmallVec<[usize; 4]> = SmallVec::new();
+    for &axis in axes {
+        let index = normalize_axis(axis, rank, "axes")?;
+        if out.contains(&index) {
+            return Err(Error::invalid(format!("axis {axis} is listed twice in {axes:?}")).argument("axes"));
+        }
+        out.push(index);
+    }
+    out.sort_unstable();
+    Ok(out)
+}
+
+/// The shape that is left of `shape` where `axes` are reduced.
+///
+/// # Errors
+/// As [`normalize_axes`].
+fn reduced_shape(shape: &Shape, axes: Option<&[i64]>, keepdims: bool) -> Result<Shape> {
+    let Some(dims) = shape.dims() else {
+        return Ok(if axes.is_none() && !keepdims { Shape::scalar() } else { Shape::UNRANKED });
+    };
+    let axes = normalize_axes(axes, dims.len())?;
+    let kept = dims.iter().enumerate().filter_map(|(i, &d)| match axes.contains(&i) {
+        false => Some(d),
+        true => keepdims.then_some(Dim::Known(1)),
+    });
+    Ok(Shape::new(kept))
+}
+
+fn infer(cx: &InferCx<'_>) -> Result<OutTypes> {
+    one(Type::tensor(cx.dtype(0), reduced_shape(cx.shape(0), cx.attrs.opt_ints(0), cx.attrs.flag(1))?))
+}
+
+/// Which axes an instruction reduces, and the extents of what is left.
+fn plan(dims: &[usize], attrs: &Attrs) -> Result<(SmallVec<[bool; 4]>, Dims)> {
+    let axes = normalize_axes(attrs.opt_ints(0), dims.len())?;
+    let marked: SmallVec<[bool; 4]> = (0..dims.len()).map(|i| axes.contains(&i)).collect();
+    let keepdims = attrs.flag(1);
+    let left = dims.iter().zip(&marked).filter_map(|(&d, &gone)| if gone { keepdims.then_some(1) } else { Some(d) });
+    let left = left.collect();
+    Ok((marked, left))
+}
+
+/// Reduces the marked axes of `x` into `out`, whose extents are `left`.
+fn reduce_into(op: Reduce, x: &Tensor, marked: &[bool], left: &[usize], out: &mut Tensor) -> Result<()> {
+    if !reduce_dtypes(op).contains(x.dtype()) {
+        return Err(Error::dtype(format!("dtype {} is not supported", x.dtype().tf_name())));
+    }
+    let to = out.prepare(x.dtype(), left)?;
+    // SAFETY: the tensor is row-major, contiguous and aligned, of a dtype that the kernel takes; `to` starts the
+    // product of the dimensions not marked (of `left`), and `out` is borrowed mutably, so it is not `x`.
+    unsafe { penstock_kernels::reduce(op, x.dtype(), x.as_ptr(), x.dims(), marked, to) };
+    Ok(())
+}
+
+fn run(op: Reduce, call: &mut Call<'_>) -> Result<()> {
+    let (marked, left) = plan(call.inputs[0].dims(), call.attrs)?;
+    reduce_into(op, call.inputs[0], &marked, &left, &mut call.outputs[0])
+}
+
+/// Samples of a reduction: every dtype, kinds of axes, empty axes, and the edges of floats.
+fn samples(dtypes: DTypeSet) -> Vec<Sample> {
+    let mut out: Vec<Sample> =
+        dtypes.iter().map(|d| Sample::new(vec![tensor(d, &[3, 5], DISTINCT)]).with("axes", vec![0])).collect();
+    let common = [DType::F64, DType::Bool];
+    let Some(dtype) = common.into_iter().find(|&d| dtypes.contains(d)) else { return out };
+    let x = |dims: &[usize]| Sample::new(vec![tensor(dtype, dims, DISTINCT)]);
+    for axes in [vec![], vec![1], vec![-1], vec![0, 2], vec![-1, 0, 1]] {
+        out.push(x(&[2, 3, 4]).with("axes", axes.clone()));
+        out.push(x(&[2, 3, 4]).with("axes", axes).with("keepdims", true));
+    }
+    out.extend([x(&[]), x(&[1]), x(&[4, 1, 7]), x(&[4, 7]).with("keepdims", true)]);
+    out.extend([x(&[0]), x(&[0, 3]).with("axes", vec![0]), x(&[3, 0]).with("axes", vec![0])]);
+    for dtype in [DType::F16, DType::F32] {
+        if dtypes.contains(dtype) {
+            out.push(Sample::new(vec![tensor(dtype, &[EDGES.len(), 1], EDGES)]).with("axes", vec![1]));
+            out.push(Sample::new(vec![tensor(dtype, &[EDGES.len()], EDGES)]));
+        }
+    }
+    out
+}
+
+macro_rules! table {
+    ($($name:ident $text:literal $tf:literal $op:ident $vjp:expr, $summary:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub static $name: OpDef = OpDef {
+                name: $text,
+                tf_name: $tf,
+                doc: concat!(
+                    $summary,
+                    "\n\nReduces `axes` (negative ones count from the end), all where they are not given. The reduced axes are \
+                     dropped from the shape, or kept with size 1 where `keepdims` is true.\
+                     \n\nErrors: `InvalidArgument` for an axis that is out of range or listed twice."
+                ),
+                dtypes: &[DTypeVar::new("T", reduce_dtypes(Reduce::$op))],
+                operands: &[arg("x")],
+                attrs: ATTRS,
+                effects: &[],
+                infer,
+                cpu: Cpu::Kernel(|call| run(Reduce::$op, call)),
+                cuda: ON_HOST,
+                vjp: $vjp,
+                fold: Fold::Evaluate,
+                samples: || samples(reduce_dtypes(Reduce::$op)),
+            };
+        )*
+    };
+}
+
+table! {
+    REDUCE_SUM "reduce_sum" "Sum" Sum Vjp::Rule(|cx| reduction_rule(cx, |_, g, x, _| g.broadcast_as(x))),
+        "The sum; 0 of nothing. Integers wrap.";
+    REDUCE_PROD "reduce_prod" "Prod" Prod Vjp::Rule(|cx| reduction_rule(cx, prod_grad)),
+        "The product; 1 of nothing. Integers wrap. Second derivatives are exact where no element is 0.";
+    REDUCE_MAX "reduce_max" "Max" Max Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
+        "The greatest element: NaN if there is one, the lowest value of the dtype (-inf) of nothing. Equal elements share the gradient.";
+    REDUCE_MIN "reduce_min" "Min" Min Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
+        "The least element: NaN if there is one, the highest value of the dtype (inf) of nothing. Equal elements share the gradient.";
+    REDUCE_MEAN "reduce_mean" "Mean" Mean Vjp::Rule(|cx| reduction_rule(cx, mean_grad)),
+        "The arithmetic mean; NaN of nothing. That of integers is rounded towards 0.";
+    REDUCE_ANY "reduce_any" "Any" Any Vjp::Zero,
+        "Whether any element is true; false of nothing.";
+    REDUCE_ALL "reduce_all" "All" All Vjp::Zero,
+        "Whether all elements are true; true of nothing.";
+}
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[
+    &REDUCE_SUM, &REDUCE_PROD, &REDUCE_MAX, &REDUCE_MIN, &REDUCE_MEAN, &REDUCE_ANY, &REDUCE_ALL, &REDUCE_LOGSUMEXP,
+    &SUM_TO_SHAPE, &ARGMAX, &ARGMIN,
+];
+
+/// The cotangent of the operand from the tape, the result's cotangent, the operand and the result; both of the
+/// result's come with the reduced axes put back.
+type ReductionGrad = for<'t> fn(&'t Tape<'_>, Ex<'t>, Ex<'t>, Ex<'t>) -> Ex<'t>;
+
+fn reduction_rule(cx: &mut VjpCx<'_>, f: ReductionGrad) -> Result<Cotangents> {
+    rule(cx, |t| {
+        smallvec![t.needed[0].then(|| {
+            let x = t.x(0);
+            f(t, put_back(t, t.g()), x, t.y(0))
+        })]
+    })
+}
+
+/// `v`, of the result's shape, with the reduced axes put back with size 1.
+fn put_back<'t>(t: &'t Tape<'_>, v: Ex<'t>) -> Ex<'t> {
+    if t.attrs.flag(1) {
+        return v;
+    }
+    let x = t.x(0);
+    let shape = x.shape();
+    let Some(rank) = shape.rank() else {
+        // Which axes these are is known only when it runs.
+        return v.reshape_as(resum(t, x));
+    };
+    match normalize_axes(t.attrs.opt_ints(0), rank) {
+        Err(error) => v.fail(error),
+        Ok(axes) => match shape.extents() {
+            Some(mut dims) => {
+                axes.iter().for_each(|&a| dims[a] = 1);
+                v.reshape(&dims)
+            }
+            None => axes.iter().fold(v, |v, &a| v.expand_dims(a as i64)),
+        },
+    }
+}
+
+/// The sum over the axes that the instruction reduces, which are kept.
+fn resum<'t>(t: &Tape<'_>, v: Ex<'t>) -> Ex<'t> {
+    v.emit(&REDUCE_SUM, &[], &[("axes", t.attrs.0[0].clone()), ("keepdims", true.into())])
+}
+
+fn extremum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    let hit = x.is(&EQUAL, put_back(t, y)).cast(x.dtype());
+    g * (hit / resum(t, hit))
+}
+
+fn mean_grad<'t>(_: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    let count = match (x.shape().num_elements(), y.shape().num_elements()) {
+        (Some(n), Some(m)) => x.number((n / m.max(1)) as f64),
+        _ => {
+            let size = |e: Ex<'t>| e.extents().emit(&REDUCE_PROD, &[], &[]);
+            let results = size(y);
+            let results = results.emit(&MAXIMUM, &[results.int(1)], &[]);
+            size(x).emit(&FLOORDIV, &[results], &[]).cast(x.dtype())
+        }
+    };
+    (g / count).broadcast_as(x)
+}
+
+/// Each element's is the product of all others, which is found without dividing by 0.
+fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
+    let zero = x.is_number(&EQUAL, 0.0);
+    let zeros = resum(t, zero.cast(x.dtype()));
+    let safe = x.number(1.0).or(zero, x);
+    let product = safe.emit(&REDUCE_PROD, &[], &[("axes", t.attrs.0[0].clone()), ("keepdims", true.into())]);
+    let others = product.only_if(zeros.is_number(&EQUAL, 1.0)).or(zero, (product / safe).only_if(zeros.is_number(&EQUAL, 0.0)));
+    g * others.conj()
+}
+
+/// The logarithm of the sum of exponentials.
+pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
+    name: "reduce_logsumexp",
+    tf_name: "LogSumExp",
+    doc: "`log(sum(e^x))`, without overflow; -inf of nothing.\n\n\
+          Reduces `axes` (negative ones count from the end), all where they are not given. The reduced axes are dropped from \
+          the shape, or kept with size 1 where `keepdims` is true.\n\n\
+          Errors: `InvalidArgument` for an axis that is out of range or listed twice.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
+    operands: &[arg("x")],
+    attrs: ATTRS,
+    effects: &[],
+    infer,
+    cpu: Cpu::Kernel(run_logsumexp),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| reduction_rule(cx, |t, g, x, y| g * (x - put_back(t, y)).then(&EXP))),
+    fold: Fold::Evaluate,
+    samples: || samples(DTypeSet::FLOAT),
+};
+
+fn run_logsumexp(call: &mut Call<'_>) -> Result<()> {
+    let dtype = call.inputs[0].dtype();
+    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let (marked, left) = plan(call.inputs[0].dims(), call.attrs)?;
+    let mut x = call.inputs[0].clone();
+    if dtype != wide {
+        x = Tensor::default();
+        cast_into(call.inputs[0], wide, &mut x)?;
+    }
+    let kept: Dims = x.dims().iter().zip(&marked).map(|(&d, &gone)| if gone { 1 } else { d }).collect();
+    // Moved so that the greatest is 0, unless it is infinite: then nothing overflows that does not anyway.
+    let (mut greatest, mut finite, mut shift) = (Tensor::default(), Tensor::default(), Tensor::default());
+    reduce_into(Reduce::Max, &x, &marked, &kept, &mut greatest)?;
+    unary_into(Unary::IsFinite, &greatest, &mut finite)?;
+    crate::run::select_into(&finite, &greatest, &crate::grad::number(wide, 0.0), &mut shift)?;
+    let (mut a, mut b) = (Tensor::default(), Tensor::default());
+    binary_into(Binary::Sub, &x, &shift, &mut a)?;
+    unary_into(Unary::Exp, &a, &mut b)?;
+    reduce_into(Reduce::Sum, &b, &marked, &kept, &mut a)?;
+    unary_into(Unary::Log, &a, &mut b)?;
+    binary_into(Binary::Add, &b, &shift, &mut a)?;
+    cast_into(&a.reshaped(&left)?, dtype, &mut call.outputs[0])
+}
+
+/// The sum over what broadcasting repeated.
+pub static SUM_TO_SHAPE: OpDef = OpDef {
+    name: "sum_to_shape",
+    tf_name: "SumToShape",
+    doc: "The sum of `x` over the axes along which a tensor of shape `shape` is repeated when it is broadcast to the shape of \
+          `x`: what `broadcast_to` does to gradients.\n\nThe result has shape `shape`.\n\n\
+          Errors: `InvalidArgument` where `shape` does not broadcast to the shape of `x`.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::NUMERIC)],
+    operands: &[arg("x"), index_arg("shape")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| {
+        let shape = described_shape(cx, 1, "shape")?;
+        let broadcast = shape.broadcast(cx.shape(0));
+        if broadcast.is_none_or(|b| !b.compatible(cx.shape(0))) {
+            return Err(no_source(&shape, cx.shape(0)));
+        }
+        one(Type::tensor(cx.dtype(0), shape))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let dims = sizes_of(call, 1, "shape")?;
+        let x = call.inputs[0];
+        let fits = penstock_kernels::broadcast_dims(&[x.dims(), &dims]).is_some_and(|d| d[..] == *x.dims());
+        if !fits {
+            return Err(no_source(&Shape::known(&dims), &Shape::known(x.dims())));
+        }
+        let lead = x.rank() - dims.len();
+        let marked: SmallVec<[bool; 4]> =
+            (0..x.rank()).map(|i| i < lead || (dims[i - lead] == 1 && x.dims()[i] != 1)).collect();
+        reduce_into(Reduce::Sum, x, &marked, &dims, &mut call.outputs[0])
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().broadcast_as(t.x(0))), None])),
+    fold: Fold::Evaluate,
+    samples: || {
+        let sample = |d, dims: &[usize], to: &[i64]| Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::vector(to)]);
+        let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| sample(d, &[3, 5], &[5])).collect();
+        for (dims, to) in [
+            (&[][..], &[][..]),
+            (&[4], &[]),
+            (&[2, 3, 4], &[3, 1]),
+            (&[2, 3], &[2, 3]),
+            (&[0, 3], &[1, 3]),
+            (&[1, 1], &[1]),
+            (&[5, 0], &[0]),
+        ] {
+            out.push(sample(DType::F64, dims, to));
+        }
+        out
+    },
+};
+
+fn no_source(shape: &Shape, of: &Shape) -> Error {
+    Error::invalid(format!("{shape} does not broadcast to {of}")).argument("shape")
+}
+
+macro_rules! arg_reduction {
+    ($name:ident $text:literal $tf:literal $max:literal $summary:literal) => {
+        #[doc = $summary]
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            tf_name: $tf,
+            doc: concat!(
+                $summary,
+                "\n\nThe result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis \
+                 counts from the end. The first of equal elements counts, and NaN as the most extreme.\
+                 \n\nErrors: `InvalidArgument` for an axis that is out of range or empty."
+            ),
+            dtypes: &[DTypeVar::new("T", ARG_REDUCE_DTYPES)],
+            operands: &[arg("x")],
+            attrs: &[
+                AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
+                AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::I64)),
+            ],
+            effects: &[],
+            infer: infer_arg,
+            cpu: Cpu::Kernel(|call| run_arg($max, call)),
+            cuda: ON_HOST,
+            vjp: Vjp::Zero,
+            fold: Fold::Evaluate,
+            samples: arg_samples,
+        };
+    };
+}
+
+arg_reduction! { ARGMAX "argmax" "ArgMax" true "The index of the greatest element along an axis." }
+arg_reduction! { ARGMIN "argmin" "ArgMin" false "The index of the least element along an axis." }
+
+fn infer_arg(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let dtype = require_dtype(cx.attrs.dtype(1), DTypeSet::INDEX, "dtype")?;
+    let axis = cx.attrs.int(0);
+    if let Some(dims) = cx.shape(0).dims()
+        && dims[normalize_axis(axis, dims.len(), "axis")?] == Dim::Known(0)
+    {
+        return Err(empty_axis(axis, cx.shape(0)));
+    }
+    let shape = if cx.shape(0).rank().is_none() { Shape::UNRANKED } else { reduced_shape(cx.shape(0), Some(&[axis]), false)? };
+    one(Type::tensor(dtype, shape))
+}
+
+fn empty_axis(axis: i64, shape: &Shape) -> Error {
+    Error::invalid(format!("axis {axis} of shape {shape} is empty")).argument("axis")
+}
+
+/// The number of elements before an axis, along it, and after it.
+pub(crate) fn around(dims: &[usize], axis: usize) -> (usize, usize, usize) {
+    (dims[..axis].iter().product(), dims[axis], dims[axis + 1..].iter().product())
+}
+
+fn run_arg(max: bool, call: &mut Call<'_>) -> Result<()> {
+    let (x, dtype) = (call.inputs[0], call.attrs.dtype(1));
+    let axis = normalize_axis(call.attrs.int(0), x.rank(), "axis")?;
+    let (outer, n, inner) = around(x.dims(), axis);
+    if n == 0 {
+        return Err(empty_axis(call.attrs.int(0), &Shape::known(x.dims())));
+    }
+    let mut left: Dims = x.dims().into();
+    left.remove(axis);
+    let to = call.out(0, dtype, &left)?;
+    // SAFETY: `x` has `outer * n * inner` elements of a dtype that the operator takes, `to` starts `outer * inner` of
+    // `dtype`, which inference has checked, and an output is none of the operands.
+    unsafe { penstock_kernels::arg_reduce(max, x.dtype(), x.as_ptr(), outer, n, inner, dtype, to) };
+    Ok(())
+}
+
+fn arg_samples() -> Vec<Sample> {
+    let x = |d, dims: &[usize], axis: i64| Sample::new(vec![tensor(d, dims, DISTINCT)]).with("axis", axis);
+    let mut out: Vec<Sample> = ARG_REDUCE_DTYPES.iter().map(|d| x(d, &[3, 5], 1)).collect();
+    for (dims, axis) in [(&[7][..], 0), (&[1], 0), (&[2, 3, 4], 1), (&[2, 3, 4], -1), (&[3, 0], 0), (&[2, 3, 4], -3)] {
+        out.push(x(DType::F64, dims, axis));
+        out.push(x(DType::F32, dims, axis).with("dtype", DType::I32));
+    }
+    out.push(Sample::new(vec![tensor(DType::F32, &[3, 3], EDGES)]));
+    out
+}

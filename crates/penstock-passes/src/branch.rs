@@ -1,0 +1,77 @@
+//! Conditionals whose branch is known.
+
+use penstock_data::{Bool8, Result};
+use penstock_ir::{Graph, InstData, Region};
+use penstock_ops::control::{COND, SWITCH, WHILE};
+use rustc_hash::FxHashMap;
+
+use crate::Options;
+use crate::edit::inherit_name;
+
+/// Puts the taken branch in place of a `cond` or `switch` on a constant, and drops loops that never start.
+pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+    let mut replaced = FxHashMap::default();
+    visit(graph, graph.body(), options, &mut replaced);
+    graph.replace_uses(&replaced);
+    Ok(())
+}
+
+fn visit(
+    graph: &mut Graph,
+    region: Region,
+    options: &Options,
+    replaced: &mut FxHashMap<penstock_ir::Value, penstock_ir::Value>,
+) {
+    let old = std::mem::take(&mut graph.regions[region].insts);
+    let mut insts = Vec::with_capacity(old.len());
+    for inst in old {
+        let inner = graph.insts[inst].regions.clone();
+        for &r in &inner {
+            visit(graph, r, options, replaced);
+        }
+        let data = &graph.insts[inst];
+        let (results, with) = if let Some(taken) = taken_branch(graph, data)
+            && options.spend()
+        {
+            let results = data.results.clone();
+            let moved = std::mem::take(&mut graph.regions[taken].insts);
+            for &m in &moved {
+                for v in graph.insts[m].results.clone() {
+                    graph.values[v].region = region;
+                }
+            }
+            insts.extend(moved);
+            (results, graph.regions[taken].results.to_vec())
+        } else if never_starts(graph, data) && options.spend() {
+            (data.results.clone(), data.operands.to_vec())
+        } else {
+            insts.push(inst);
+            continue;
+        };
+        for (old, new) in results.into_iter().zip(with) {
+            inherit_name(graph, old, new);
+            replaced.insert(old, new);
+        }
+    }
+    graph.regions[region].insts = insts;
+}
+
+fn taken_branch(graph: &Graph, data: &InstData) -> Option<Region> {
+    if data.op.is(&COND) {
+        let predicate = graph.constant(data.operands[0])?.item::<Bool8>()?;
+        Some(data.regions[usize::from(!predicate.get())])
+    } else if data.op.is(&SWITCH) {
+        let last = data.regions.len() - 1;
+        let index = graph.constant(data.operands[0])?.item::<i32>()?;
+        Some(data.regions[usize::try_from(index).map_or(last, |i| i.min(last))])
+    } else {
+        None
+    }
+}
+
+/// A loop whose condition is constantly false.
+fn never_starts(graph: &Graph, data: &InstData) -> bool {
+    data.op.is(&WHILE)
+        && graph.regions[data.regions[0]].insts.iter().all(|&i| graph.insts[i].op.is(&penstock_ops::control::CONST))
+        && graph.constant(graph.regions[data.regions[0]].results[0]).and_then(|t| t.item::<Bool8>()).is_some_and(|b| !b.get())
+}

@@ -1,0 +1,213 @@
+//! Algebraic rules.
+//!
+//! A rule may only give what every run would have given, bit for bit: with NaN, signed zeros and wrapping integers.
+
+use penstock_data::{DType, Dim, Result, Tensor, with_dtype};
+use penstock_ir::{AttrKind, Graph, Inst, InstData, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::Options;
+use crate::edit::{inherit_name, make_constant, regions};
+
+/// What becomes of an instruction of one result.
+enum Rewrite {
+    /// The result is this value.
+    Value(Value),
+    /// The result is this constant.
+    Constant(Tensor),
+    /// The operands are these.
+    Operands(SmallVec<[Value; 3]>),
+}
+
+use Rewrite::{Constant, Operands};
+
+type Rule = fn(&Graph, &InstData) -> Option<Rewrite>;
+
+/// `(operator, rule, what it does)`, tried in order.
+const RULES: &[(&str, Rule, &str)] = &[
+    ("identity", |g, i| same(g, i, 0), "identity(x) = x"),
+    ("cast", |g, i| same(g, i, 0), "cast to the dtype it has"),
+    ("add", |g, i| neutral(g, i, true, zero_to_add), "x + 0 of integers, x + -0.0"),
+    ("sub", |g, i| neutral(g, i, false, |t| splat(t, 0, Sign::Positive)), "x - 0"),
+    ("mul", |g, i| neutral(g, i, true, |t| splat(t, 1, Sign::Positive)), "x * 1"),
+    ("div", |g, i| neutral(g, i, false, |t| splat(t, 1, Sign::Positive)), "x / 1"),
+    ("neg", |g, i| involution(g, i), "-(-x) = x"),
+    ("logical_not", |g, i| involution(g, i), "not not x = x"),
+    ("invert", |g, i| involution(g, i), "~~x = x"),
+    ("conj", |g, i| involution(g, i), "conj(conj(x)) = x"),
+    ("shape", static_shape, "the shape of a value whose shape is known"),
+    ("reshape", |g, i| exactly_same(g, i), "reshape to the shape it has"),
+    ("reshape", |g, i| through(g, i, "reshape"), "reshape of a reshape"),
+    ("broadcast_to", |g, i| exactly_same(g, i), "broadcast to the shape it has"),
+    ("transpose", transposed_back, "transpose of a transpose"),
+];
+
+/// Applies the rules until none does.
+pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+    let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
+    for region in regions(graph) {
+        for i in 0..graph.regions[region].insts.len() {
+            let inst = graph.regions[region].insts[i];
+            for v in &mut graph.insts[inst].operands {
+                while let Some(&new) = replaced.get(v) {
+                    *v = new;
+                }
+            }
+            // Each rewrite leaves less to rewrite; the bound is for rules that would undo each other.
+            for _ in 0..8 {
+                let Some(rewrite) = rewrite(graph, inst) else { break };
+                if !options.spend() {
+                    break;
+                }
+                match rewrite {
+                    Rewrite::Value(new) => {
+                        let old = graph.insts[inst].results[0];
+                        inherit_name(graph, old, new);
+                        replaced.insert(old, new);
+                        break;
+                    }
+                    Constant(value) => {
+                        make_constant(graph, inst, value);
+                        break;
+                    }
+                    Operands(operands) => graph.insts[inst].operands = operands,
+                }
+            }
+        }
+    }
+    graph.replace_uses(&replaced);
+    Ok(())
+}
+
+fn rewrite(graph: &Graph, inst: Inst) -> Option<Rewrite> {
+    let data = &graph.insts[inst];
+    if data.results.len() != 1 {
+        return None;
+    }
+    RULES.iter().filter(|(name, ..)| *name == data.op.name).find_map(|(_, rule, _)| rule(graph, data))
+}
+
+/// Operand `index`, where nothing is known of the result that is not known of it.
+fn same(graph: &Graph, data: &InstData, index: usize) -> Option<Rewrite> {
+    let (x, result) = (data.operands[index], data.results[0]);
+    (graph.ty(x).is_subtype_of(graph.ty(result)) && !graph.ty(x).is_variable()).then_some(Rewrite::Value(x))
+}
+
+/// The first operand, where its shape is surely that of the result.
+fn exactly_same(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    let x = data.operands[0];
+    equal_types(graph.ty(x), graph.ty(data.results[0])).then_some(Rewrite::Value(x))
+}
+
+/// Whether all tensors of the two types have the same shape in one run.
+fn equal_types(a: &Type, b: &Type) -> bool {
+    a == b && a.shape().dims().is_some_and(|dims| !dims.contains(&Dim::Unknown))
+}
+
+/// `x`, where the other operand is a constant that changes nothing and does not widen the shape.
+fn neutral(graph: &Graph, data: &InstData, commutes: bool, is: fn(&Tensor) -> bool) -> Option<Rewrite> {
+    let sides: &[(usize, usize)] = if commutes { &[(0, 1), (1, 0)] } else { &[(0, 1)] };
+    sides.iter().find_map(|&(x, k)| {
+        let (x, constant) = (data.operands[x], graph.constant(data.operands[k])?);
+        let (from, to) = (graph.ty(x), graph.ty(data.results[0]));
+        let keeps_shape = equal_types(from, to) || (constant.rank() == 0 && from.is_subtype_of(to));
+        (keeps_shape && from.dtype() == to.dtype() && is(constant)).then_some(Rewrite::Value(x))
+    })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Sign {
+    Positive,
+    Negative,
+}
+
+/// Whether every element is `n`, with the sign that zero has.
+fn splat(tensor: &Tensor, n: u8, sign: Sign) -> bool {
+    const MOST: usize = 1024;
+    if tensor.is_empty() || tensor.len() > MOST {
+        return false;
+    }
+    let n = f64::from(n);
+    let wanted = if sign == Sign::Negative { -n } else { n };
+    match tensor.dtype() {
+        DType::F32 => tensor.as_slice::<f32>().iter().all(|v| f64::from(*v).to_bits() == wanted.to_bits()),
+        DType::F64 => tensor.as_slice::<f64>().iter().all(|v| v.to_bits() == wanted.to_bits()),
+        #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "the element type is a macro parameter")]
+        dtype => with_dtype!(integer, dtype, T => tensor.as_slice::<T>().iter().all(|&v| v as f64 == n), else false),
+    }
+}
+
+/// What can be added to anything without a change: 0 to integers, but -0.0 to floats, as -0.0 + 0.0 is 0.0.
+fn zero_to_add(tensor: &Tensor) -> bool {
+    splat(tensor, 0, if tensor.dtype().is_float() { Sign::Negative } else { Sign::Positive })
+}
+
+/// `f(f(x))` is `x`.
+fn involution(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    let inner = &graph.insts[graph.def_inst(data.operands[0])?];
+    let x = *inner.operands.first()?;
+    (inner.op == data.op && graph.ty(x).is_subtype_of(graph.ty(data.results[0]))).then_some(Rewrite::Value(x))
+}
+
+/// `f(f(x, _), s)` is `f(x, s)`: only the outer `s` counts.
+fn through(graph: &Graph, data: &InstData, op: &str) -> Option<Rewrite> {
+    let inner = &graph.insts[graph.def_inst(data.operands[0])?];
+    if inner.op.name != op {
+        return None;
+    }
+    let mut operands = data.operands.clone();
+    operands[0] = *inner.operands.first()?;
+    Some(Operands(operands))
+}
+
+fn static_shape(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    let dims = graph.ty(data.operands[0]).shape().extents()?;
+    match graph.ty(data.results[0]).dtype() {
+        DType::I32 => {
+            let dims: Option<Vec<i32>> = dims.iter().map(|&d| i32::try_from(d).ok()).collect();
+            Some(Constant(Tensor::vector(&dims?)))
+        }
+        DType::I64 => Some(Constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))),
+        _ => None,
+    }
+}
+
+/// Two permutations in a row are one; none where the second undoes the first.
+fn transposed_back(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    let perm_of = |data: &InstData| -> Option<Vec<i64>> {
+        let rank = graph.ty(data.operands[0]).shape().rank()? as i64;
+        let index = data.op.attrs.iter().position(|a| a.kind == AttrKind::Ints)?;
+        let perm = match data.attrs.opt_ints(index) {
+            Some(perm) => perm.iter().map(|&p| if p < 0 { p + rank } else { p }).collect(),
+            None => (0..rank).rev().collect(),
+        };
+        Some(perm)
+    };
+    let outer = perm_of(data)?;
+    if outer.iter().enumerate().all(|(i, &p)| p == i as i64) {
+        return same(graph, data, 0);
+    }
+    let inner = &graph.insts[graph.def_inst(data.operands[0])?];
+    if inner.op != data.op {
+        return None;
+    }
+    let first = perm_of(inner)?;
+    let undone = outer.iter().enumerate().all(|(i, &p)| first.get(p as usize) == Some(&(i as i64)));
+    let x = *inner.operands.first()?;
+    (undone && graph.ty(x).is_subtype_of(graph.ty(data.results[0]))).then_some(Rewrite::Value(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_told_apart_by_sign() {
+        assert!(zero_to_add(&Tensor::from(0i32)) && zero_to_add(&Tensor::from(-0.0f32)));
+        assert!(!zero_to_add(&Tensor::from(0.0f32)) && !zero_to_add(&Tensor::from(1i32)));
+        assert!(splat(&Tensor::vector(&[1.0f64, 1.0]), 1, Sign::Positive));
+        assert!(!splat(&Tensor::vector(&[1.0f64, 2.0]), 1, Sign::Positive));
+        assert!(!splat(&Tensor::vector::<i32>(&[]), 0, Sign::Positive));
+    }
+}

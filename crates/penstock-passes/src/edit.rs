@@ -1,0 +1,45 @@
+//! What several passes do to graphs.
+
+use penstock_data::Tensor;
+use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, OpRef, Region, Type, Value};
+use penstock_ops::control::CONST;
+use smallvec::{SmallVec, smallvec};
+
+/// Calls `visit` on every value that an instruction uses, in its regions too.
+pub(crate) fn uses(graph: &Graph, inst: Inst, visit: &mut impl FnMut(Value)) {
+    let data = &graph.insts[inst];
+    data.operands.iter().copied().for_each(&mut *visit);
+    for &region in &data.regions {
+        for &inner in &graph.regions[region].insts {
+            uses(graph, inner, visit);
+        }
+        graph.regions[region].results.iter().copied().for_each(&mut *visit);
+    }
+}
+
+/// Every listed region, each after the one around it.
+pub(crate) fn regions(graph: &Graph) -> Vec<Region> {
+    let mut all = vec![graph.body()];
+    graph.visit(&mut |_, _, data| all.extend(&data.regions));
+    all
+}
+
+/// Makes an instruction of one result a constant.
+pub(crate) fn make_constant(graph: &mut Graph, inst: Inst, value: Tensor) {
+    let results = graph.insts[inst].results.clone();
+    graph.values[results[0]].ty = Type::of(&value);
+    graph.insts[inst] = InstData {
+        op: OpRef(&CONST),
+        operands: SmallVec::new(),
+        attrs: Attrs(smallvec![Attr::Tensor(value)]),
+        regions: SmallVec::new(),
+        results,
+    };
+}
+
+/// The name of a replaced value goes to what replaces it, where that has none.
+pub(crate) fn inherit_name(graph: &mut Graph, old: Value, new: Value) {
+    if let Some(name) = graph.names.get(&old).cloned() {
+        graph.names.entry(new).or_insert(name);
+    }
+}

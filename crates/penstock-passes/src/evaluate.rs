@@ -1,0 +1,127 @@
+//! Computing one instruction from values at hand: what constant folding, eager execution and the
+//! reference interpreter share.
+
+use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_ir::{Attr, Attrs, Call, Cpu, Env, InferCx, OpDef, OutTypes, Type};
+use penstock_kernels::{Fault, LoopFn, broadcast_dims, elementwise};
+use smallvec::SmallVec;
+
+/// The results of one instruction.
+pub type Outputs = SmallVec<[Tensor; 1]>;
+
+/// Checks operands that are all at hand, and gives the types of the results.
+///
+/// # Errors
+/// What the operator's declaration and inference report.
+pub fn infer(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor]) -> Result<OutTypes> {
+    let types: SmallVec<[Type; 4]> = inputs.iter().map(|t| Type::of(t)).collect();
+    op.check_operands(&types)?;
+    (op.infer)(&InferCx { inputs: &types, attrs, regions: &[], values: &inputs })
+}
+
+/// Runs an operator without regions on operands that are at hand, after checking them.
+/// `outputs` may hold tensors of an earlier run, whose memory is used again.
+///
+/// # Errors
+/// What inference and the kernel report, naming the operator; `Internal` for an operator that only
+/// the executor runs, and for a kernel whose results are not of the inferred types.
+pub fn evaluate(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[&Tensor],
+    outputs: &mut Outputs,
+    env: &dyn Env,
+) -> Result<()> {
+    run(op, attrs, inputs, outputs, env).map_err(|e| e.in_op(op.name))
+}
+
+fn run(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor], outputs: &mut Outputs, env: &dyn Env) -> Result<()> {
+    let types = infer(op, attrs, inputs)?;
+    outputs.resize_with(types.len(), Tensor::default);
+    match op.cpu {
+        Cpu::Elementwise(lookup) => {
+            let f = resolve(lookup, inputs.iter().map(|t| t.dtype()), attrs)?;
+            #[expect(unsafe_code, reason = "a loop on checked operands")]
+            // SAFETY: the loop is the one for these dtypes, and inference gave the dtype of its result.
+            unsafe {
+                broadcast_loop(f, types[0].dtype(), inputs, &mut outputs[0])?;
+            }
+        }
+        Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env })?,
+        Cpu::Executor => match attrs.0.first() {
+            Some(Attr::Tensor(value)) if op.name == penstock_ir::CONST => outputs[0] = value.clone(),
+            _ => return Err(Error::internal("runs in a graph only")),
+        },
+    }
+    for (i, (tensor, ty)) in outputs.iter().zip(&types).enumerate() {
+        check_result(i, tensor, ty)?;
+    }
+    Ok(())
+}
+
+/// The loop of an elementwise operator for operands of these dtypes.
+///
+/// # Errors
+/// `DType` where there is none.
+pub fn resolve(
+    lookup: fn(&[DType], &Attrs) -> Option<LoopFn>,
+    dtypes: impl Iterator<Item = DType>,
+    attrs: &Attrs,
+) -> Result<LoopFn> {
+    let dtypes: SmallVec<[DType; 4]> = dtypes.collect();
+    lookup(&dtypes, attrs).ok_or_else(|| {
+        let names: Vec<&str> = dtypes.iter().map(|d| d.tf_name()).collect();
+        Error::dtype(format!("not supported for dtype {}", names.join(", ")))
+    })
+}
+
+/// Checks a kernel's result against its inferred type: what follows relies on it.
+///
+/// # Errors
+/// `Internal` where they differ.
+pub fn check_result(index: usize, tensor: &Tensor, ty: &Type) -> Result<()> {
+    let fits = match ty.shape().dims() {
+        None => true,
+        Some(dims) => {
+            dims.len() == tensor.rank() && dims.iter().zip(tensor.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
+        }
+    };
+    if fits && tensor.dtype() == ty.dtype() {
+        return Ok(());
+    }
+    Err(Error::internal(format!(
+        "result {index} is {}{}, inferred was {ty}",
+        tensor.dtype(),
+        Shape::known(tensor.dims())
+    )))
+}
+
+/// Runs a loop over operands that broadcast against each other, into `out`.
+///
+/// # Errors
+/// `InvalidArgument` for shapes that do not match and for a division by zero; `ResourceExhausted`.
+///
+/// # Safety
+/// `f` is a loop for operands of these dtypes, none of them `str`, and a result of `dtype`.
+#[expect(unsafe_code, reason = "calls a loop over raw memory")]
+pub unsafe fn broadcast_loop(f: LoopFn, dtype: DType, inputs: &[&Tensor], out: &mut Tensor) -> Result<()> {
+    let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
+    let Some(dims) = broadcast_dims(&shapes) else {
+        let shapes: Vec<String> = inputs.iter().map(|t| Shape::known(t.dims()).to_string()).collect();
+        return Err(Error::invalid(format!("shapes {} do not match", shapes.join(" and "))));
+    };
+    let ptr = out.prepare(dtype, &dims)?;
+    let ins: SmallVec<[(*const u8, &[usize], usize); 4]> =
+        inputs.iter().map(|t| (t.as_ptr(), t.dims(), t.dtype().size())).collect();
+    // SAFETY: the caller vouches for the loop; the inputs are whole tensors whose shapes broadcast to
+    // `dims`; `out` has these extents, is written by its only owner, and so overlaps no input.
+    unsafe { elementwise(f, &dims, ptr, dtype.size(), &ins) }.map_err(fault)
+}
+
+/// The error of a loop's fault.
+#[cold]
+pub fn fault(fault: Fault) -> Error {
+    match fault {
+        Fault::DivideByZero => Error::invalid("division by zero"),
+    }
+}

@@ -1,0 +1,63 @@
+//! Constant folding.
+
+use penstock_data::{Error, Result, Tensor};
+use penstock_ir::{Env, Fold, Graph, Inst};
+use smallvec::SmallVec;
+
+use crate::Options;
+use crate::edit::{make_constant, regions};
+use crate::evaluate::{Outputs, evaluate};
+
+/// The most bytes of a folded result: more would only make the graph larger.
+const MAX_RESULT: usize = 64 << 10;
+/// The most bytes of the operands of a folded instruction: more would take long to compute.
+const MAX_OPERANDS: usize = 1 << 20;
+
+/// Replaces instructions on constants by their value. One that fails is left to fail when it runs.
+pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+    for region in regions(graph) {
+        for i in 0..graph.regions[region].insts.len() {
+            let inst = graph.regions[region].insts[i];
+            if let Some(value) = folded(graph, inst)
+                && options.spend()
+            {
+                make_constant(graph, inst, value);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn folded(graph: &Graph, inst: Inst) -> Option<Tensor> {
+    let data = &graph.insts[inst];
+    let ([result], [], Fold::Evaluate) = (&data.results[..], &data.regions[..], data.op.fold) else { return None };
+    let ty = graph.ty(*result);
+    if !data.op.is_pure() || !ty.shape().num_elements().is_none_or(|n| n <= MAX_RESULT / ty.dtype().size().max(1)) {
+        return None;
+    }
+    let inputs: SmallVec<[&Tensor; 4]> =
+        data.operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+    if inputs.iter().map(|t| t.byte_len()).sum::<usize>() > MAX_OPERANDS {
+        return None;
+    }
+    let mut outputs = Outputs::new();
+    evaluate(data.op.0, &data.attrs, &inputs, &mut outputs, &NoEnv).ok()?;
+    outputs.pop().filter(|t| t.byte_len() <= MAX_RESULT)
+}
+
+/// Pure instructions have no surroundings.
+struct NoEnv;
+
+impl Env for NoEnv {
+    fn print(&self, _: &str, _: &str) -> Result<()> {
+        Err(Error::internal("a pure instruction prints"))
+    }
+
+    fn draw(&self, _: u64) -> Result<(u64, u128)> {
+        Err(Error::internal("a pure instruction draws random numbers"))
+    }
+
+    fn poll(&self) -> Result<()> {
+        Ok(())
+    }
+}

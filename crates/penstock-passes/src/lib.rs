@@ -1,0 +1,108 @@
+//! The optimiser: passes over a graph, one file each.
+//!
+//! Every pass keeps results, effects and their order, source locations, and the names of the values that remain.
+
+mod branch;
+mod canonicalise;
+mod cse;
+mod dce;
+mod edit;
+pub mod evaluate;
+mod fold;
+mod fuse;
+mod specialise;
+
+use std::cell::Cell;
+
+use penstock_data::Result;
+use penstock_ir::{Graph, Type, compact};
+
+pub use fuse::MIN_FUSED_BYTES;
+pub use specialise::specialise;
+
+/// A pass.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// Its name in [`Options`] and in the verifier's errors.
+    pub name: &'static str,
+    run: fn(&mut Graph, &Options) -> Result<()>,
+}
+
+/// The passes, in the order in which they run.
+pub static PASSES: &[Pass] = &[
+    Pass { name: "inline", run: specialise::inline },
+    Pass { name: "canonicalise", run: canonicalise::run },
+    Pass { name: "fold", run: fold::run },
+    Pass { name: "branch", run: branch::run },
+    Pass { name: "simplify", run: canonicalise::run },
+    Pass { name: "cse", run: cse::run },
+    Pass { name: "dce", run: dce::run },
+    Pass { name: "fuse", run: fuse::run },
+];
+
+/// What the optimiser may do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Passes that are left out, by name.
+    pub skip: Vec<String>,
+    /// How many more rewrites are made: for finding the one that breaks a graph.
+    pub fuel: Cell<u64>,
+    /// The least bytes of a result for which elementwise instructions are grouped.
+    pub min_fused_bytes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { skip: Vec::new(), fuel: Cell::new(u64::MAX), min_fused_bytes: MIN_FUSED_BYTES }
+    }
+}
+
+impl Options {
+    /// The options of the environment: `PENSTOCK_PASSES=-cse,-fuse` leaves passes out, `PENSTOCK_FUEL=n` allows
+    /// `n` rewrites to a graph.
+    pub fn from_env() -> Options {
+        let mut options = Options::default();
+        if let Ok(list) = std::env::var("PENSTOCK_PASSES") {
+            options.skip = list.split(',').filter_map(|p| p.trim().strip_prefix('-')).map(str::to_owned).collect();
+        }
+        if let Some(fuel) = std::env::var("PENSTOCK_FUEL").ok().and_then(|f| f.parse().ok()) {
+            options.fuel = Cell::new(fuel);
+        }
+        options
+    }
+
+    /// Whether one more rewrite may be made; counts it.
+    pub(crate) fn spend(&self) -> bool {
+        match self.fuel.get().checked_sub(1) {
+            Some(left) => {
+                self.fuel.set(left);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Optimises a graph, with the options of the environment.
+///
+/// # Errors
+/// What inference reports when it is asked again; `Internal` where a pass breaks an invariant.
+pub fn optimize(graph: &Graph) -> Result<Graph> {
+    let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
+    optimize_for(graph, &types, &Options::from_env())
+}
+
+/// Optimises a graph for inputs of these types, each a subtype of the input's own.
+///
+/// # Errors
+/// As [`optimize`]; what inference reports for the more exact types, which may be that of an instruction that no run
+/// would reach.
+pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
+    let mut graph = specialise(graph, types)?;
+    for pass in &PASSES[1..] {
+        if !options.skip.iter().any(|name| name == pass.name) {
+            (pass.run)(&mut graph, options)?;
+        }
+    }
+    Ok(compact(&graph))
+}

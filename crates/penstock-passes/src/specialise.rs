@@ -1,0 +1,236 @@
+//! Copies a graph for more exact input types: calls are inlined, and every type is inferred anew.
+
+use std::sync::Arc;
+
+use penstock_data::{Dim, Result, Shape, Symbol};
+use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value};
+use penstock_ops::control::{CALL, CONST, WHILE};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::Options;
+
+/// Calls are inlined while the copy has fewer instructions than this.
+const INLINE_LIMIT: usize = 50_000;
+
+/// The pass: inlines calls.
+pub(crate) fn inline(graph: &mut Graph, _: &Options) -> Result<()> {
+    let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
+    *graph = specialise(graph, &types)?;
+    Ok(())
+}
+
+/// A copy of `graph` for inputs of these types, with calls inlined where the callee does not call itself.
+///
+/// Symbols whose size `types` gives are replaced by it. Loop variables take the most exact types that their first
+/// values and the body agree on.
+///
+/// # Errors
+/// What inference reports.
+pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Graph> {
+    let mut builder = Builder::new(&CONST);
+    let args: Vec<Value> = graph
+        .inputs()
+        .iter()
+        .zip(types)
+        .map(|(v, ty)| builder.input(ty.clone(), graph.names.get(v).map(|n| &**n)))
+        .collect();
+    let mut copier = Copier { builder, callers: Vec::new() };
+    let outputs = copier.body(graph, &args)?;
+    copier.builder.finish(&outputs)
+}
+
+struct Copier {
+    builder: Builder,
+    /// The functions that are being inlined, outermost first.
+    callers: Vec<*const Function>,
+}
+
+/// The graph that is copied, and what became of its values and symbols.
+struct Source<'a> {
+    graph: &'a Graph,
+    values: FxHashMap<Value, Value>,
+    symbols: FxHashMap<Symbol, Dim>,
+    /// Whether symbols that are not in the table mean the same in the copy.
+    keep_symbols: bool,
+}
+
+impl Source<'_> {
+    fn shape(&self, shape: &Shape) -> Shape {
+        let Some(dims) = shape.dims() else { return Shape::UNRANKED };
+        Shape::new(dims.iter().map(|&d| match d {
+            Dim::Sym(s) => {
+                self.symbols.get(&s).copied().unwrap_or(if self.keep_symbols { d } else { Dim::Unknown })
+            }
+            known => known,
+        }))
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        ty.with_shape(self.shape(ty.shape()))
+    }
+
+    fn attrs(&self, attrs: &Attrs) -> Attrs {
+        let mut attrs = attrs.clone();
+        for attr in &mut attrs.0 {
+            match attr {
+                Attr::Shape(shape) => *shape = self.shape(shape),
+                Attr::Types(types) => *types = types.iter().map(|t| self.ty(t)).collect(),
+                _ => {}
+            }
+        }
+        attrs
+    }
+}
+
+impl Copier {
+    /// Copies the body of a graph to the current place and gives what its outputs became.
+    fn body(&mut self, graph: &Graph, args: &[Value]) -> Result<SmallVec<[Value; 4]>> {
+        let mut symbols = FxHashMap::default();
+        for (&input, &arg) in graph.inputs().iter().zip(args) {
+            let (Some(from), Some(to)) =
+                (graph.ty(input).shape().dims(), self.builder.graph().ty(arg).shape().dims())
+            else {
+                continue;
+            };
+            for (from, to) in from.iter().zip(to) {
+                if let Dim::Sym(symbol) = *from {
+                    let known = symbols.entry(symbol).or_insert(*to);
+                    *known = known.merge(*to).unwrap_or(*known);
+                }
+            }
+        }
+        let values = graph.inputs().iter().copied().zip(args.iter().copied()).collect();
+        let mut source = Source { graph, values, symbols, keep_symbols: self.callers.is_empty() };
+        self.insts(&mut source, graph.body())?;
+        Ok(graph.outputs().iter().map(|v| source.values[v]).collect())
+    }
+
+    fn insts(&mut self, source: &mut Source<'_>, region: Region) -> Result<()> {
+        let graph = source.graph;
+        for &inst in &graph.regions[region].insts {
+            let outer = self.builder.loc();
+            self.builder.set_loc(graph.locs[inst]);
+            let copied = self.inst(source, inst);
+            self.builder.set_loc(outer);
+            copied?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, source: &mut Source<'_>, inst: Inst) -> Result<()> {
+        let graph = source.graph;
+        let data = &graph.insts[inst];
+        let operands: SmallVec<[Value; 4]> = data.operands.iter().map(|v| source.values[v]).collect();
+        let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs) {
+            Some(callee) => {
+                self.callers.push(Arc::as_ptr(&callee));
+                let outputs = callee.graph().map(|body| self.body(body, &operands));
+                self.callers.pop();
+                outputs.unwrap_or_else(|| Ok(SmallVec::new()))?
+            }
+            None => {
+                let attrs = source.attrs(&data.attrs);
+                let regions = if data.op.is(&WHILE) {
+                    self.loop_regions(source, &data.regions, &operands)?
+                } else {
+                    let copy = |r: &Region| {
+                        let params = graph.regions[*r].params.iter().map(|&p| source.ty(graph.ty(p))).collect();
+                        self.region(source, *r, params)
+                    };
+                    data.regions.iter().map(copy).collect::<Result<_>>()?
+                };
+                let copy = self.builder.inst(data.op.0, &operands, attrs, &regions)?;
+                self.builder.results(copy).into()
+            }
+        };
+        for (&old, &new) in data.results.iter().zip(&results) {
+            source.values.insert(old, new);
+            self.builder.refine(new, &source.shape(graph.ty(old).shape())).map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
+            if let Some(name) = graph.names.get(&old)
+                && !self.builder.graph().names.contains_key(&new)
+            {
+                self.builder.name(new, name);
+            }
+        }
+        Ok(())
+    }
+
+    /// The callee, where the instruction is a call that can be inlined.
+    fn inlinable(&self, op: &penstock_ir::OpDef, attrs: &Attrs) -> Option<Arc<Function>> {
+        if !op.is(&CALL) || self.builder.graph().insts.len() > INLINE_LIMIT {
+            return None;
+        }
+        let callee = &attrs.func(0).0;
+        (callee.graph().is_some() && !self.callers.contains(&Arc::as_ptr(callee))).then(|| callee.clone())
+    }
+
+    fn region(&mut self, source: &mut Source<'_>, region: Region, params: Vec<Type>) -> Result<Region> {
+        let graph = source.graph;
+        let data = &graph.regions[region];
+        let copy = self.builder.begin_region(params);
+        for (&old, new) in data.params.iter().zip(self.builder.params(copy)) {
+            source.values.insert(old, new);
+            if let Some(name) = graph.names.get(&old) {
+                self.builder.name(new, name);
+            }
+        }
+        match self.insts(source, region) {
+            Ok(()) => {
+                let results: SmallVec<[Value; 4]> = data.results.iter().map(|v| source.values[v]).collect();
+                self.builder.end_region(&results)
+            }
+            Err(error) => {
+                self.builder.abandon_region();
+                Err(error)
+            }
+        }
+    }
+
+    /// The condition and the body of a loop, with the most exact types of its variables: those of
+    /// their first values, widened until the body keeps them.
+    fn loop_regions(
+        &mut self,
+        source: &mut Source<'_>,
+        regions: &[Region],
+        init: &[Value],
+    ) -> Result<SmallVec<[Region; 2]>> {
+        let graph = source.graph;
+        let (cond, body) = (regions[0], regions[1]);
+        let declared: Vec<Type> = graph.regions[body].params.iter().map(|&p| source.ty(graph.ty(p))).collect();
+        let mut types: Vec<Type> = declared
+            .iter()
+            .zip(init)
+            .map(|(d, &v)| if d.shape().is_static() { d.clone() } else { self.builder.graph().ty(v).clone() })
+            .collect();
+        loop {
+            let attempt = self.region(source, body, types.clone());
+            let last = types == declared;
+            let copy = match attempt {
+                Ok(copy) => copy,
+                Err(error) if last => return Err(error),
+                Err(_) => {
+                    types.clone_from(&declared);
+                    continue;
+                }
+            };
+            let results = self.builder.graph().signature_of(copy).results;
+            let mut kept = true;
+            for (k, result) in results.iter().enumerate() {
+                if !result.shape().is_subtype_of(types[k].shape()) {
+                    kept = false;
+                    let joined = types[k].shape().join(result.shape());
+                    types[k] = if joined.is_subtype_of(declared[k].shape()) && joined != *types[k].shape() {
+                        types[k].with_shape(joined)
+                    } else {
+                        declared[k].clone()
+                    };
+                }
+            }
+            if kept || last {
+                let cond = self.region(source, cond, types)?;
+                return Ok(SmallVec::from_slice(&[cond, copy]));
+            }
+        }
+    }
+}

@@ -1,0 +1,478 @@
+//! Tensors and arrays: the buffer protocol, NumPy and DLPack, without a copy where ownership allows.
+
+#![expect(unsafe_code, reason = "raw memory crosses the border here; see the SAFETY comments")]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use penstock_data::{Buffer, Bytes, DType, Dims, Tensor};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+
+use crate::dtype::numpy_dtype;
+use crate::errors::OrPy;
+use crate::tensor::PyTensor;
+
+/// The format of the buffer protocol for a dtype; bfloat16 has none and shows its bits.
+fn format_of(dtype: DType) -> &'static CStr {
+    match dtype {
+        DType::Bool => c"?",
+        DType::I8 => c"b",
+        DType::I16 => c"h",
+        DType::I32 => c"i",
+        DType::I64 => c"q",
+        DType::U8 => c"B",
+        DType::U16 | DType::Bf16 => c"H",
+        DType::U32 => c"I",
+        DType::U64 => c"Q",
+        DType::F16 => c"e",
+        DType::F32 => c"f",
+        DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
+        DType::Str => c"O",
+    }
+}
+
+/// The dtype of a native-endian format and item size.
+fn dtype_of(format: &str, size: usize) -> Option<DType> {
+    let format = format.trim_start_matches(['@', '=', if cfg!(target_endian = "little") { '<' } else { '>' }]);
+    Some(match (format, size) {
+        ("?", 1) => DType::Bool,
+        ("b", 1) => DType::I8,
+        ("B", 1) => DType::U8,
+        ("h" | "i" | "l" | "q" | "n", _) => match size {
+            2 => DType::I16,
+            4 => DType::I32,
+            8 => DType::I64,
+            _ => return None,
+        },
+        ("H" | "I" | "L" | "Q" | "N", _) => match size {
+            2 => DType::U16,
+            4 => DType::U32,
+            8 => DType::U64,
+            _ => return None,
+        },
+        ("e", 2) => DType::F16,
+        ("f", 4) => DType::F32,
+        ("d" | "g", 8) => DType::F64,
+        ("Zf", 8) => DType::C64,
+        ("Zd", 16) => DType::C128,
+        _ => return None,
+    })
+}
+
+/// Whether the value is a NumPy array or scalar, or gives one by `__array__`.
+pub(crate) fn is_array(value: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the check reads the type of a live object.
+    let has_buffer = unsafe { ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 };
+    (has_buffer && value.hasattr("dtype").unwrap_or(false))
+        || value.hasattr("__array_interface__").unwrap_or(false)
+        || value.hasattr("__array__").unwrap_or(false)
+}
+
+/// The tensor of an array; `None` where the value is none.
+///
+/// Memory that is contiguous, aligned and read-only is borrowed; other memory is copied, since a
+/// tensor never changes.
+pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
+    if !is_array(value) {
+        return Ok(None);
+    }
+    let py = value.py();
+    let array = match value.hasattr("dtype")? && value.hasattr("strides")? {
+        true => value.clone(),
+        false => py.import("numpy")?.getattr("asarray")?.call1((value,))?,
+    };
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+    let tensor = match kind.as_str() {
+        "O" | "S" | "U" | "T" => from_objects(&array, dtype)?,
+        _ if name == "bfloat16" => {
+            let bits = array.call_method1("view", ("uint16",))?;
+            from_buffer(&bits)?.bitcast(DType::Bf16).or_py(py)?
+        }
+        _ => from_buffer(&array)?,
+    };
+    match dtype {
+        Some(d) if d != tensor.dtype() => cast(py, tensor, d).map(Some),
+        _ => Ok(Some(tensor)),
+    }
+}
+
+/// An array that is asked for as another dtype, as `tf.constant(array, dtype)` allows.
+fn cast(py: Python<'_>, tensor: Tensor, dtype: DType) -> PyResult<Tensor> {
+    if tensor.dtype() == DType::Str || dtype == DType::Str {
+        return Err(PyTypeError::new_err(format!(
+            "cannot convert an array of {} to dtype {}",
+            tensor.dtype().tf_name(),
+            dtype.tf_name()
+        )));
+    }
+    let op = crate::ops::find("cast");
+    let attrs = op.attributes(&[("dtype", dtype.into())]).or_py(py)?;
+    let mut outs = penstock_exec::eager(op, &[&tensor], &attrs, penstock_trace::host()).or_py(py)?;
+    Ok(outs.remove(0))
+}
+
+/// An array of objects or texts: a string tensor, or numbers where all objects are.
+fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    let list = array.call_method0("tolist")?;
+    match crate::convert::from_python(&list, dtype, None)? {
+        Some(t) => {
+            // An empty list says nothing of the inner extents; the array does.
+            let dims: Vec<usize> = array.getattr("shape")?.extract()?;
+            if t.is_empty() && dtype.is_none() {
+                Tensor::from_strings(&dims, Vec::<Bytes>::new()).or_py(array.py())
+            } else {
+                t.reshaped(&dims).or_py(array.py())
+            }
+        }
+        None => Err(PyTypeError::new_err("cannot convert an array of arbitrary objects to a tensor")),
+    }
+}
+
+fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let py = array.py();
+    let native = array.getattr("dtype")?.getattr("isnative")?.extract::<bool>()?;
+    let array = if native { array.clone() } else { array.call_method1("astype", (array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))? };
+    let buffer = match PyUntypedBuffer::get(&array) {
+        Ok(b) if b.is_c_contiguous() => b,
+        _ => {
+            let copy = py.import("numpy")?.getattr("ascontiguousarray")?.call1((&array,))?;
+            let dims: Vec<usize> = array.getattr("shape")?.extract()?;
+            PyUntypedBuffer::get(&copy.call_method1("reshape", (dims,))?)?
+        }
+    };
+    let format = buffer.format().to_str().unwrap_or("").to_owned();
+    let dtype = dtype_of(&format, buffer.item_size())
+        .ok_or_else(|| PyTypeError::new_err(format!("arrays of dtype {} cannot become tensors", array.getattr("dtype").map(|d| d.to_string()).unwrap_or(format))))?;
+    let dims: Dims = buffer.shape().into();
+    let bytes = buffer.len_bytes();
+    let start = buffer.buf_ptr().cast::<u8>();
+    if buffer.readonly() && bytes > 64 && (start as usize).is_multiple_of(dtype.size())
+        && let Some(start) = NonNull::new(start)
+    {
+        // SAFETY: the buffer view keeps the memory alive and in place until it is dropped; a
+        // read-only exporter does not change it.
+        let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
+        return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py);
+    }
+    let mut tensor = Tensor::empty(dtype, &dims).or_py(py)?;
+    if bytes > 0 {
+        let to = tensor.as_mut_ptr().ok_or_else(|| PyBufferError::new_err("no memory to copy to"))?;
+        // SAFETY: both are `bytes` long, and the new tensor is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(start, to, bytes) };
+    }
+    Ok(tensor)
+}
+
+/// A buffer view held from any thread; dropping it attaches to the interpreter.
+struct HeldBuffer(#[expect(dead_code, reason = "held for its drop")] PyUntypedBuffer);
+
+// SAFETY: the view is only held and dropped; `PyUntypedBuffer` attaches to the interpreter for its drop.
+unsafe impl Send for HeldBuffer {}
+// SAFETY: as above; nothing is reached through a shared reference.
+unsafe impl Sync for HeldBuffer {}
+
+/// The NumPy array of a tensor: a read-only view of its memory; strings become an array of `bytes`.
+pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let py = tensor.py();
+    let numpy = py.import("numpy")?;
+    if value.dtype() == DType::Str {
+        let items = PyList::new(py, value.strings().iter().map(|s| crate::convert::bytes_object(py, s)))?;
+        let flat = numpy.getattr("empty")?.call1((value.len(), "O"))?;
+        flat.set_item(pyo3::types::PySlice::full(py), items)?;
+        return flat.call_method1("reshape", (value.dims().to_vec(),));
+    }
+    let array = numpy.getattr("asarray")?.call1((tensor,))?;
+    if value.dtype() == DType::Bf16 {
+        return array.call_method1("view", (numpy_dtype(py, DType::Bf16)?,));
+    }
+    Ok(array)
+}
+
+/// Fills a view of the buffer protocol with a tensor's memory.
+///
+/// # Safety
+/// `view` is a valid pointer to fill, as the protocol gives it.
+pub(crate) unsafe fn get_buffer(
+    slf: &Bound<'_, PyTensor>,
+    value: &Tensor,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    if view.is_null() {
+        return Err(PyBufferError::new_err("the view is null"));
+    }
+    if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
+        return Err(PyBufferError::new_err("tensors are immutable: their memory is read-only"));
+    }
+    if value.dtype() == DType::Str {
+        return Err(PyBufferError::new_err("string tensors have no flat memory"));
+    }
+    let rank = value.rank();
+    let size = value.dtype().size();
+    // Extents, then strides; freed in `release_buffer`.
+    let mut layout = vec![0isize; 2 * rank].into_boxed_slice();
+    let mut stride = size as isize;
+    for i in (0..rank).rev() {
+        layout[i] = value.dims()[i] as isize;
+        layout[rank + i] = stride;
+        stride *= value.dims()[i] as isize;
+    }
+    let layout = if rank == 0 { ptr::null_mut() } else { Box::into_raw(layout).cast::<isize>() };
+    // SAFETY: `view` is valid by contract; the tensor's memory lives as long as `slf`, which the view owns.
+    unsafe {
+        (*view).obj = slf.clone().into_any().into_ptr();
+        (*view).buf = value.as_ptr().cast_mut().cast::<c_void>();
+        (*view).len = value.byte_len() as isize;
+        (*view).readonly = 1;
+        (*view).itemsize = size as isize;
+        (*view).format =
+            if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT { format_of(value.dtype()).as_ptr().cast_mut() } else { ptr::null_mut() };
+        (*view).ndim = rank as c_int;
+        (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND { layout } else { ptr::null_mut() };
+        (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES && rank > 0 { layout.add(rank) } else { ptr::null_mut() };
+        (*view).suboffsets = ptr::null_mut();
+        (*view).internal = layout.cast();
+    }
+    Ok(())
+}
+
+/// Frees what [`get_buffer`] allocated.
+///
+/// # Safety
+/// `view` was filled by [`get_buffer`] and is released once.
+pub(crate) unsafe fn release_buffer(view: *mut ffi::Py_buffer) {
+    // SAFETY: by contract; `internal` is the boxed layout of `2 * ndim` numbers, or null for rank 0.
+    unsafe {
+        let layout = (*view).internal.cast::<isize>();
+        if !layout.is_null() {
+            drop(Box::from_raw(ptr::slice_from_raw_parts_mut(layout, 2 * (*view).ndim as usize)));
+        }
+    }
+}
+
+/// DLPack, version 0: <https://dmlc.github.io/dlpack/latest/c_api.html>.
+#[repr(C)]
+struct DlDevice {
+    device_type: i32,
+    device_id: i32,
+}
+
+#[repr(C)]
+struct DlDataType {
+    code: u8,
+    bits: u8,
+    lanes: u16,
+}
+
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device: DlDevice,
+    ndim: i32,
+    dtype: DlDataType,
+    shape: *mut i64,
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+struct DlManagedTensor {
+    dl_tensor: DlTensor,
+    manager_ctx: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut DlManagedTensor)>,
+}
+
+const DL_CPU: i32 = 1;
+const CAPSULE_NAME: &CStr = c"dltensor";
+const USED_NAME: &CStr = c"used_dltensor";
+
+/// The type code and bits of DLPack.
+fn dl_dtype(dtype: DType) -> Option<(u8, u8)> {
+    let bits = (dtype.size() * 8) as u8;
+    Some(match dtype {
+        DType::Bool => (6, 8),
+        DType::Bf16 => (4, 16),
+        DType::Str => return None,
+        d if d.is_unsigned() => (1, bits),
+        d if d.is_integer() => (0, bits),
+        d if d.is_float() => (2, bits),
+        _ => (5, bits),
+    })
+}
+
+/// What an exported capsule keeps alive.
+struct Exported {
+    managed: DlManagedTensor,
+    shape: Vec<i64>,
+    tensor: Tensor,
+}
+
+unsafe extern "C" fn delete_exported(managed: *mut DlManagedTensor) {
+    if !managed.is_null() {
+        // SAFETY: `manager_ctx` is the `Exported` that `to_dlpack` leaked; the consumer calls this once.
+        drop(unsafe { Box::from_raw((*managed).manager_ctx.cast::<Exported>()) });
+    }
+}
+
+unsafe extern "C" fn delete_capsule(capsule: *mut ffi::PyObject) {
+    // SAFETY: called by the interpreter on a live capsule; one that was consumed bears another name.
+    unsafe {
+        if ffi::PyCapsule_IsValid(capsule, CAPSULE_NAME.as_ptr()) != 0 {
+            let managed = ffi::PyCapsule_GetPointer(capsule, CAPSULE_NAME.as_ptr()).cast::<DlManagedTensor>();
+            delete_exported(managed);
+        }
+    }
+}
+
+/// A DLPack capsule that shares a tensor's memory.
+pub(crate) fn to_dlpack<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let (code, bits) = dl_dtype(tensor.dtype())
+        .ok_or_else(|| PyBufferError::new_err(format!("DLPack has no dtype {}", tensor.dtype().tf_name())))?;
+    let mut exported = Box::new(Exported {
+        managed: DlManagedTensor {
+            dl_tensor: DlTensor {
+                data: ptr::null_mut(),
+                device: DlDevice { device_type: DL_CPU, device_id: 0 },
+                ndim: tensor.rank() as i32,
+                dtype: DlDataType { code, bits, lanes: 1 },
+                shape: ptr::null_mut(),
+                strides: ptr::null_mut(),
+                byte_offset: 0,
+            },
+            manager_ctx: ptr::null_mut(),
+            deleter: Some(delete_exported),
+        },
+        shape: tensor.dims().iter().map(|&d| d as i64).collect(),
+        tensor: tensor.clone(),
+    });
+    exported.managed.dl_tensor.shape = exported.shape.as_mut_ptr();
+    exported.managed.dl_tensor.data = exported.tensor.as_ptr().cast_mut().cast();
+    let leaked = Box::into_raw(exported);
+    // SAFETY: the capsule owns `leaked` until it is consumed; the destructor frees it exactly once.
+    unsafe {
+        (*leaked).managed.manager_ctx = leaked.cast();
+        let capsule = ffi::PyCapsule_New(
+            (&raw mut (*leaked).managed).cast(),
+            CAPSULE_NAME.as_ptr(),
+            Some(delete_capsule),
+        );
+        if capsule.is_null() {
+            drop(Box::from_raw(leaked));
+            return Err(PyErr::fetch(py));
+        }
+        Ok(Bound::from_owned_ptr(py, capsule))
+    }
+}
+
+/// A consumed capsule: its producer's deleter runs when the last tensor of it is gone.
+struct Imported(NonNull<DlManagedTensor>);
+
+// SAFETY: the pointer is only handed to the producer's deleter, which DLPack requires to be callable
+// from any thread.
+unsafe impl Send for Imported {}
+// SAFETY: as above; nothing is reached through a shared reference.
+unsafe impl Sync for Imported {}
+
+impl Drop for Imported {
+    fn drop(&mut self) {
+        // Producers in Python release references in their deleters.
+        Python::attach(|_| {
+            // SAFETY: the capsule was consumed once, so this is the only call of the deleter.
+            unsafe {
+                if let Some(delete) = (*self.0.as_ptr()).deleter {
+                    delete(self.0.as_ptr());
+                }
+            }
+        });
+    }
+}
+
+/// The tensor of a DLPack capsule, or of an object with `__dlpack__`.
+pub(crate) fn from_dlpack(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    let py = value.py();
+    let capsule = if value.hasattr("__dlpack__")? { value.call_method0("__dlpack__")? } else { value.clone() };
+    let capsule = capsule
+        .cast_into::<PyCapsule>()
+        .map_err(|_| PyTypeError::new_err("expected a DLPack capsule or an object with __dlpack__"))?;
+    // SAFETY: the capsule is live and checked to bear the name that DLPack gives unconsumed ones.
+    let managed = unsafe {
+        if ffi::PyCapsule_IsValid(capsule.as_ptr(), CAPSULE_NAME.as_ptr()) == 0 {
+            return Err(PyValueError::new_err("the DLPack capsule was consumed already, or is none"));
+        }
+        ffi::PyCapsule_GetPointer(capsule.as_ptr(), CAPSULE_NAME.as_ptr()).cast::<DlManagedTensor>()
+    };
+    let Some(managed) = NonNull::new(managed) else { return Err(PyValueError::new_err("the DLPack capsule is empty")) };
+    // SAFETY: a valid capsule holds a valid managed tensor.
+    let t = unsafe { &managed.as_ref().dl_tensor };
+    if t.device.device_type != DL_CPU {
+        return Err(PyBufferError::new_err(format!("the DLPack tensor is on device type {}, not in CPU memory", t.device.device_type)));
+    }
+    let dtype = penstock_data::ALL_DTYPES
+        .into_iter()
+        .find(|&d| t.dtype.lanes == 1 && dl_dtype(d) == Some((t.dtype.code, t.dtype.bits)))
+        .ok_or_else(|| PyBufferError::new_err(format!("DLPack dtype code {} of {} bits is not supported", t.dtype.code, t.dtype.bits)))?;
+    let rank = t.ndim as usize;
+    // SAFETY: DLPack gives `ndim` extents, and as many strides or none.
+    let (dims, strides) = unsafe {
+        let shape: &[i64] = if rank == 0 { &[] } else { std::slice::from_raw_parts(t.shape, rank) };
+        let strides = (!t.strides.is_null() && rank > 0).then(|| std::slice::from_raw_parts(t.strides, rank).to_vec());
+        (shape.iter().map(|&d| d as usize).collect::<Dims>(), strides)
+    };
+    let size = dtype.size();
+    let count: usize = dims.iter().product();
+    let dense = strides.as_ref().is_none_or(|s| is_dense(&dims, s));
+    // SAFETY: the data pointer and offset are the producer's.
+    let start = unsafe { t.data.cast::<u8>().add(t.byte_offset as usize) };
+    // SAFETY: renaming marks the capsule as consumed, so that its destructor leaves the memory to us.
+    unsafe {
+        ffi::PyCapsule_SetName(capsule.as_ptr(), USED_NAME.as_ptr());
+    }
+    let owner = Imported(managed);
+    if dense && count * size > 64 && (start as usize).is_multiple_of(size)
+        && let Some(start) = NonNull::new(start)
+    {
+        // SAFETY: the memory lives until the owner's deleter runs. DLPack shares it by design: the
+        // producer is asked not to write to it any more.
+        let memory = unsafe { Buffer::external(start, count * size, Box::new(owner)) };
+        return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py);
+    }
+    let mut tensor = Tensor::empty(dtype, &dims).or_py(py)?;
+    let to = tensor.as_mut_ptr().ok_or_else(|| PyBufferError::new_err("no memory to copy to"))?;
+    for i in 0..count {
+        let from = match (&strides, dense) {
+            (Some(strides), false) => offset_of(i, &dims, strides),
+            _ => i as i64,
+        };
+        // SAFETY: element `from` lies in the producer's memory by its extents and strides, element
+        // `i` in the new tensor.
+        unsafe { ptr::copy_nonoverlapping(start.offset(from as isize * size as isize), to.add(i * size), size) };
+    }
+    drop(owner);
+    Ok(tensor)
+}
+
+fn is_dense(dims: &[usize], strides: &[i64]) -> bool {
+    let mut due = 1i64;
+    dims.iter().zip(strides).rev().all(|(&d, &s)| {
+        let fits = d <= 1 || s == due;
+        due *= d as i64;
+        fits
+    })
+}
+
+fn offset_of(mut index: usize, dims: &[usize], strides: &[i64]) -> i64 {
+    let mut offset = 0;
+    for (&d, &s) in dims.iter().zip(strides).rev() {
+        offset += (index % d) as i64 * s;
+        index /= d;
+    }
+    offset
+}

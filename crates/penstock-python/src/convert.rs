@@ -1,0 +1,358 @@
+//! Python values to tensors.
+
+use std::sync::Arc;
+
+use penstock_data::{Bool8, Bytes, C64, C128, DType, Dims, Element, Tensor, bf16, f16};
+use penstock_trace::{self as trace, Var};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::array;
+use crate::errors::OrPy;
+use crate::tensor::PyTensor;
+use crate::variable::PyVariable;
+
+/// One Python scalar, before its dtype is settled.
+enum Scalar {
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Complex(C128),
+    Str(Bytes),
+}
+
+impl Scalar {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+        Ok(Some(if let Ok(v) = value.cast::<PyBool>() {
+            Scalar::Bool(v.is_true())
+        } else if value.is_instance_of::<PyInt>() {
+            Scalar::Int(value.extract().map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?)
+        } else if let Ok(v) = value.cast::<PyFloat>() {
+            Scalar::Float(v.value())
+        } else if let Ok(v) = value.cast::<PyComplex>() {
+            Scalar::Complex(C128::new(v.real(), v.imag()))
+        } else if let Ok(v) = value.cast::<PyString>() {
+            Scalar::Str(v.to_str()?.as_bytes().into())
+        } else if let Ok(v) = value.cast::<PyBytes>() {
+            Scalar::Str(v.as_bytes().into())
+        } else {
+            return Ok(None);
+        }))
+    }
+
+    /// What the value becomes where nothing asks for another dtype.
+    fn natural(&self) -> DType {
+        match self {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::Int(v) if i32::try_from(*v).is_ok() => DType::I32,
+            Scalar::Int(v) if i64::try_from(*v).is_ok() => DType::I64,
+            Scalar::Int(_) => DType::U64,
+            Scalar::Float(_) => DType::F32,
+            Scalar::Complex(_) => DType::C128,
+            Scalar::Str(_) => DType::Str,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Scalar::Bool(_) => "bool",
+            Scalar::Int(_) => "int",
+            Scalar::Float(_) => "float",
+            Scalar::Complex(_) => "complex",
+            Scalar::Str(_) => "str",
+        }
+    }
+
+    fn refuse(&self, dtype: DType) -> PyErr {
+        PyTypeError::new_err(format!("cannot convert a Python {} to dtype {}", self.kind(), dtype.tf_name()))
+    }
+}
+
+/// The dtype of a list: that of all its scalars, or of the wider kind.
+fn common(scalars: &[Scalar]) -> PyResult<DType> {
+    let mut dtype: Option<DType> = None;
+    for s in scalars {
+        let next = s.natural();
+        dtype = Some(match dtype {
+            None => next,
+            Some(d) if d == next => d,
+            Some(d) if d.is_integer() && next.is_integer() => {
+                if d == DType::U64 || next == DType::U64 { DType::U64 } else { DType::I64 }
+            }
+            Some(d) if d.is_numeric() && next.is_numeric() => match (d.is_complex() || next.is_complex(), d) {
+                (true, _) => DType::C128,
+                _ => DType::F32,
+            },
+            Some(d) => {
+                return Err(PyTypeError::new_err(format!(
+                    "a list of mixed {} and {} values has no common dtype",
+                    d.tf_name(),
+                    next.tf_name()
+                )));
+            }
+        });
+    }
+    Ok(dtype.unwrap_or(DType::F32))
+}
+
+/// A scalar as an element.
+trait FromScalar: Element {
+    fn from_scalar(s: &Scalar) -> PyResult<Self>;
+}
+
+macro_rules! from_scalar_int {
+    ($($ty:ty),*) => {$(
+        impl FromScalar for $ty {
+            fn from_scalar(s: &Scalar) -> PyResult<Self> {
+                match s {
+                    Scalar::Int(v) => <$ty>::try_from(*v).map_err(|_| {
+                        PyValueError::new_err(format!("{v} is out of range for dtype {}", Self::DTYPE.tf_name()))
+                    }),
+                    other => Err(other.refuse(Self::DTYPE)),
+                }
+            }
+        }
+    )*};
+}
+from_scalar_int!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+macro_rules! from_scalar_float {
+    ($($ty:ty: $make:expr),*) => {$(
+        impl FromScalar for $ty {
+            fn from_scalar(s: &Scalar) -> PyResult<Self> {
+                match s {
+                    Scalar::Int(v) => Ok($make(*v as f64)),
+                    Scalar::Float(v) => Ok($make(*v)),
+                    other => Err(other.refuse(Self::DTYPE)),
+                }
+            }
+        }
+    )*};
+}
+from_scalar_float!(f16: f16::from_f64, bf16: bf16::from_f64, f32: |v| v as f32, f64: |v| v);
+
+macro_rules! from_scalar_complex {
+    ($($ty:ty: $part:ty),*) => {$(
+        impl FromScalar for $ty {
+            fn from_scalar(s: &Scalar) -> PyResult<Self> {
+                match s {
+                    Scalar::Int(v) => Ok(<$ty>::new(*v as $part, 0.0)),
+                    Scalar::Float(v) => Ok(<$ty>::new(*v as $part, 0.0)),
+                    Scalar::Complex(v) => Ok(<$ty>::new(v.re as $part, v.im as $part)),
+                    other => Err(other.refuse(Self::DTYPE)),
+                }
+            }
+        }
+    )*};
+}
+from_scalar_complex!(C64: f32, C128: f64);
+
+impl FromScalar for Bool8 {
+    fn from_scalar(s: &Scalar) -> PyResult<Self> {
+        match s {
+            Scalar::Bool(v) => Ok(Bool8::new(*v)),
+            other => Err(other.refuse(DType::Bool)),
+        }
+    }
+}
+
+fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> PyResult<Tensor> {
+    if dtype == DType::Str {
+        let strings: PyResult<Vec<Bytes>> = scalars
+            .iter()
+            .map(|s| match s {
+                Scalar::Str(v) => Ok(v.clone()),
+                other => Err(other.refuse(DType::Str)),
+            })
+            .collect();
+        return Tensor::from_strings(dims, strings?).or_py(py);
+    }
+    fn fill<T: FromScalar>(py: Python<'_>, scalars: &[Scalar], dims: &[usize]) -> PyResult<Tensor> {
+        if let ([s], []) = (scalars, dims) {
+            return Ok(Tensor::scalar(T::from_scalar(s)?));
+        }
+        let mut t = Tensor::empty(T::DTYPE, dims).or_py(py)?;
+        for (to, s) in t.as_mut_slice::<T>().iter_mut().zip(scalars) {
+            *to = T::from_scalar(s)?;
+        }
+        Ok(t)
+    }
+    penstock_data::with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings are handled above"))
+}
+
+/// Walks nested sequences: appends their scalars and checks that they are rectangular. `Ok(false)`
+/// where something in them is neither a sequence nor a Python scalar.
+fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut Vec<Scalar>) -> PyResult<bool> {
+    let Some(items) = sequence_items(value) else {
+        let Some(scalar) = Scalar::of(value)? else { return Ok(false) };
+        if depth != dims.len() {
+            return Err(ragged());
+        }
+        scalars.push(scalar);
+        return Ok(true);
+    };
+    if depth == dims.len() && scalars.is_empty() {
+        dims.push(items.len());
+    } else if dims.get(depth) != Some(&items.len()) {
+        return Err(ragged());
+    }
+    for item in items {
+        if !walk(&item, depth + 1, dims, scalars)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn ragged() -> PyErr {
+    PyValueError::new_err("cannot convert a non-rectangular Python sequence to a tensor: all inner sequences must have the same length")
+}
+
+fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    if let Ok(list) = value.cast::<PyList>() {
+        Some(list.iter().collect())
+    } else if let Ok(tuple) = value.cast::<PyTuple>() {
+        Some(tuple.iter().collect())
+    } else if value.get_type().name().is_ok_and(|n| n == "range") {
+        value.try_iter().ok()?.collect::<PyResult<_>>().ok()
+    } else {
+        None
+    }
+}
+
+/// The tensor of Python scalars and nested sequences of them; `None` where there is something else in it.
+pub(crate) fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Option<Tensor>> {
+    let py = value.py();
+    let (mut dims, mut scalars) = (Dims::new(), Vec::new());
+    if !walk(value, 0, &mut dims, &mut scalars)? {
+        return Ok(None);
+    }
+    if let Some(dtype) = dtype {
+        return build(py, &scalars, &dims, dtype).map(Some);
+    }
+    let natural = common(&scalars)?;
+    let fits = |hint: DType| {
+        scalars.iter().all(|s| match s {
+            Scalar::Bool(_) => hint == DType::Bool,
+            Scalar::Int(_) => hint.is_numeric(),
+            Scalar::Float(_) => hint.is_differentiable(),
+            Scalar::Complex(_) => hint.is_complex(),
+            Scalar::Str(_) => hint == DType::Str,
+        })
+    };
+    let dtype = hint.filter(|&h| fits(h)).unwrap_or(natural);
+    build(py, &scalars, &dims, dtype).map(Some)
+}
+
+/// Whatever can be a tensor, as one.
+///
+/// `dtype` must be met; `hint` is met where a Python value can.
+pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
+    let py = value.py();
+    if let Ok(t) = value.cast::<PyTensor>() {
+        return expect_dtype(t.get().var.clone(), dtype);
+    }
+    if let Ok(v) = value.cast::<PyVariable>() {
+        return expect_dtype(v.get().read(py)?, dtype);
+    }
+    if let Some(tensor) = from_python(value, dtype, hint)? {
+        return trace::constant(tensor).or_py(py);
+    }
+    if let Some(tensor) = array::from_array(value, dtype)? {
+        return trace::constant(tensor).or_py(py);
+    }
+    if let Some(items) = sequence_items(value) {
+        return stack(py, items, dtype, hint);
+    }
+    if let Some(var) = converted_by_class(value, dtype)? {
+        return Ok(var);
+    }
+    Err(PyTypeError::new_err(format!(
+        "cannot convert a value of type {} to a tensor: {}",
+        value.get_type().name()?,
+        value.repr().map(|r| r.to_string()).unwrap_or_default().chars().take(80).collect::<String>()
+    )))
+}
+
+fn expect_dtype(var: Var, dtype: Option<DType>) -> PyResult<Var> {
+    match dtype {
+        Some(d) if d != var.dtype() => Err(PyValueError::new_err(format!(
+            "tensor conversion requested dtype {} for a tensor of dtype {}; use tf.cast",
+            d.tf_name(),
+            var.dtype().tf_name()
+        ))),
+        _ => Ok(var),
+    }
+}
+
+/// A sequence with tensors in it: its items become tensors of one dtype, then one tensor.
+fn stack(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
+    let inner = dtype.or_else(|| items.iter().find_map(first_tensor_dtype));
+    let vars = items.iter().map(|v| to_var(v, dtype, inner.or(hint))).collect::<PyResult<Vec<_>>>()?;
+    let op = crate::ops::find("stack");
+    trace::apply(op, &vars, &[]).or_py(py).map(|mut outs| outs.remove(0))
+}
+
+/// The dtype of the first tensor in a nest.
+fn first_tensor_dtype(value: &Bound<'_, PyAny>) -> Option<DType> {
+    if let Ok(t) = value.cast::<PyTensor>() {
+        return Some(t.get().var.dtype());
+    }
+    if let Ok(v) = value.cast::<PyVariable>() {
+        return Some(v.get().variable.dtype());
+    }
+    sequence_items(value)?.iter().find_map(first_tensor_dtype)
+}
+
+/// Conversion by `__tf_tensor__`, or by a function registered for a base class.
+fn converted_by_class(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Var>> {
+    let py = value.py();
+    let dtype = dtype.map(|d| crate::dtype::object(py, d)).transpose()?;
+    if let Ok(method) = value.getattr("__tf_tensor__") {
+        let made = method.call1((dtype,))?;
+        return to_var(&made, None, None).map(Some);
+    }
+    let registry = py.import("penstock._conversion")?;
+    let made = registry.getattr("convert")?.call1((value, dtype))?;
+    if made.is_none() { Ok(None) } else { to_var(&made, None, None).map(Some) }
+}
+
+/// Extents given as an integer, a sequence or a shape object; `None` entries are unknown.
+pub(crate) fn shape_of(value: &Bound<'_, PyAny>) -> PyResult<penstock_data::Shape> {
+    use penstock_data::{Dim, Shape};
+    if value.is_none() {
+        return Ok(Shape::UNRANKED);
+    }
+    if let Ok(dims) = value.getattr("_dims") {
+        if dims.is_none() {
+            return Ok(Shape::UNRANKED);
+        }
+        return shape_of(&dims);
+    }
+    let dim = |v: &Bound<'_, PyAny>| -> PyResult<Dim> {
+        if v.is_none() {
+            return Ok(Dim::Unknown);
+        }
+        let n: i64 = v.extract().map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {v:?}")))?;
+        match usize::try_from(n) {
+            Ok(n) => Ok(Dim::Known(n)),
+            Err(_) => Err(PyValueError::new_err(format!("a dimension cannot be negative: {n}"))),
+        }
+    };
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Shape::new([dim(value)?]));
+    }
+    let dims = value.try_iter()?.map(|v| dim(&v?)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Shape::new(dims))
+}
+
+/// Whether the value is one that this module makes into a tensor of its own accord: a tensor or an array.
+pub(crate) fn is_tensor_like(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyTensor>() || value.is_instance_of::<PyVariable>() || array::is_array(value)
+}
+
+/// The bytes of one string element as Python `bytes`.
+pub(crate) fn bytes_object<'py>(py: Python<'py>, value: &Arc<[u8]>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, value)
+}

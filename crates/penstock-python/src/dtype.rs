@@ -1,0 +1,210 @@
+//! `penstock.DType`.
+
+use penstock_data::{ALL_DTYPES, DType};
+use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+/// The element type of a tensor.
+#[pyclass(frozen, name = "DType", module = "penstock")]
+pub(crate) struct PyDType(pub(crate) DType);
+
+static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
+
+/// The one Python object of a dtype.
+pub(crate) fn object(py: Python<'_>, dtype: DType) -> PyResult<&Bound<'_, PyDType>> {
+    let all = OBJECTS.get_or_try_init(py, || ALL_DTYPES.into_iter().map(|d| Py::new(py, PyDType(d))).collect::<PyResult<_>>())?;
+    Ok(all[dtype as usize].bind(py))
+}
+
+/// Whatever names a dtype: a `DType`, a name, a NumPy dtype or scalar type, or a Python type.
+pub(crate) fn parse(value: &Bound<'_, PyAny>) -> PyResult<DType> {
+    if let Ok(d) = value.cast::<PyDType>() {
+        return Ok(d.get().0);
+    }
+    let py = value.py();
+    let by_name = |name: &str| match name {
+        "half" => Some(DType::F16),
+        "double" => Some(DType::F64),
+        "float" => Some(DType::F32),
+        "object" | "str" | "bytes" => Some(DType::Str),
+        _ => ALL_DTYPES.into_iter().find(|d| d.tf_name() == name),
+    };
+    let unknown = || PyTypeError::new_err(format!("cannot interpret {value:?} as a dtype"));
+    if let Ok(name) = value.cast::<PyString>() {
+        return by_name(name.to_str()?).ok_or_else(unknown);
+    }
+    if let Ok(ty) = value.cast::<PyType>() {
+        let name = ty.name()?;
+        let name = name.to_str()?;
+        return match name {
+            "bool" | "bool_" => Some(DType::Bool),
+            // Python's own numbers become the defaults of TensorFlow.
+            "int" => Some(DType::I32),
+            "float" => Some(DType::F32),
+            "complex" => Some(DType::C128),
+            "bytes_" | "str_" | "object_" => Some(DType::Str),
+            _ => by_name(name),
+        }
+        .ok_or_else(unknown);
+    }
+    let name = value.getattr("name").map_err(|_| unknown())?;
+    let name: String = name.extract().map_err(|_| unknown())?;
+    if name.starts_with("bytes") || (name.starts_with("str") && name != "string") {
+        return Ok(DType::Str);
+    }
+    let _ = py;
+    by_name(&name).ok_or_else(unknown)
+}
+
+/// A dtype argument that may be `None`.
+pub(crate) fn parse_opt(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
+    value.filter(|v| !v.is_none()).map(parse).transpose()
+}
+
+/// The NumPy dtype of a dtype. bfloat16 needs the `ml_dtypes` package.
+pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyAny>> {
+    if dtype == DType::Bf16 {
+        let ml = py.import("ml_dtypes").map_err(|_| {
+            PyImportError::new_err("NumPy has no bfloat16; install the ml_dtypes package to convert it")
+        })?;
+        return ml.getattr("bfloat16");
+    }
+    py.import("numpy")?.getattr(match dtype {
+        DType::Bool => "bool_",
+        DType::Str => "object_",
+        other => other.numpy_name(),
+    })
+}
+
+#[pymethods]
+impl PyDType {
+    /// The dtype that a name, NumPy dtype or Python type stands for.
+    #[new]
+    fn new(value: &Bound<'_, PyAny>) -> PyResult<PyDType> {
+        parse(value).map(PyDType)
+    }
+
+    /// The name: `"float32"`.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.tf_name()
+    }
+
+    /// Bytes of one element; 1 for strings.
+    #[getter]
+    fn size(&self) -> usize {
+        self.0.size().max(1)
+    }
+
+    /// Whether it is a real floating-point type.
+    #[getter]
+    fn is_floating(&self) -> bool {
+        self.0.is_float()
+    }
+
+    /// Whether it is a complex type.
+    #[getter]
+    fn is_complex(&self) -> bool {
+        self.0.is_complex()
+    }
+
+    /// Whether it is a signed or unsigned integer type.
+    #[getter]
+    fn is_integer(&self) -> bool {
+        self.0.is_integer()
+    }
+
+    /// Whether it is an unsigned integer type.
+    #[getter]
+    fn is_unsigned(&self) -> bool {
+        self.0.is_unsigned()
+    }
+
+    /// Whether it is `bool`.
+    #[getter]
+    fn is_bool(&self) -> bool {
+        self.0 == DType::Bool
+    }
+
+    /// Whether it is an integer, floating-point or complex type.
+    #[getter]
+    fn is_numeric(&self) -> bool {
+        self.0.is_numeric()
+    }
+
+    /// The dtype of the real part.
+    #[getter]
+    fn real_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        object(py, self.0.real()).cloned()
+    }
+
+    /// Itself: dtypes are never references here.
+    #[getter]
+    fn base_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        object(py, self.0).cloned()
+    }
+
+    /// The NumPy scalar type.
+    #[getter]
+    fn as_numpy_dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_dtype(py, self.0)
+    }
+
+    /// The position in the table of dtypes.
+    #[getter]
+    fn as_datatype_enum(&self) -> u8 {
+        self.0 as u8
+    }
+
+    /// The least value.
+    #[getter]
+    fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.limit(py, "min")
+    }
+
+    /// The greatest value.
+    #[getter]
+    fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.limit(py, "max")
+    }
+
+    /// Whether values of `other` may stand where this dtype is due: only of the same dtype.
+    fn is_compatible_with(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(parse(other)? == self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        !other.is_none() && parse(other).is_ok_and(|d| d == self.0)
+    }
+
+    fn __hash__(&self) -> isize {
+        self.0 as isize
+    }
+
+    fn __repr__(&self) -> String {
+        format!("tf.{}", self.0.tf_name())
+    }
+
+    fn __str__(&self) -> String {
+        format!("<dtype: '{}'>", self.0.tf_name())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&'static str,))> {
+        Ok((py.get_type::<PyDType>().into_any(), (self.0.tf_name(),)))
+    }
+}
+
+impl PyDType {
+    fn limit<'py>(&self, py: Python<'py>, which: &str) -> PyResult<Bound<'py, PyAny>> {
+        let scalar = numpy_dtype(py, self.0)?;
+        match self.0 {
+            DType::Bool => scalar.call1((which == "max",)),
+            d if d.is_integer() => py.import("numpy")?.getattr("iinfo")?.call1((scalar,))?.getattr(which),
+            DType::Bf16 => py.import("ml_dtypes")?.getattr("finfo")?.call1((scalar,))?.getattr(which),
+            d if d.is_float() => py.import("numpy")?.getattr("finfo")?.call1((scalar,))?.getattr(which),
+            d => Err(PyTypeError::new_err(format!("{} has no {which}", d.tf_name()))),
+        }
+    }
+}

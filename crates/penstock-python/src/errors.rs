@@ -1,0 +1,82 @@
+//! Errors cross the border here: an engine error becomes the Python exception of its class.
+//!
+//! The exception classes live in `penstock.errors`; the Python layer hands them over at import.
+
+use std::sync::Arc;
+
+use penstock_data::{Class, Error};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
+
+static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// Sets the exception classes, by the names below.
+#[pyfunction]
+pub(crate) fn _set_error_classes(py: Python<'_>, classes: Py<PyDict>) {
+    let _ = CLASSES.set(py, classes);
+}
+
+/// The key of a class in the table that the Python layer hands over.
+fn key(class: Class) -> &'static str {
+    match class {
+        Class::InvalidArgument => "InvalidArgument",
+        Class::DType => "DType",
+        Class::OutOfRange => "OutOfRange",
+        Class::NotFound => "NotFound",
+        Class::FailedPrecondition => "FailedPrecondition",
+        Class::Unimplemented => "Unimplemented",
+        Class::ResourceExhausted => "ResourceExhausted",
+        Class::Cancelled => "Cancelled",
+        Class::Host => "Unknown",
+        Class::Internal => "Internal",
+    }
+}
+
+/// The Python exception of an engine error.
+///
+/// An error that carries a Python exception (of a callback, or an interrupt) becomes that very
+/// object. The source location is appended to the message.
+pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
+    if let Some(original) = error.payload().and_then(|p| p.downcast_ref::<PyErr>()) {
+        return original.clone_ref(py);
+    }
+    let Some(class) = CLASSES.get(py).and_then(|c| c.bind(py).get_item(key(error.class())).ok().flatten()) else {
+        return PyRuntimeError::new_err(error.to_string());
+    };
+    let mut message = error.to_string();
+    if let Some(frame) = error.loc().and_then(|l| l.frame()) {
+        message.push_str(&format!("\n  File \"{}\", line {}", frame.file, frame.line));
+        if !frame.function.is_empty() {
+            message.push_str(&format!(", in {}", frame.function));
+        }
+    }
+    match class.call1((message, error.op())) {
+        Ok(value) => PyErr::from_value(value),
+        Err(error) => error,
+    }
+}
+
+/// An engine error that carries a Python exception through the engine to the caller.
+pub(crate) fn from_py(py: Python<'_>, error: PyErr) -> Error {
+    let message = error.to_string();
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        // The run stops; the interrupt reaches the caller as itself.
+        return Error::host("interrupted", Arc::new(error));
+    }
+    Error::host(message, Arc::new(error))
+}
+
+/// Results of the engine as results of the binding.
+pub(crate) trait OrPy<T> {
+    /// Maps the error.
+    fn or_py(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrPy<T> for Result<T, Error> {
+    #[inline]
+    fn or_py(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|e| to_py(py, &e))
+    }
+}

@@ -1,0 +1,233 @@
+//! Graphs as Python sees them: text, nodes, and tracing with regions.
+
+use std::sync::Arc;
+
+use penstock_ir::{Attrs, Function, Graph, Region, Type, Value};
+use penstock_trace::{self as trace, Symbolic};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::convert::to_var;
+use crate::errors::OrPy;
+use crate::ops::{find, spec_type, wrap_outs};
+use crate::tensor::{PyTensor, wrap, wrap_eager};
+
+/// A node of a graph, as `GraphDef` lists it.
+pub(crate) struct Node {
+    name: String,
+    op: &'static str,
+    input: Vec<String>,
+}
+
+/// A name for each value of the body and of nested regions: that of its node, with `:k` for result `k > 0`.
+fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
+    let mut taken: FxHashMap<String, u32> = FxHashMap::default();
+    let mut unique = |base: &str| {
+        let n = taken.entry(base.to_owned()).or_insert(0);
+        *n += 1;
+        if *n == 1 { base.to_owned() } else { format!("{base}_{}", *n - 1) }
+    };
+    let mut names = FxHashMap::default();
+    for (i, &v) in graph.inputs().iter().enumerate() {
+        let base = graph.names.get(&v).map_or_else(|| if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") }, |n| n.to_string());
+        names.insert(v, unique(&base));
+    }
+    graph.visit(&mut |_, _, data| {
+        let base = data.results.first().and_then(|v| graph.names.get(v)).map_or_else(|| base_name(data.op.name, data.op.tf_name), |n| n.to_string());
+        let name = unique(&base);
+        for (k, &v) in data.results.iter().enumerate() {
+            names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });
+        }
+        for &region in &data.regions {
+            for (k, &p) in graph.regions[region].params.iter().enumerate() {
+                names.insert(p, format!("{name}/loop_var_{k}"));
+            }
+        }
+    });
+    names
+}
+
+/// The name that TensorFlow's functions give to a node by default: `add` for `AddV2`.
+fn base_name(name: &str, tf_name: &str) -> String {
+    match name {
+        "matmul" => "MatMul".to_owned(),
+        "const" => "Const".to_owned(),
+        _ if name.starts_with("reduce_") || tf_name == "Identity" => tf_name.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The name of a symbolic tensor: `node:k`.
+pub(crate) fn tensor_name(s: &Symbolic) -> String {
+    let name = trace::with_graph_of(s.trace, |graph| node_names(graph).get(&s.value).cloned()).flatten();
+    match name {
+        Some(name) if name.contains(':') => name,
+        Some(name) => format!("{name}:0"),
+        None => format!("{}:0", s.value),
+    }
+}
+
+fn nodes(graph: &Graph) -> Vec<Node> {
+    let names = node_names(graph);
+    let mut nodes: Vec<Node> = graph
+        .inputs()
+        .iter()
+        .map(|v| Node { name: names[v].clone(), op: "Placeholder", input: Vec::new() })
+        .collect();
+    let mut unnamed = 0;
+    graph.visit(&mut |_, _, data| {
+        let name = match data.results.first() {
+            Some(v) => names[v].clone(),
+            None => {
+                unnamed += 1;
+                format!("{}_{unnamed}", data.op.tf_name)
+            }
+        };
+        let input = data.operands.iter().map(|v| names.get(v).cloned().unwrap_or_default()).collect();
+        nodes.push(Node { name, op: data.op.tf_name, input });
+    });
+    for (i, v) in graph.outputs().iter().enumerate() {
+        let name = if i == 0 { "Identity".to_owned() } else { format!("Identity_{i}") };
+        nodes.push(Node { name, op: "Identity", input: vec![names.get(v).cloned().unwrap_or_default()] });
+    }
+    nodes
+}
+
+/// The graph of a traced function.
+#[pyclass(frozen, name = "_Graph", module = "penstock._core", subclass)]
+pub(crate) struct PyGraph {
+    pub(crate) function: Arc<Function>,
+    pub(crate) captures: usize,
+}
+
+impl PyGraph {
+    fn graph(&self) -> PyResult<&Graph> {
+        self.function.graph().ok_or_else(|| PyRuntimeError::new_err("the graph is still being traced"))
+    }
+}
+
+#[pymethods]
+impl PyGraph {
+    /// The text form, which `penstock` in Rust parses back.
+    fn to_text(&self) -> PyResult<String> {
+        self.graph()?;
+        Ok(self.function.to_text())
+    }
+
+    /// `(name, op, inputs)` of each node.
+    fn _nodes(&self) -> PyResult<Vec<(String, &'static str, Vec<String>)>> {
+        Ok(nodes(self.graph()?).into_iter().map(|n| (n.name, n.op, n.input)).collect())
+    }
+
+    /// The number of inputs that are captured, not arguments.
+    #[getter]
+    fn _captures(&self) -> usize {
+        self.captures
+    }
+
+    /// The types of the inputs and of the outputs, as text.
+    fn _signature(&self) -> (Vec<String>, Vec<String>) {
+        let s = self.function.signature();
+        (s.params.iter().map(Type::to_string).collect(), s.results.iter().map(Type::to_string).collect())
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        self.to_text()
+    }
+}
+
+/// Whether a function is being traced on this thread.
+#[pyfunction]
+pub(crate) fn _is_tracing() -> bool {
+    trace::is_tracing()
+}
+
+/// An id of the innermost trace, or `None`.
+#[pyfunction]
+pub(crate) fn _current_trace() -> Option<u64> {
+    trace::current_trace()
+}
+
+/// While entered, operations run at once even if a function is being traced.
+#[pyclass(unsendable, name = "_Outside", module = "penstock._core")]
+pub(crate) struct PyOutside(Vec<trace::Suspended>);
+
+#[pymethods]
+impl PyOutside {
+    #[new]
+    fn new() -> PyOutside {
+        PyOutside(Vec::new())
+    }
+
+    fn __enter__(&mut self) {
+        self.0.push(trace::suspend());
+    }
+
+    #[pyo3(signature = (*_exc))]
+    fn __exit__(&mut self, _exc: &Bound<'_, pyo3::types::PyTuple>) {
+        self.0.pop();
+    }
+}
+
+/// A finished region of the innermost trace, to be given to `_emit_regions`.
+#[pyclass(frozen, name = "_Region", module = "penstock._core")]
+pub(crate) struct PyRegion(Region);
+
+#[pymethods]
+impl PyRegion {
+    /// `(dtype, shape)` of each result.
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        trace::region_results(self.0)
+            .or_py(py)?
+            .iter()
+            .map(|ty| Ok((crate::dtype::object(py, ty.dtype())?.clone().into_any(), crate::tensor::shape_object(py, ty.shape())?)))
+            .collect()
+    }
+}
+
+/// Opens a region with parameters of the given specifications, and gives the parameters.
+#[pyfunction]
+pub(crate) fn _begin_region<'py>(py: Python<'py>, specs: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+    let types: Vec<Type> = specs.iter().map(spec_type).collect::<PyResult<_>>()?;
+    trace::begin_region(&types).or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
+}
+
+/// Closes the innermost region with its results.
+#[pyfunction]
+pub(crate) fn _end_region(py: Python<'_>, results: Vec<Bound<'_, PyAny>>) -> PyResult<PyRegion> {
+    let vars = results.iter().map(|v| to_var(v, None, None)).collect::<PyResult<Vec<_>>>();
+    match vars {
+        Ok(vars) => trace::end_region(&vars).or_py(py).map(PyRegion),
+        Err(e) => {
+            trace::abandon_region();
+            Err(e)
+        }
+    }
+}
+
+/// Closes the innermost region and forgets it.
+#[pyfunction]
+pub(crate) fn _abandon_region() {
+    trace::abandon_region();
+}
+
+/// Adds an instruction with regions: `cond`, `switch` or `while`.
+#[pyfunction]
+pub(crate) fn _emit_regions(py: Python<'_>, op: &str, operands: Vec<Bound<'_, PyAny>>, regions: Vec<Bound<'_, PyRegion>>) -> PyResult<Py<PyAny>> {
+    if !trace::is_tracing() {
+        return Err(PyTypeError::new_err("regions belong to a trace"));
+    }
+    let inputs = operands.iter().map(|v| to_var(v, None, None)).collect::<PyResult<Vec<_>>>()?;
+    let regions: Vec<Region> = regions.iter().map(|r| r.get().0).collect();
+    let outs = trace::apply_regions(find(op), &inputs, Attrs::EMPTY, &regions).or_py(py)?;
+    let single = outs.len() == 1;
+    let made = wrap_outs(py, outs)?;
+    if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }
+}
+
+/// The constant that a tensor is known to be, as an eager tensor, or `None`.
+#[pyfunction]
+pub(crate) fn _known_value<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+    trace::known(&value.get().var).map(|t| wrap_eager(py, t)).transpose()
+}

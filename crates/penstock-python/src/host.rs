@@ -1,0 +1,176 @@
+//! The host of the engine is this interpreter: where it is in the user's source, what it prints to,
+//! when it was interrupted, and the callbacks that graphs make into it.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_data::{Frame, Loc, Result, Tensor};
+use penstock_ir::{Env, HostFn, HostRef};
+use penstock_trace::{self as trace, Host};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use rustc_hash::FxHashMap;
+
+use crate::errors::from_py;
+use crate::layer;
+use crate::tensor::wrap_eager;
+
+/// The interpreter as the engine's host.
+pub(crate) struct Interpreter;
+
+/// The stateful generator: its key, and the next block.
+struct Generator {
+    key: u64,
+    counter: u128,
+}
+
+static GENERATOR: Mutex<Option<Generator>> = Mutex::new(None);
+
+fn seed_from_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    now.as_nanos() as u64 ^ (u64::from(std::process::id()) << 32)
+}
+
+/// Seeds the stateful generator; `None` seeds it from the clock.
+#[pyfunction]
+#[pyo3(signature = (seed=None))]
+pub(crate) fn _set_seed(seed: Option<u64>) {
+    let key = seed.unwrap_or_else(seed_from_clock);
+    *GENERATOR.lock().unwrap_or_else(PoisonError::into_inner) = Some(Generator { key, counter: 0 });
+}
+
+impl Env for Interpreter {
+    fn print(&self, stream: &str, text: &str) -> Result<()> {
+        Python::attach(|py| layer::call(py, "print_to", (stream, text)).map(drop).map_err(|e| from_py(py, e)))
+    }
+
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+        let mut slot = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+        let generator = slot.get_or_insert_with(|| Generator { key: seed_from_clock(), counter: 0 });
+        let start = generator.counter;
+        generator.counter = start.wrapping_add(u128::from(blocks));
+        Ok((generator.key, start))
+    }
+
+    fn poll(&self) -> Result<()> {
+        Python::attach(|py| py.check_signals().map_err(|e| from_py(py, e)))
+    }
+}
+
+impl Host for Interpreter {
+    fn loc(&self) -> Loc {
+        Python::attach(|py| here(py).unwrap_or(Loc::UNKNOWN))
+    }
+
+    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        Python::attach(|py| py.detach(work));
+    }
+}
+
+static GET_FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static OWN_FILES: PyOnceLock<String> = PyOnceLock::new();
+
+thread_local! {
+    /// Locations by code object and line, so that a loop of operations interns each line once.
+    static SEEN: std::cell::RefCell<FxHashMap<(usize, u32), (Loc, bool)>> = std::cell::RefCell::new(FxHashMap::default());
+    /// How many entries are kept before the table starts over: code objects may die and be reused.
+    static LIMIT: Cell<usize> = const { Cell::new(1 << 14) };
+}
+
+/// The innermost frame of the user's own code.
+fn here(py: Python<'_>) -> PyResult<Loc> {
+    let get_frame = GET_FRAME.get_or_try_init(py, || py.import("sys")?.getattr("_getframe").map(Bound::unbind))?;
+    let own = OWN_FILES.get_or_try_init(py, || layer::get(py, "package_directory")?.extract::<String>())?;
+    let mut frame = get_frame.bind(py).call0()?;
+    loop {
+        let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
+        let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
+        let file = file.cast::<pyo3::types::PyString>()?;
+        let name = file.to_str()?;
+        if !name.starts_with(own.as_str()) {
+            let line: u32 = frame.getattr(pyo3::intern!(py, "f_lineno"))?.extract().unwrap_or(0);
+            let key = (code.as_ptr() as usize, line);
+            return SEEN.with(|seen| {
+                let mut seen = seen.borrow_mut();
+                // A code object at the same address may be another one; its file name tells.
+                if let Some(&(loc, _)) = seen.get(&key)
+                    && loc.frame().is_some_and(|f| *f.file == *name)
+                {
+                    return Ok(loc);
+                }
+                if seen.len() > LIMIT.with(Cell::get) {
+                    seen.clear();
+                }
+                let function: String = code.getattr(pyo3::intern!(py, "co_name"))?.extract()?;
+                let loc = Loc::new(Frame { file: name.into(), line, column: 0, function: function.into(), caller: None });
+                seen.insert(key, (loc, true));
+                Ok(loc)
+            });
+        }
+        let back = frame.getattr(pyo3::intern!(py, "f_back"))?;
+        if back.is_none() {
+            return Ok(Loc::UNKNOWN);
+        }
+        frame = back;
+    }
+}
+
+/// A Python function that graphs call.
+pub(crate) struct PyCallback {
+    function: Py<PyAny>,
+    name: String,
+    id: u64,
+}
+
+static CALLBACKS: AtomicU64 = AtomicU64::new(0);
+
+/// A Python callable as host code.
+pub(crate) fn callback(function: &Bound<'_, PyAny>) -> HostRef {
+    let name = function
+        .getattr("__name__")
+        .and_then(|n| n.extract::<String>())
+        .unwrap_or_else(|_| "callback".to_owned());
+    let id = CALLBACKS.fetch_add(1, Ordering::Relaxed);
+    HostRef(Arc::new(PyCallback { function: function.clone().unbind(), name, id }))
+}
+
+impl PyCallback {
+    pub(crate) fn describe(&self) -> String {
+        format!("{}#{}", self.name, self.id)
+    }
+}
+
+impl HostFn for PyCallback {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Calls the Python function with eager tensors; it returns a sequence of values to convert.
+    ///
+    /// Traces that the thread has open are left for the call: what runs in it runs at once.
+    fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        Python::attach(|py| {
+            let _outside = trace::suspend();
+            let run = || -> PyResult<Vec<Tensor>> {
+                let args = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Vec<_>>>()?;
+                let out = self.function.bind(py).call1(PyTuple::new(py, args)?)?;
+                out.try_iter()?
+                    .map(|v| {
+                        let var = crate::convert::to_var(&v?, None, None)?;
+                        var.tensor().cloned().ok_or_else(|| {
+                            pyo3::exceptions::PyTypeError::new_err(format!("{} returned a symbolic tensor", self.describe()))
+                        })
+                    })
+                    .collect()
+            };
+            run().map_err(|e| from_py(py, e))
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

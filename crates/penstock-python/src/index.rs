@@ -1,0 +1,204 @@
+//! Indexing: `x[i]`, `x[a:b:c]`, `x[..., None]`, with constants and with tensors.
+
+use penstock_data::{DType, Tensor};
+use penstock_ir::Attr;
+use penstock_trace::{self as trace, Var};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+
+use crate::convert::{is_tensor_like, to_var};
+use crate::errors::OrPy;
+use crate::ops::operators;
+use crate::{layer, tensor};
+
+/// One bound of a slice.
+enum Bound3 {
+    Known(i64),
+    Tensor(Var),
+}
+
+/// The operands of `strided_slice` as they are collected.
+#[derive(Default)]
+struct Spec {
+    begin: Vec<Bound3>,
+    end: Vec<Bound3>,
+    stride: Vec<Bound3>,
+    begin_mask: i64,
+    end_mask: i64,
+    ellipsis_mask: i64,
+    new_axis_mask: i64,
+    shrink_axis_mask: i64,
+}
+
+impl Spec {
+    fn push(&mut self, begin: Bound3, end: Bound3, stride: Bound3) -> i64 {
+        self.begin.push(begin);
+        self.end.push(end);
+        self.stride.push(stride);
+        1 << (self.begin.len() - 1)
+    }
+}
+
+/// Row `i` of an eager tensor, without a copy where it is not tiny.
+pub(crate) fn row(py: Python<'_>, var: &Var, i: usize) -> PyResult<Var> {
+    if trace::is_plain()
+        && let Some(t) = var.tensor()
+    {
+        let row = t.rows(i, 1).and_then(|r| r.reshaped(&t.dims()[1..])).or_py(py)?;
+        return Ok(Var::eager(row));
+    }
+    let mut spec = Spec::default();
+    let bit = spec.push(Bound3::Known(i as i64), Bound3::Known(i as i64 + 1), Bound3::Known(1));
+    spec.shrink_axis_mask |= bit;
+    apply(py, var, spec)
+}
+
+/// `var[key]`.
+pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult<Var> {
+    if let (Some(t), Ok(i)) = (var.tensor(), key.cast::<PyInt>())
+        && !key.is_instance_of::<PyBool>()
+        && t.rank() > 0
+    {
+        let n = t.dims()[0] as i64;
+        let i: i64 = i.extract()?;
+        let at = if i < 0 { i + n } else { i };
+        if at >= 0 && at < n {
+            return row(py, var, at as usize);
+        }
+    }
+    let keys: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
+        Ok(t) => t.iter().collect(),
+        Err(_) => vec![key.clone()],
+    };
+    // A boolean mask, or indices of rank 1 and up, are beyond strided slices.
+    if let [only] = keys.as_slice()
+        && is_tensor_like(only)
+    {
+        let index = to_var(only, None, None)?;
+        if index.dtype() == DType::Bool {
+            return advanced(py, "boolean_mask", var, &index);
+        }
+        if index.dtype().is_integer() && index.shape().rank().is_some_and(|r| r > 0) {
+            return advanced(py, "gather", var, &index);
+        }
+    }
+    let mut spec = Spec::default();
+    let mut ellipses = 0;
+    for key in &keys {
+        if key.is_none() {
+            spec.new_axis_mask |= spec.push(Bound3::Known(0), Bound3::Known(0), Bound3::Known(1));
+        } else if key.is_instance_of::<PyEllipsis>() {
+            ellipses += 1;
+            if ellipses > 1 {
+                return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
+            }
+            spec.ellipsis_mask |= spec.push(Bound3::Known(0), Bound3::Known(0), Bound3::Known(1));
+        } else if let Ok(slice) = key.cast::<PySlice>() {
+            let part = |name: &str| -> PyResult<Option<Bound3>> {
+                let v = slice.getattr(name)?;
+                if v.is_none() { Ok(None) } else { bound(&v).map(Some) }
+            };
+            let (start, stop, step) = (part("start")?, part("stop")?, part("step")?);
+            let (no_start, no_stop) = (start.is_none(), stop.is_none());
+            if matches!(step, Some(Bound3::Known(0))) {
+                return Err(pyo3::exceptions::PyValueError::new_err("slice step cannot be zero"));
+            }
+            let bit = spec.push(
+                start.unwrap_or(Bound3::Known(0)),
+                stop.unwrap_or(Bound3::Known(0)),
+                step.unwrap_or(Bound3::Known(1)),
+            );
+            spec.begin_mask |= if no_start { bit } else { 0 };
+            spec.end_mask |= if no_stop { bit } else { 0 };
+        } else {
+            let at = bound(key)?;
+            let end = match &at {
+                Bound3::Known(i) => Bound3::Known(i.wrapping_add(1)),
+                Bound3::Tensor(v) => {
+                    let one = to_var(1i64.into_pyobject(py)?.as_any(), Some(v.dtype()), None)?;
+                    Bound3::Tensor(one_result(py, trace::apply(operators().add, &[v.clone(), one], &[]))?)
+                }
+            };
+            let bit = spec.push(at, end, Bound3::Known(1));
+            spec.shrink_axis_mask |= bit;
+        }
+    }
+    apply(py, var, spec)
+}
+
+fn one_result(py: Python<'_>, outs: penstock_data::Result<trace::Outs>) -> PyResult<Var> {
+    outs.or_py(py).map(|mut o| o.remove(0))
+}
+
+/// An index or a slice bound.
+fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
+    let py = value.py();
+    if is_tensor_like(value) {
+        let var = to_var(value, None, None)?;
+        if !var.dtype().is_integer() || var.shape().rank().is_some_and(|r| r != 0) {
+            return Err(invalid_index(value));
+        }
+        if let Some(t) = trace::known(&var) {
+            return Ok(Bound3::Known(t.to_ints().or_py(py)?[0]));
+        }
+        let var = if var.dtype() == DType::I32 { var } else { tensor::cast(py, var, DType::I32)? };
+        return Ok(Bound3::Tensor(var));
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Err(invalid_index(value));
+    }
+    match value.call_method0("__index__") {
+        Ok(i) => Ok(Bound3::Known(i.extract().unwrap_or(i64::from(i32::MAX)))),
+        Err(_) => Err(invalid_index(value)),
+    }
+}
+
+fn invalid_index(value: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!(
+        "only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`), scalar integer tensors, boolean masks and integer vectors are valid indices, got {}",
+        value.repr().map(|r| r.to_string()).unwrap_or_default()
+    ))
+}
+
+/// The bounds as one integer vector: a constant where all are known.
+fn vector(py: Python<'_>, bounds: Vec<Bound3>) -> PyResult<Var> {
+    let known: Option<Vec<i64>> = bounds
+        .iter()
+        .map(|b| match b {
+            Bound3::Known(i) => Some(*i),
+            Bound3::Tensor(_) => None,
+        })
+        .collect();
+    // Indices beyond 32 bits saturate: no dimension of a slice is that long from either end.
+    let narrow = |i: i64| i.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    if let Some(ints) = known {
+        let tensor = Tensor::vector(&ints.into_iter().map(narrow).collect::<Vec<_>>());
+        return trace::constant(tensor).or_py(py);
+    }
+    let items = bounds
+        .into_iter()
+        .map(|b| match b {
+            Bound3::Known(i) => trace::constant(Tensor::from(narrow(i))).or_py(py),
+            Bound3::Tensor(v) => Ok(v),
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    one_result(py, trace::apply(operators().stack, &items, &[]))
+}
+
+fn apply(py: Python<'_>, var: &Var, spec: Spec) -> PyResult<Var> {
+    let inputs = [var.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?];
+    let masks = [
+        ("begin_mask", Attr::Int(spec.begin_mask)),
+        ("end_mask", Attr::Int(spec.end_mask)),
+        ("ellipsis_mask", Attr::Int(spec.ellipsis_mask)),
+        ("new_axis_mask", Attr::Int(spec.new_axis_mask)),
+        ("shrink_axis_mask", Attr::Int(spec.shrink_axis_mask)),
+    ];
+    one_result(py, trace::apply(operators().strided_slice, &inputs, &masks))
+}
+
+fn advanced(py: Python<'_>, function: &str, var: &Var, index: &Var) -> PyResult<Var> {
+    let made = layer::call(py, function, (tensor::wrap(py, var.clone())?, tensor::wrap(py, index.clone())?))?;
+    to_var(&made, None, None)
+}

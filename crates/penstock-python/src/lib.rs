@@ -1,0 +1,106 @@
+//! `penstock._core`: the engine for Python. No logic of its own beyond crossing the border.
+
+mod array;
+mod convert;
+mod dtype;
+mod errors;
+mod function;
+mod graph;
+mod host;
+mod index;
+mod layer;
+mod ops;
+mod structure;
+mod tape;
+mod tensor;
+mod variable;
+
+use pyo3::prelude::*;
+
+/// A tensor of a Python value, array, or nest of them.
+#[pyfunction]
+#[pyo3(signature = (value, dtype=None, dtype_hint=None))]
+fn _convert<'py>(
+    value: &Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    dtype_hint: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, tensor::PyTensor>> {
+    let (dtype, hint) = (dtype::parse_opt(dtype)?, dtype::parse_opt(dtype_hint)?);
+    tensor::wrap(value.py(), convert::to_var(value, dtype, hint)?)
+}
+
+/// A tensor that shares the memory of a DLPack capsule or of an object with `__dlpack__`.
+#[pyfunction]
+fn _from_dlpack<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, tensor::PyTensor>> {
+    tensor::wrap_eager(value.py(), array::from_dlpack(value)?)
+}
+
+/// The devices: `(kind, name)`.
+#[pyfunction]
+fn _devices() -> Vec<(&'static str, String)> {
+    let mut list = vec![("CPU", "/physical_device:CPU:0".to_owned())];
+    for (i, _) in penstock_cuda::devices().iter().enumerate() {
+        list.push(("GPU", format!("/physical_device:GPU:{i}")));
+    }
+    list
+}
+
+/// Uses this many threads for work that is split; 0 lets the engine choose.
+#[pyfunction]
+fn _set_threads(n: usize) {
+    penstock_kernels::pool::set_threads(n);
+}
+
+/// The number of threads.
+#[pyfunction]
+fn _threads() -> usize {
+    penstock_kernels::pool::threads()
+}
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    penstock_trace::set_host(Box::new(host::Interpreter));
+    m.add_class::<dtype::PyDType>()?;
+    m.add_class::<tensor::Operand>()?;
+    m.add_class::<tensor::PyTensor>()?;
+    m.add_class::<tensor::Reference>()?;
+    m.add_class::<variable::PyVariable>()?;
+    m.add_class::<ops::PyOp>()?;
+    m.add_class::<tape::PyTape>()?;
+    m.add_class::<tape::PyNoTapes>()?;
+    m.add_class::<function::PyFunction>()?;
+    m.add_class::<function::PyBoundFunction>()?;
+    m.add_class::<function::PyConcrete>()?;
+    m.add_class::<graph::PyGraph>()?;
+    m.add_class::<graph::PyOutside>()?;
+    m.add_class::<graph::PyRegion>()?;
+    for function in [
+        wrap_pyfunction!(_convert, m)?,
+        wrap_pyfunction!(_from_dlpack, m)?,
+        wrap_pyfunction!(_devices, m)?,
+        wrap_pyfunction!(_set_threads, m)?,
+        wrap_pyfunction!(_threads, m)?,
+        wrap_pyfunction!(errors::_set_error_classes, m)?,
+        wrap_pyfunction!(layer::_set_layer, m)?,
+        wrap_pyfunction!(ops::_ops, m)?,
+        wrap_pyfunction!(ops::_op_families, m)?,
+        wrap_pyfunction!(host::_set_seed, m)?,
+        wrap_pyfunction!(tape::_record_custom, m)?,
+        wrap_pyfunction!(function::_run_functions_eagerly, m)?,
+        wrap_pyfunction!(function::_functions_run_eagerly, m)?,
+        wrap_pyfunction!(graph::_is_tracing, m)?,
+        wrap_pyfunction!(graph::_current_trace, m)?,
+        wrap_pyfunction!(graph::_begin_region, m)?,
+        wrap_pyfunction!(graph::_end_region, m)?,
+        wrap_pyfunction!(graph::_abandon_region, m)?,
+        wrap_pyfunction!(graph::_emit_regions, m)?,
+        wrap_pyfunction!(graph::_known_value, m)?,
+    ] {
+        m.add_function(function)?;
+    }
+    for d in penstock_data::ALL_DTYPES {
+        m.add(d.tf_name(), dtype::object(m.py(), d)?)?;
+    }
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

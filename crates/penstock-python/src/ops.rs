@@ -1,0 +1,332 @@
+//! Operators as Python callables, and the table that Python's own operators use.
+
+use std::sync::LazyLock;
+
+use penstock_data::{DType, Shape};
+use penstock_ir::{ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, OpDef, OpSet};
+use penstock_trace::{self as trace, Var};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use smallvec::SmallVec;
+
+use crate::convert::{self, to_var};
+use crate::dtype;
+use crate::errors::OrPy;
+use crate::tensor::{PyTensor, wrap};
+use crate::variable::PyVariable;
+
+/// The operator of a name that the engine itself declares.
+///
+/// # Panics
+/// Where there is none: a defect of the binding.
+pub(crate) fn find(name: &str) -> &'static OpDef {
+    penstock_ops::Ops.find(name).unwrap_or_else(|| panic!("no operator is called {name}"))
+}
+
+macro_rules! operators {
+    ($($name:ident),* $(,)?) => {
+        /// The operators behind Python's syntax.
+        pub(crate) struct Operators { $(pub(crate) $name: &'static OpDef),* }
+
+        static OPERATORS: LazyLock<Operators> = LazyLock::new(|| Operators { $($name: find(stringify!($name))),* });
+    };
+}
+
+operators! {
+    add, string_add, sub, mul, div, floordiv, floormod, pow, matmul, neg, abs, invert,
+    logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
+    equal, not_equal, string_equal, string_not_equal, less, less_equal, greater, greater_equal,
+    cast, strided_slice, stack,
+}
+
+/// The table.
+#[inline]
+pub(crate) fn operators() -> &'static Operators {
+    &OPERATORS
+}
+
+impl Operators {
+    pub(crate) fn add_for(&self, dtype: DType) -> &'static OpDef {
+        if dtype == DType::Str { self.string_add } else { self.add }
+    }
+    pub(crate) fn equal_for(&self, dtype: DType) -> &'static OpDef {
+        if dtype == DType::Str { self.string_equal } else { self.equal }
+    }
+    pub(crate) fn not_equal_for(&self, dtype: DType) -> &'static OpDef {
+        if dtype == DType::Str { self.string_not_equal } else { self.not_equal }
+    }
+}
+
+/// An operator of the engine, callable on tensors: `raw_ops.matmul(a, b, transpose_b=True)`.
+///
+/// Operands come by position or keyword, attributes by keyword. Operands that are not tensors are
+/// converted: to the dtype of the tensors that share their dtype variable, where a Python value can.
+#[pyclass(frozen, name = "Op", module = "penstock._core")]
+pub(crate) struct PyOp(pub(crate) &'static OpDef);
+
+#[pymethods]
+impl PyOp {
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        self.0.name
+    }
+
+    #[getter]
+    fn __doc__(&self) -> &'static str {
+        self.0.doc
+    }
+
+    /// The name of the GraphDef node.
+    #[getter]
+    fn tf_name(&self) -> &'static str {
+        self.0.tf_name
+    }
+
+    /// `(name, kind)` of each operand; a variadic one's kind starts with `*`.
+    #[getter]
+    fn operands(&self) -> Vec<(&'static str, String)> {
+        self.0
+            .operands
+            .iter()
+            .map(|a| {
+                let kind = match a.ty {
+                    ArgType::Var(v) => self.0.dtypes[v as usize].name.to_owned(),
+                    ArgType::Fixed(d) => d.tf_name().to_owned(),
+                    ArgType::In(set) => set.to_string(),
+                    ArgType::Variable => "variable".to_owned(),
+                    ArgType::Anything => "any".to_owned(),
+                };
+                (a.name, if a.variadic { format!("*{kind}") } else { kind })
+            })
+            .collect()
+    }
+
+    /// `(name, kind, default)` of each attribute; the default is `...` where it must be given.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, String, Bound<'py, PyAny>)>> {
+        self.0
+            .attrs
+            .iter()
+            .map(|a| {
+                let default = match a.default {
+                    AttrDefault::Required => py.Ellipsis().into_bound(py),
+                    AttrDefault::Optional => py.None().into_bound(py),
+                    AttrDefault::Bool(v) => v.into_pyobject(py)?.to_owned().into_any(),
+                    AttrDefault::Int(v) => v.into_pyobject(py)?.into_any(),
+                    AttrDefault::Float(v) => v.into_pyobject(py)?.into_any(),
+                    AttrDefault::Str(v) => v.into_pyobject(py)?.into_any(),
+                    AttrDefault::DType(v) => dtype::object(py, v)?.clone().into_any(),
+                };
+                Ok((a.name, format!("{:?}", a.kind), default))
+            })
+            .collect()
+    }
+
+    /// The dtype variables: `(name, dtypes)`.
+    #[getter]
+    fn dtype_variables(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        self.0.dtypes.iter().map(|v| (v.name, v.set.iter().map(DType::tf_name).collect())).collect()
+    }
+
+    /// Whether it has a gradient: `"rule"`, `"zero"`, `"structural"`, or the reason why not.
+    #[getter]
+    fn gradient(&self) -> &'static str {
+        match self.0.vjp {
+            penstock_ir::Vjp::Rule(_) => "rule",
+            penstock_ir::Vjp::Zero => "zero",
+            penstock_ir::Vjp::Structural => "structural",
+            penstock_ir::Vjp::NonDifferentiable(reason) => reason,
+        }
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        let (inputs, attrs, name) = self.bind(args, kwargs)?;
+        let outs = trace::dispatch(self.0, &inputs, attrs).or_py(py)?;
+        if let (Some(name), [out, ..]) = (name, outs.as_slice()) {
+            trace::set_name(out, &name);
+        }
+        wrap_outs(py, outs)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<op {}>", self.0.name)
+    }
+}
+
+/// One tensor for one result, `None` for none, a tuple for several.
+pub(crate) fn wrap_outs(py: Python<'_>, mut outs: trace::Outs) -> PyResult<Py<PyAny>> {
+    match outs.len() {
+        0 => Ok(py.None()),
+        1 => Ok(wrap(py, outs.remove(0))?.into_any().unbind()),
+        _ => {
+            let items = outs.into_iter().map(|v| wrap(py, v)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyTuple::new(py, items)?.into_any().unbind())
+        }
+    }
+}
+
+impl PyOp {
+    /// Sorts arguments into operands and attributes.
+    fn bind(&self, args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<(SmallVec<[Var; 4]>, Attrs, Option<String>)> {
+        let op = self.0;
+        let py = args.py();
+        let mut raw: SmallVec<[Bound<'_, PyAny>; 4]> = args.iter().collect();
+        let mut named: SmallVec<[(&'static str, Attr); 4]> = SmallVec::new();
+        let mut label = None;
+        let mut keyword: Vec<(usize, Bound<'_, PyAny>)> = Vec::new();
+        for (key, value) in kwargs.into_iter().flat_map(|k| k.iter()) {
+            let key: String = key.extract()?;
+            if let Some(def) = op.attrs.iter().find(|a| a.name == key) {
+                named.push((def.name, attr(def, &value)?));
+            } else if let Some(i) = op.operands.iter().position(|a| a.name == key) {
+                keyword.push((i, value));
+            } else if key == "name" {
+                label = value.extract()?;
+            } else {
+                return Err(PyTypeError::new_err(format!("{}() got an unexpected keyword argument '{key}'", op.name)));
+            }
+        }
+        keyword.sort_by_key(|(i, _)| *i);
+        for (i, value) in keyword {
+            if i != raw.len() {
+                return Err(PyTypeError::new_err(format!("{}() got multiple or missing values before argument '{}'", op.name, op.operands[i].name)));
+            }
+            raw.push(value);
+        }
+        // A variadic operand may come as one list.
+        if op.operands.last().is_some_and(|a| a.variadic)
+            && raw.len() == op.operands.len()
+            && let Some(items) = raw.last().filter(|v| v.is_instance_of::<PyList>() || v.is_instance_of::<PyTuple>()).cloned()
+        {
+            raw.pop();
+            for item in items.try_iter()? {
+                raw.push(item?);
+            }
+        }
+        let inputs = self.convert(&raw)?;
+        let attrs = op.attributes(&named).or_py(py)?;
+        Ok((inputs, attrs, label))
+    }
+
+    /// The operands as tensors and variables.
+    fn convert(&self, raw: &[Bound<'_, PyAny>]) -> PyResult<SmallVec<[Var; 4]>> {
+        let op = self.0;
+        // Tensors settle the dtype variables first; other values follow them.
+        let mut bound: SmallVec<[Option<DType>; 4]> = SmallVec::from_elem(None, op.dtypes.len());
+        for (i, value) in raw.iter().enumerate() {
+            if let Some(ArgType::Var(v)) = op.operand(i).map(|a| a.ty)
+                && bound[v as usize].is_none()
+            {
+                bound[v as usize] = if let Ok(t) = value.cast::<PyTensor>() {
+                    Some(t.get().var.dtype())
+                } else if let Ok(t) = value.cast::<PyVariable>() {
+                    Some(t.get().variable.dtype())
+                } else {
+                    None
+                };
+            }
+        }
+        let mut inputs = SmallVec::new();
+        for (i, value) in raw.iter().enumerate() {
+            let arg = op.operand(i);
+            let (dtype, hint) = match arg.map(|a| a.ty) {
+                Some(ArgType::Variable) => {
+                    let variable = value.cast::<PyVariable>().map_err(|_| {
+                        PyTypeError::new_err(format!("{}: argument '{}' must be a tf.Variable", op.name, arg.map_or("", |a| a.name)))
+                    })?;
+                    inputs.push(variable.get().var());
+                    continue;
+                }
+                Some(ArgType::Fixed(d)) => (None, Some(d)),
+                Some(ArgType::Var(v)) => (None, bound[v as usize]),
+                Some(ArgType::In(set)) => (None, set.contains(DType::I32).then_some(DType::I32)),
+                _ => (None, None),
+            };
+            let var = to_var(value, dtype, hint).map_err(|e| name_argument(value.py(), e, op, arg.map_or("", |a| a.name)))?;
+            if let Some(ArgType::Var(v)) = arg.map(|a| a.ty) {
+                bound[v as usize].get_or_insert(var.dtype());
+            }
+            inputs.push(var);
+        }
+        Ok(inputs)
+    }
+}
+
+/// Says in a conversion error which argument of which operator it is about.
+fn name_argument(py: Python<'_>, error: PyErr, op: &OpDef, argument: &str) -> PyErr {
+    let message = format!("{}: argument '{argument}': {}", op.name, error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        PyTypeError::new_err(message)
+    } else if error.get_type(py).is(py.get_type::<PyValueError>()) {
+        PyValueError::new_err(message)
+    } else {
+        error
+    }
+}
+
+/// A Python value as an attribute.
+pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
+    if value.is_none() && def.default == AttrDefault::Optional {
+        return Ok(Attr::None);
+    }
+    let wrong = |e: PyErr| PyTypeError::new_err(format!("argument '{}': {}", def.name, e.value(value.py())));
+    Ok(match def.kind {
+        AttrKind::Bool => Attr::Bool(value.is_truthy()?),
+        AttrKind::Int => Attr::Int(value.extract().map_err(wrong)?),
+        AttrKind::Float => Attr::Float(value.extract().map_err(wrong)?),
+        AttrKind::Str => Attr::Str(value.extract::<String>().map_err(wrong)?.into()),
+        AttrKind::Ints => Attr::Ints(ints(value).map_err(wrong)?),
+        AttrKind::DType => Attr::DType(dtype::parse(value)?),
+        AttrKind::Shape => Attr::Shape(convert::shape_of(value)?),
+        AttrKind::Tensor => {
+            let var = to_var(value, None, None)?;
+            Attr::Tensor(trace::known(&var).ok_or_else(|| PyTypeError::new_err(format!("argument '{}' must be a constant", def.name)))?)
+        }
+        AttrKind::Types => Attr::Types(
+            value
+                .try_iter()?
+                .map(|v| spec_type(&v?))
+                .collect::<PyResult<Vec<_>>>()?
+                .into(),
+        ),
+        AttrKind::Host => Attr::Host(crate::host::callback(value)),
+        AttrKind::Func => return Err(PyTypeError::new_err(format!("argument '{}' cannot be given from Python", def.name))),
+    })
+}
+
+fn ints(value: &Bound<'_, PyAny>) -> PyResult<SmallVec<[i64; 4]>> {
+    if let Ok(one) = value.extract::<i64>() {
+        return Ok(SmallVec::from_slice(&[one]));
+    }
+    if let Ok(t) = value.cast::<PyTensor>() {
+        let tensor = trace::known(&t.get().var).ok_or_else(|| PyTypeError::new_err("must be constant while tracing, got a symbolic tensor"))?;
+        return Ok(tensor.to_ints().or_py(value.py())?.iter().copied().collect());
+    }
+    value.try_iter()?.map(|v| v?.extract::<i64>()).collect()
+}
+
+/// A dtype or a `TensorSpec` as a type.
+pub(crate) fn spec_type(value: &Bound<'_, PyAny>) -> PyResult<penstock_ir::Type> {
+    if let (Ok(dtype), Ok(shape)) = (value.getattr("dtype"), value.getattr("shape")) {
+        return Ok(penstock_ir::Type::Tensor(dtype::parse(&dtype)?, convert::shape_of(&shape)?));
+    }
+    Ok(penstock_ir::Type::Tensor(dtype::parse(value)?, Shape::UNRANKED))
+}
+
+/// All operators by name.
+#[pyfunction]
+pub(crate) fn _ops(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for op in penstock_ops::all() {
+        dict.set_item(op.name, Py::new(py, PyOp(op))?)?;
+    }
+    Ok(dict)
+}
+
+/// The families of operators: `(family, names)`.
+#[pyfunction]
+pub(crate) fn _op_families() -> Vec<(&'static str, Vec<&'static str>)> {
+    penstock_ops::FAMILIES.iter().map(|(name, ops)| (*name, ops.iter().map(|o| o.name).collect())).collect()
+}

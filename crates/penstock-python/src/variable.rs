@@ -1,0 +1,139 @@
+//! `penstock.Variable`: a handle to a cell of the executor. The Python layer subclasses it.
+
+use std::sync::Arc;
+
+use penstock_data::Tensor;
+use penstock_exec::Variable;
+use penstock_ops::state;
+use penstock_trace::{self as trace, Var};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::convert::{shape_of, to_var};
+use crate::dtype::{self, PyDType};
+use crate::errors::OrPy;
+use crate::ops::find;
+use crate::tensor::{Operand, Reference, shape_object, wrap};
+
+/// The part of a variable that the engine knows.
+#[pyclass(extends = Operand, subclass, frozen, dict, name = "_Variable", module = "penstock._core", weakref)]
+pub(crate) struct PyVariable {
+    pub(crate) variable: Arc<Variable>,
+    pub(crate) trainable: bool,
+}
+
+impl PyVariable {
+    /// The variable as an operand.
+    pub(crate) fn var(&self) -> Var {
+        Var::variable(self.variable.clone())
+    }
+
+    /// The value: now, or when the open trace runs.
+    pub(crate) fn read(&self, py: Python<'_>) -> PyResult<Var> {
+        if trace::is_plain() {
+            return self.variable.read().map(Var::eager).or_py(py);
+        }
+        trace::read_variable(&self.var(), self.trainable).or_py(py)
+    }
+
+    fn set(&self, op: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        let value = to_var(value, None, Some(self.variable.dtype()))?;
+        let attrs = penstock_ir::Attrs::EMPTY;
+        trace::dispatch(find(op), &[self.var(), value], attrs).or_py(py)?;
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyVariable {
+    /// A variable with a first value, or without one where `value` is `None`.
+    #[new]
+    #[pyo3(signature = (value, dtype, shape, name, trainable))]
+    fn new(
+        py: Python<'_>,
+        value: Option<&Bound<'_, PyAny>>,
+        dtype: &Bound<'_, PyAny>,
+        shape: &Bound<'_, PyAny>,
+        name: &str,
+        trainable: bool,
+    ) -> PyResult<PyClassInitializer<PyVariable>> {
+        let dtype = dtype::parse(dtype)?;
+        let value: Option<Tensor> = match value {
+            None => None,
+            Some(v) => {
+                let var = to_var(v, Some(dtype), None)?;
+                Some(var.tensor().cloned().ok_or_else(|| {
+                    PyValueError::new_err("the initial value of a variable cannot be a symbolic tensor; create the variable outside the traced function, or under tf.init_scope")
+                })?)
+            }
+        };
+        let variable = Variable::new(name, dtype, shape_of(shape)?, value).or_py(py)?;
+        Ok(PyClassInitializer::from(Operand).add_subclass(PyVariable { variable, trainable }))
+    }
+
+    /// The element type.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDType>> {
+        dtype::object(py, self.variable.dtype()).cloned()
+    }
+
+    /// The shape that values must have; unknown dimensions are `None`.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shape_object(py, self.variable.shape())
+    }
+
+    /// Whether tapes watch it when it is read.
+    #[getter]
+    fn trainable(&self) -> bool {
+        self.trainable
+    }
+
+    #[getter]
+    fn _name(&self) -> String {
+        self.variable.name().to_owned()
+    }
+
+    #[getter]
+    fn _unique_id(&self) -> u64 {
+        self.variable.id()
+    }
+
+    /// The value: a snapshot, which later assignments do not change.
+    fn read_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(wrap(py, self.read(py)?)?.into_any())
+    }
+
+    /// The value.
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_value(py)
+    }
+
+    /// The value as a NumPy array.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_value(py)?.call_method0("numpy")
+    }
+
+    fn _is_initialized(&self) -> bool {
+        self.variable.is_initialized()
+    }
+
+    fn _assign(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.set(state::ASSIGN.name, value)
+    }
+
+    fn _assign_add(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.set(state::ASSIGN_ADD.name, value)
+    }
+
+    fn _assign_sub(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.set(state::ASSIGN_SUB.name, value)
+    }
+
+    /// A hashable handle: equal for the same variable only.
+    fn r#ref(slf: Bound<'_, Self>) -> Reference {
+        let id = slf.get().var().id();
+        Reference { id, target: slf.into_any().unbind() }
+    }
+}

@@ -1,0 +1,446 @@
+//! The state of the calling thread: which traces are open, which tapes record.
+
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use penstock_autodiff::Tape;
+use penstock_data::{Error, Loc, Result, Shape, Tensor};
+use penstock_ir::{Attrs, Builder, Env, Graph, OpDef, Region, Type, Value};
+use penstock_ops::control;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::var::{Kind, Symbolic, Var, fresh_id};
+
+/// The program around the engine: what it prints to, and where in its source it is.
+pub trait Host: Env + Send + Sync {
+    /// Where the program is now.
+    fn loc(&self) -> Loc;
+
+    /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
+    fn run_long(&self, work: &mut (dyn FnMut() + Send));
+}
+
+static HOST: OnceLock<Box<dyn Host>> = OnceLock::new();
+
+/// Sets the program around the engine; the first call counts.
+pub fn set_host(host: Box<dyn Host>) {
+    let _ = HOST.set(host);
+}
+
+/// The program around the engine.
+///
+/// # Panics
+/// Where [`set_host`] was never called.
+pub fn host() -> &'static dyn Host {
+    HOST.get().expect("set_host is called before anything runs").as_ref()
+}
+
+/// A graph being traced, with what it takes from outside.
+pub(crate) struct Tracer {
+    id: u64,
+    builder: Builder,
+    captures: Vec<Var>,
+    by_id: FxHashMap<u64, Value>,
+    /// Inputs that are trainable variables which the trace reads.
+    trainable: Vec<Value>,
+}
+
+/// A tape that records where the thread was when it started: not inside a trace or branch begun since.
+#[derive(Clone)]
+struct ActiveTape {
+    tape: SharedTape,
+    depth: usize,
+}
+
+/// A tape that the program and the thread's state both hold.
+pub type SharedTape = Arc<Mutex<Tape<Var>>>;
+
+#[derive(Default)]
+struct State {
+    tracers: Vec<Tracer>,
+    tapes: Vec<ActiveTape>,
+}
+
+thread_local! {
+    /// Bit 0: tracing; bit 1: some tape is active. Checked before anything else on every operation.
+    static FLAGS: Cell<u8> = const { Cell::new(0) };
+    static STATE: RefCell<State> = RefCell::new(State::default());
+}
+
+const TRACING: u8 = 1;
+const TAPING: u8 = 2;
+
+fn with_state<R>(f: impl FnOnce(&mut State) -> R) -> R {
+    STATE.with(|state| {
+        let mut state = state.borrow_mut();
+        let result = f(&mut state);
+        let flags = if state.tracers.is_empty() { 0 } else { TRACING } | if state.tapes.is_empty() { 0 } else { TAPING };
+        FLAGS.with(|f| f.set(flags));
+        result
+    })
+}
+
+/// Whether operations are added to a graph rather than run.
+#[inline]
+pub fn is_tracing() -> bool {
+    FLAGS.with(|f| f.get() & TRACING != 0)
+}
+
+/// Whether neither a trace nor a tape is open: operations just run.
+#[inline]
+pub fn is_plain() -> bool {
+    FLAGS.with(|f| f.get() == 0)
+}
+
+impl State {
+    fn depth(&self) -> usize {
+        self.tracers.iter().map(|t| t.builder.depth()).sum()
+    }
+
+    fn top(&mut self) -> Result<&mut Tracer> {
+        self.tracers.last_mut().ok_or_else(|| Error::internal("no trace is open"))
+    }
+
+    /// The value that stands for `var` in the trace at `level`, captured from outside where need be.
+    fn value_at(&mut self, level: usize, var: &Var) -> Result<Value> {
+        let tracer = &self.tracers[level];
+        if let Kind::Symbolic(s) = var.kind() {
+            if s.trace == tracer.id {
+                return Ok(s.value);
+            }
+            if !self.tracers[..level].iter().any(|t| t.id == s.trace) {
+                return Err(out_of_scope(var));
+            }
+        }
+        if let Some(&value) = tracer.by_id.get(&var.id()) {
+            return Ok(value);
+        }
+        let tracer = &mut self.tracers[level];
+        let ty = var.ty();
+        let ty = match var.kind() {
+            Kind::Symbolic(_) => ty.with_shape(tracer.builder.symbolic(&ty.shape().erased())),
+            _ => ty,
+        };
+        let value = tracer.builder.input(ty, None);
+        tracer.captures.push(var.clone());
+        tracer.by_id.insert(var.id(), value);
+        Ok(value)
+    }
+
+    /// The value that stands for `var` in the innermost trace.
+    fn value_of(&mut self, var: &Var) -> Result<Value> {
+        self.value_at(self.tracers.len() - 1, var)
+    }
+}
+
+fn out_of_scope(var: &Var) -> Error {
+    Error::dtype(format!(
+        "a symbolic tensor of type {} is used outside the function that made it; return it from the function instead",
+        var.ty().with_shape(var.shape().erased())
+    ))
+}
+
+/// A finished trace.
+pub struct Traced {
+    /// The graph; its inputs are the placeholders in their order, then one for each capture.
+    pub graph: Graph,
+    /// What it takes from outside.
+    pub captures: Vec<Var>,
+    /// Which inputs are trainable variables that it reads.
+    pub trainable: Vec<usize>,
+}
+
+/// Opens a trace: from now on operations of this thread are added to it.
+pub fn begin_trace() -> u64 {
+    let id = fresh_id();
+    with_state(|state| {
+        state.tracers.push(Tracer {
+            id,
+            builder: Builder::new(&control::CONST),
+            captures: Vec::new(),
+            by_id: FxHashMap::default(),
+            trainable: Vec::new(),
+        });
+    });
+    id
+}
+
+/// Adds an input to the innermost trace. Unknown dimensions get symbols.
+///
+/// # Errors
+/// `Internal` where no trace is open.
+pub fn placeholder(ty: &Type, name: Option<&str>) -> Result<Var> {
+    with_state(|state| {
+        let tracer = state.top()?;
+        let ty = ty.with_shape(tracer.builder.symbolic(ty.shape()));
+        let value = tracer.builder.input(ty.clone(), name);
+        Ok(Var::symbolic(Symbolic::new(tracer.id, value, ty)))
+    })
+}
+
+/// Makes `variable` input `value` of the innermost trace: uses of it do not capture it again.
+///
+/// # Errors
+/// `Internal` where no trace is open.
+pub fn bind_variable(variable: &Var, name: Option<&str>) -> Result<()> {
+    with_state(|state| {
+        let tracer = state.top()?;
+        let value = tracer.builder.input(variable.ty(), name);
+        tracer.by_id.entry(variable.id()).or_insert(value);
+        Ok(())
+    })
+}
+
+/// Closes the innermost trace.
+///
+/// # Errors
+/// `DType` where an output belongs to another trace.
+pub fn end_trace(outputs: &[Var]) -> Result<Traced> {
+    with_state(|state| {
+        let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
+        let tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
+        let graph = tracer.builder.finish(&values?)?;
+        let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
+        let trainable = tracer.trainable.iter().filter_map(position).collect();
+        Ok(Traced { graph, captures: tracer.captures, trainable })
+    })
+}
+
+/// Notes that the innermost trace, where there is one, reads a trainable variable.
+pub(crate) fn note_trainable(variable: &Var) -> Result<()> {
+    if !is_tracing() {
+        return Ok(());
+    }
+    with_state(|state| {
+        let value = state.value_of(variable)?;
+        let trainable = &mut state.top()?.trainable;
+        if !trainable.contains(&value) {
+            trainable.push(value);
+        }
+        Ok(())
+    })
+}
+
+/// Closes the innermost trace and forgets it.
+pub fn abandon_trace() {
+    with_state(|state| {
+        state.tracers.pop();
+    });
+}
+
+/// The id of the innermost trace.
+pub fn current_trace() -> Option<u64> {
+    with_state(|state| state.tracers.last().map(|t| t.id))
+}
+
+/// Calls `f` on the graph of the innermost trace.
+pub fn with_graph<R>(f: impl FnOnce(&Graph) -> R) -> Option<R> {
+    with_state(|state| state.tracers.last().map(|t| f(t.builder.graph())))
+}
+
+/// Leaves all traces for a while: operations run at once. Tapes do not record.
+pub struct Suspended(Option<State>);
+
+/// Leaves all traces until the result is dropped.
+pub fn suspend() -> Suspended {
+    Suspended(Some(with_state(std::mem::take)))
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        if let Some(saved) = self.0.take() {
+            with_state(|state| *state = saved);
+        }
+    }
+}
+
+/// Opens a region of the innermost trace with parameters of the given types.
+///
+/// # Errors
+/// `Internal` where no trace is open.
+pub fn begin_region(params: &[Type]) -> Result<Vec<Var>> {
+    with_state(|state| {
+        let tracer = state.top()?;
+        let region = tracer.builder.begin_region(params.iter().cloned());
+        let values = tracer.builder.params(region);
+        Ok(values
+            .iter()
+            .zip(params)
+            .map(|(&v, ty)| Var::symbolic(Symbolic::new(tracer.id, v, ty.clone())))
+            .collect())
+    })
+}
+
+/// Closes the innermost region with its results.
+///
+/// # Errors
+/// As [`Builder::end_region`]; the region is closed all the same.
+pub fn end_region(results: &[Var]) -> Result<Region> {
+    with_state(|state| {
+        let values = results.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
+        let builder = &mut state.top()?.builder;
+        let closed = values.and_then(|values| builder.end_region(&values));
+        if closed.is_err() {
+            builder.abandon_region();
+        }
+        closed
+    })
+}
+
+/// Closes the innermost region and forgets it.
+pub fn abandon_region() {
+    with_state(|state| {
+        if let Some(tracer) = state.tracers.last_mut() {
+            tracer.builder.abandon_region();
+        }
+    });
+}
+
+/// The types of a region's results.
+///
+/// # Errors
+/// `Internal` where no trace is open.
+pub fn region_results(region: Region) -> Result<Vec<Type>> {
+    with_state(|state| Ok(state.top()?.builder.graph().signature_of(region).results))
+}
+
+/// Adds an instruction to the innermost trace.
+pub(crate) fn capture(
+    op: &'static OpDef,
+    inputs: &[Var],
+    attrs: Attrs,
+    regions: &[Region],
+) -> Result<SmallVec<[Var; 1]>> {
+    let loc = host().loc();
+    with_state(|state| {
+        let operands = inputs.iter().map(|v| state.value_of(v)).collect::<Result<SmallVec<[Value; 4]>>>();
+        let tracer = state.top()?;
+        tracer.builder.set_loc(loc);
+        let inst = tracer.builder.inst(op, &operands.map_err(|e| e.in_op(op.name).at(loc))?, attrs, regions)?;
+        let results: SmallVec<[Value; 4]> = tracer.builder.results(inst).into();
+        let graph = tracer.builder.graph();
+        Ok(results
+            .iter()
+            .map(|&v| Var::symbolic(Symbolic::new(tracer.id, v, graph.ty(v).clone())))
+            .collect())
+    })
+}
+
+/// A constant of the innermost trace.
+pub(crate) fn capture_constant(value: Tensor) -> Result<Var> {
+    let loc = host().loc();
+    with_state(|state| {
+        let tracer = state.top()?;
+        tracer.builder.set_loc(loc);
+        let value = tracer.builder.constant(value);
+        let ty = tracer.builder.graph().ty(value).clone();
+        Ok(Var::symbolic(Symbolic::new(tracer.id, value, ty)))
+    })
+}
+
+/// The tensor that a symbolic value is known to be.
+pub fn known(var: &Var) -> Option<Tensor> {
+    match var.kind() {
+        Kind::Eager(t) => Some(t.clone()),
+        Kind::Symbolic(s) => with_state(|state| {
+            let tracer = state.tracers.iter().find(|t| t.id == s.trace)?;
+            tracer.builder.graph().constant(s.value).cloned()
+        }),
+        Kind::Variable(_) => None,
+    }
+}
+
+/// Narrows what is known of a symbolic value's shape.
+///
+/// # Errors
+/// `InvalidArgument` where the shape contradicts what is known.
+pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
+    let Some(s) = var.as_symbolic() else {
+        return match var.shape().merge(shape) {
+            Some(_) => Ok(()),
+            None => Err(Error::invalid(format!("the tensor has shape {}, not {shape}", var.shape()))),
+        };
+    };
+    let ty = with_state(|state| match state.tracers.iter_mut().find(|t| t.id == s.trace) {
+        Some(tracer) => {
+            tracer.builder.refine(s.value, shape)?;
+            Ok(tracer.builder.graph().ty(s.value).clone())
+        }
+        None => Err(out_of_scope(var)),
+    })?;
+    s.set_ty(ty);
+    Ok(())
+}
+
+/// Names a symbolic value, for people.
+pub fn set_name(var: &Var, name: &str) {
+    if let Some(s) = var.as_symbolic() {
+        with_state(|state| {
+            if let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) {
+                tracer.builder.name(s.value, name);
+            }
+        });
+    }
+}
+
+/// Starts recording on a tape.
+pub fn push_tape(tape: &SharedTape) {
+    with_state(|state| {
+        let depth = state.depth();
+        state.tapes.push(ActiveTape { tape: tape.clone(), depth });
+    });
+}
+
+/// Stops recording on a tape.
+pub fn pop_tape(tape: &SharedTape) {
+    with_state(|state| {
+        if let Some(i) = state.tapes.iter().rposition(|t| Arc::ptr_eq(&t.tape, tape)) {
+            state.tapes.remove(i);
+        }
+    });
+}
+
+/// No tape records until the result is dropped.
+pub struct Paused(Vec<ActiveTape>);
+
+/// Pauses all tapes until the result is dropped.
+pub fn pause_tapes() -> Paused {
+    Paused(with_state(|state| std::mem::take(&mut state.tapes)))
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        let paused = std::mem::take(&mut self.0);
+        with_state(|state| {
+            // Tapes that were started meanwhile stay, inside the paused ones.
+            let started = std::mem::replace(&mut state.tapes, paused);
+            state.tapes.extend(started);
+        });
+    }
+}
+
+/// The tapes that record here, outermost first. Quick where none is active.
+pub(crate) fn tapes_here() -> SmallVec<[SharedTape; 2]> {
+    if FLAGS.with(|f| f.get() & TAPING == 0) {
+        return SmallVec::new();
+    }
+    STATE.with(|state| {
+        let state = state.borrow();
+        let depth = state.depth();
+        state.tapes.iter().filter(|t| t.depth == depth).map(|t| t.tape.clone()).collect()
+    })
+}
+
+/// Calls `f` on the graph of an open trace.
+pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
+    with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
+}
+
+/// Where the innermost trace is in the program.
+pub(crate) fn current_loc() -> Loc {
+    if !is_tracing() {
+        return Loc::UNKNOWN;
+    }
+    with_state(|state| state.tracers.last().map_or(Loc::UNKNOWN, |t| t.builder.loc()))
+}

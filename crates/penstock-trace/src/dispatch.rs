@@ -1,0 +1,267 @@
+//! The one way in: an operation on [`Var`]s runs now, or joins the open trace, and is recorded on tapes.
+
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+
+use penstock_autodiff::{CustomVjp, Dispatcher, Residual, Tape, vjp_function};
+use penstock_data::{Error, Result, Tensor};
+use penstock_exec::{Arg, Executable};
+use penstock_ir::{Attr, Attrs, FuncRef, Function, OpDef, OpSet, Region, Type};
+use penstock_ops::{control, state};
+use smallvec::{SmallVec, smallvec};
+
+use crate::context::{
+    self, SharedTape, capture, capture_constant, current_loc, host, is_plain, is_tracing, note_trainable, tapes_here,
+};
+use crate::var::{Kind, Var};
+
+/// The results of an operation.
+pub type Outs = SmallVec<[Var; 1]>;
+
+/// Whether the operation has to join a trace: one is open, or an operand belongs to one.
+fn joins_trace(inputs: &[Var]) -> bool {
+    is_tracing() || inputs.iter().any(|v| v.as_symbolic().is_some())
+}
+
+/// Applies an operator.
+///
+/// # Errors
+/// What inference or the kernel reports, with operator, argument and location.
+pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
+    let outs = if joins_trace(inputs) {
+        capture(op, inputs, attrs.clone(), &[])?
+    } else {
+        run_eager(op, inputs, &attrs)?
+    };
+    for tape in tapes_here() {
+        lock(&tape).record(op, &attrs, inputs, &outs, current_loc());
+    }
+    Ok(outs)
+}
+
+fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {
+    tape.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Applies an operator with named attributes.
+///
+/// # Errors
+/// As [`dispatch`].
+pub fn apply(op: &'static OpDef, inputs: &[Var], named: &[(&str, Attr)]) -> Result<Outs> {
+    dispatch(op, inputs, op.attributes(named)?)
+}
+
+/// Adds an instruction with regions to the open trace.
+///
+/// # Errors
+/// What inference reports.
+pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<Outs> {
+    capture(op, inputs, attrs, regions)
+}
+
+fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
+    let env = host();
+    let tensors: Option<SmallVec<[&Tensor; 4]>> = inputs.iter().map(Var::tensor).collect();
+    let outs = match tensors {
+        Some(tensors) => penstock_exec::eager(op, &tensors, attrs, env)?,
+        None => penstock_exec::eager_args(op, &args(inputs)?, attrs, env)?,
+    };
+    Ok(outs.into_iter().map(Var::eager).collect())
+}
+
+/// The operands as the executor takes them.
+fn args(inputs: &[Var]) -> Result<SmallVec<[Arg; 8]>> {
+    inputs.iter().cloned().map(into_arg).collect()
+}
+
+fn into_arg(var: Var) -> Result<Arg> {
+    match var.into_kind() {
+        Kind::Eager(t) => Ok(Arg::Tensor(t)),
+        Kind::Variable(v) => Ok(Arg::Variable(v)),
+        Kind::Symbolic(_) => Err(Error::dtype("a symbolic tensor cannot be used outside the function that made it")),
+    }
+}
+
+/// A constant: of the open trace, or a tensor at hand.
+///
+/// # Errors
+/// None in practice; those of capture.
+pub fn constant(value: Tensor) -> Result<Var> {
+    if is_tracing() { capture_constant(value) } else { Ok(Var::eager(value)) }
+}
+
+/// The value of a variable. `trainable` ones are watched by tapes that watch what is read.
+///
+/// # Errors
+/// `FailedPrecondition` where it is not initialised.
+pub fn read_variable(variable: &Var, trainable: bool) -> Result<Var> {
+    if trainable {
+        watch_accessed(&tapes_here(), variable);
+        note_trainable(variable)?;
+    }
+    let mut outs = dispatch(&state::READ_VARIABLE, std::slice::from_ref(variable), Attrs::EMPTY)?;
+    Ok(outs.remove(0))
+}
+
+fn watch_accessed(tapes: &[SharedTape], variable: &Var) {
+    for tape in tapes {
+        let mut tape = lock(tape);
+        if tape.watches_accessed_variables() {
+            tape.watch(variable);
+        }
+    }
+}
+
+/// A traced function with what it takes from outside.
+pub struct Concrete {
+    /// The function: its inputs are the arguments, then the captures.
+    pub function: Arc<Function>,
+    /// What it takes from outside.
+    pub captures: Vec<Var>,
+    /// Which inputs are trainable variables that it reads.
+    trainable: Vec<usize>,
+    executable: OnceLock<Arc<Executable>>,
+}
+
+impl Concrete {
+    /// A traced function; `trainable` says which inputs are trainable variables that it reads.
+    pub fn new(function: Arc<Function>, captures: Vec<Var>, trainable: Vec<usize>) -> Concrete {
+        Concrete { function, captures, trainable, executable: OnceLock::new() }
+    }
+
+    /// What runs it.
+    ///
+    /// # Errors
+    /// What planning reports.
+    pub fn executable(&self) -> Result<&Executable> {
+        if let Some(e) = self.executable.get() {
+            return Ok(e);
+        }
+        let made = penstock_exec::executable(&self.function)?;
+        Ok(self.executable.get_or_init(|| made))
+    }
+
+    /// Calls it: runs it now, or adds a call to the open trace.
+    ///
+    /// # Errors
+    /// What running or inference reports.
+    pub fn call(&self, args: SmallVec<[Var; 8]>) -> Result<Outs> {
+        if is_plain() && args.iter().all(|v| v.as_symbolic().is_none()) {
+            let all = args.into_iter().chain(self.captures.iter().cloned()).map(into_arg);
+            return run(self.executable()?, &all.collect::<Result<SmallVec<[Arg; 8]>>>()?);
+        }
+        let operands: SmallVec<[Var; 8]> = args.into_iter().chain(self.captures.iter().cloned()).collect();
+        let tapes = tapes_here();
+        for &i in &self.trainable {
+            watch_accessed(&tapes, &operands[i]);
+            note_trainable(&operands[i])?;
+        }
+        call_under(&self.function, &operands, &tapes)
+    }
+}
+
+/// Runs a plan: here where it is light, else by way of the host.
+fn run(executable: &Executable, args: &[Arg]) -> Result<Outs> {
+    let outs = if executable.is_light() {
+        executable.run(args, host())?
+    } else {
+        let mut result = None;
+        host().run_long(&mut || result = Some(executable.run(args, host())));
+        result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))?
+    };
+    Ok(outs.into_iter().map(Var::eager).collect())
+}
+
+/// Calls a function with all its inputs, recorded by the tapes that are active.
+///
+/// # Errors
+/// What running or inference reports.
+pub fn call(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
+    call_under(function, operands, &tapes_here())
+}
+
+/// Calls a function so that `tapes` can differentiate it. The innermost tape that watches an operand
+/// records it; the forward function of its pair, which also gives what the backward function needs,
+/// is called under the tapes outside of that.
+fn call_under(function: &Arc<Function>, operands: &[Var], tapes: &[SharedTape]) -> Result<Outs> {
+    let Some(innermost) = tapes.iter().rposition(|t| lock(t).records(operands)) else {
+        return call_plain(function, operands);
+    };
+    let (outer, tape) = (&tapes[..innermost], &tapes[innermost]);
+    let needed: Vec<bool> = {
+        let tape = lock(tape);
+        operands.iter().map(|v| tape.is_watched(v.id())).collect()
+    };
+    let count = function.signature().results.len();
+    let pair = vjp_function(function, &needed, &vec![true; count])?;
+    let all = call_under(&pair.forward, operands, outer)?;
+    let outs: Outs = all[..count].into();
+    let Some(backward) = pair.backward.clone() else { return Ok(outs) };
+    let residuals: Vec<Var> = pair
+        .residuals
+        .iter()
+        .map(|r| match r {
+            Residual::Input(i) => operands[*i].clone(),
+            Residual::Output(i) => all[*i].clone(),
+        })
+        .collect();
+    let flowing = outs.clone();
+    let vjp: CustomVjp<Var> = Box::new(move |_, grads, _| {
+        let mut args = residuals.clone();
+        for (grad, out) in grads.iter().zip(&flowing) {
+            match grad {
+                Some(g) => args.push(g.clone()),
+                None if out.dtype().is_differentiable() => args.push(zeros_like(out)?),
+                None => {}
+            }
+        }
+        let found = call(&backward, &args)?;
+        Ok(pair.grads.iter().map(|g| g.map(|i| found[i].clone())).collect())
+    });
+    lock(tape).record_custom(operands, &outs, vjp);
+    Ok(outs)
+}
+
+fn zeros_like(value: &Var) -> Result<Var> {
+    let op = penstock_ops::Ops.find("zeros_like").ok_or_else(|| Error::internal("there is no zeros_like"))?;
+    apply(op, std::slice::from_ref(value), &[]).map(|mut o| o.remove(0))
+}
+
+fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
+    if joins_trace(operands) {
+        let attrs = Attrs(smallvec![Attr::Func(FuncRef(function.clone()))]);
+        return capture(&control::CALL, operands, attrs, &[]);
+    }
+    run(&*penstock_exec::executable(function)?, &args(operands)?)
+}
+
+/// Records an operation with a gradient of its own on every tape here that watches an input; `make`
+/// gives each its own copy of the gradient.
+pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
+    for tape in tapes_here() {
+        if lock(&tape).records(inputs) {
+            let vjp = make();
+            lock(&tape).record_custom(inputs, outputs, vjp);
+        }
+    }
+}
+
+/// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it.
+pub struct Live;
+
+impl Dispatcher<Var> for Live {
+    fn execute(&mut self, op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<SmallVec<[Var; 1]>> {
+        dispatch(op, inputs, attrs)
+    }
+
+    fn constant(&mut self, value: Tensor) -> Result<Var> {
+        constant(value)
+    }
+
+    fn type_of(&self, value: &Var) -> Type {
+        value.ty()
+    }
+
+    fn known(&self, value: &Var) -> Option<Tensor> {
+        context::known(value)
+    }
+}

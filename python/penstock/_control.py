@@ -1,0 +1,320 @@
+"""Control flow on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from penstock import _core, nest
+from penstock._shape import TensorShape
+from penstock._spec import TensorSpec
+
+__all__ = ["case", "cond", "control_dependencies", "group", "init_scope", "switch_case", "while_loop"]
+
+
+def _value(tensor: Any) -> Any:
+    """The Python value of a tensor that is known now, or None."""
+    if not isinstance(tensor, _core.Tensor):
+        tensor = _core._convert(tensor)
+    known = _core._known_value(tensor)
+    return None if known is None else known.numpy().item()
+
+
+def _trace_region(function: Callable[[], Any]) -> tuple[Any, list[Any], Any]:
+    """Runs `function` in a region of the open trace: its structure, flat results, and the region."""
+    _core._begin_region([])
+    try:
+        structure = function()
+        flat = [None if leaf is None else _core._convert(leaf) for leaf in nest.flatten(structure)]
+    except BaseException:
+        _core._abandon_region()
+        raise
+    region = _core._end_region([leaf for leaf in flat if leaf is not None])
+    return structure, flat, region
+
+
+def _select(operator: str, selector: Any, functions: Sequence[Callable[[], Any]], what: str) -> Any:
+    traced = [_trace_region(function) for function in functions]
+    first, flat, _ = traced[0]
+    for i, (structure, other, _) in enumerate(traced[1:], 1):
+        try:
+            nest.assert_same_structure(first, structure)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{what}: branches 0 and {i} must return the same structure: {error}") from None
+        for k, (a, b) in enumerate(zip(flat, other, strict=True)):
+            if (a is None) != (b is None):
+                raise TypeError(f"{what}: result {k} is None in only one of branches 0 and {i}")
+            if a is not None and a.dtype != b.dtype:
+                raise TypeError(
+                    f"{what}: result {k} has dtype {a.dtype.name} in branch 0 and {b.dtype.name} in branch {i}"
+                )
+    out = iter(_core._emit_regions(operator, [selector], [region for *_, region in traced]) or ())
+    return nest.pack_sequence_as(first, [None if leaf is None else next(out) for leaf in flat])
+
+
+def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+    """The result of `true_fn` where `pred` is true, else of `false_fn`. Only that one runs.
+
+    While a function is traced both are traced, and the choice is made when the graph runs.
+
+    Args:
+        pred: a scalar `bool`.
+        true_fn: a function without arguments that returns a nest of tensors.
+        false_fn: likewise, of the same structure and dtypes.
+        name: ignored.
+
+    Raises:
+        TypeError: where a function is not callable or the results differ in structure or dtype.
+    """
+    if not callable(true_fn) or not callable(false_fn):
+        raise TypeError("arguments 'true_fn' and 'false_fn' must be callable")
+    if not isinstance(pred, _core.Tensor | _core._Variable):
+        if not isinstance(pred, bool) and not hasattr(pred, "dtype"):
+            raise TypeError(f"argument 'pred' must be a bool, got {pred!r}")
+        return true_fn() if pred else false_fn()
+    if isinstance(pred, _core._Variable):
+        pred = pred.read_value()
+    if pred.dtype != _core.bool:
+        raise TypeError(f"argument 'pred' must be a bool tensor, got dtype {pred.dtype.name}")
+    if not pred._is_symbolic:
+        return true_fn() if pred else false_fn()
+    return _select("cond", pred, [true_fn, false_fn], "cond")
+
+
+def switch_case(
+    branch_index: Any,
+    branch_fns: Sequence[Any] | dict[int, Callable[[], Any]],
+    default: Callable[[], Any] | None = None,
+    name: str = "switch_case",
+) -> Any:
+    """The result of the function at `branch_index`; of `default`, or the last, for any other index.
+
+    Args:
+        branch_index: a scalar `int32`.
+        branch_fns: functions without arguments: a list, a list of `(index, function)`, or a dict; the
+            indices are 0 to n-1.
+        default: for every other index.
+        name: ignored.
+
+    Raises:
+        TypeError: where something is not callable.
+        ValueError: where the indices have gaps.
+    """
+    items = branch_fns.items() if isinstance(branch_fns, dict) else list(branch_fns)
+    if isinstance(branch_fns, dict) or any(isinstance(item, tuple) for item in items):
+        by_index = dict(items)
+        if sorted(by_index) != list(range(len(by_index))):
+            raise ValueError(f"argument 'branch_fns' must have the indices 0 to {len(by_index) - 1}, got {sorted(by_index)}")
+        functions = [by_index[i] for i in range(len(by_index))]
+    else:
+        functions = list(items)
+    if default is not None:
+        functions.append(default)
+    if not functions or not all(map(callable, functions)):
+        raise TypeError("argument 'branch_fns' must hold at least one callable, and only callables")
+    last = len(functions) - 1
+    index = _core._convert(branch_index, None, _core.int32)
+    known = _value(index)
+    if known is not None:
+        return functions[known if 0 <= known < last else last]()
+    return _select("switch", index, functions, "switch_case")
+
+
+def case(
+    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]],
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """The result of the first function whose predicate is true, else of `default`.
+
+    Args:
+        pred_fn_pairs: pairs of a scalar `bool` and a function without arguments.
+        default: for no predicate true; the last function of the pairs without it.
+        exclusive: accepted; predicates are tried in order.
+        strict: accepted and ignored.
+        name: ignored.
+
+    Raises:
+        TypeError: where the pairs are no pairs.
+    """
+    pairs = list(pred_fn_pairs)
+    if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 and callable(p[1]) for p in pairs):
+        raise TypeError("argument 'pred_fn_pairs' must be a non-empty list of (predicate, function)")
+    rest = default
+    if rest is None:
+        rest = pairs[-1][1]
+        pairs = pairs[:-1]
+    for pred, function in reversed(pairs):
+        rest = _either(pred, function, rest)
+    return rest()
+
+
+def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: cond(pred, function, otherwise)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Repeats `body` while `cond` gives true.
+
+    Args:
+        cond: takes the loop variables, gives a scalar `bool`.
+        body: takes the loop variables, gives their next values in the same structure.
+        loop_vars: the first values: a list or tuple of tensors, or of nests of them.
+        shape_invariants: for each loop variable the shape that it keeps to, `None` for sizes that change.
+        parallel_iterations: accepted and ignored.
+        back_prop: accepted and ignored.
+        swap_memory: accepted and ignored.
+        maximum_iterations: at most this many repetitions.
+        name: ignored.
+
+    Returns:
+        The last values, in the structure of `loop_vars`.
+
+    Raises:
+        TypeError: where something is not callable, or a loop variable changes its dtype.
+        ValueError: where a loop variable changes its shape against its invariant, or the structure changes.
+    """
+    if not callable(cond) or not callable(body):
+        raise TypeError("arguments 'cond' and 'body' must be callable")
+    if not isinstance(loop_vars, list | tuple) or not loop_vars:
+        raise ValueError("argument 'loop_vars' must be a non-empty list or tuple")
+    if maximum_iterations is not None:
+        return _bounded(cond, body, loop_vars, shape_invariants, maximum_iterations)
+    flat = [_core._convert(leaf) for leaf in nest.flatten(loop_vars)]
+    if not _core._is_tracing():
+        return _eager_loop(cond, body, nest.pack_sequence_as(loop_vars, flat))
+    specs = _loop_specs(flat, loop_vars, shape_invariants)
+
+    params = _core._begin_region(specs)
+    try:
+        test = _core._convert(cond(*nest.pack_sequence_as(loop_vars, params)))
+    except BaseException:
+        _core._abandon_region()
+        raise
+    if test.dtype != _core.bool or test.shape.rank not in (0, None):
+        _core._abandon_region()
+        raise TypeError(f"the condition must give a bool scalar, got {TensorSpec(test.shape, test.dtype)}")
+    test_region = _core._end_region([test])
+
+    params = _core._begin_region(specs)
+    try:
+        result = body(*nest.pack_sequence_as(loop_vars, params))
+        if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
+            result = [result]
+        result = type(loop_vars)(result) if not hasattr(loop_vars, "_fields") else type(loop_vars)(*result)
+        nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
+        after = [
+            _core._convert(leaf, None, spec.dtype) for leaf, spec in zip(nest.flatten(result), specs, strict=True)
+        ]
+        for k, (spec, value) in enumerate(zip(specs, after, strict=True)):
+            _check_loop_var(k, spec, value)
+    except BaseException:
+        _core._abandon_region()
+        raise
+    body_region = _core._end_region(after)
+    outs = _core._emit_regions("while", flat, [test_region, body_region])
+    return nest.pack_sequence_as(loop_vars, outs)
+
+
+def _loop_specs(flat: list[Any], loop_vars: Any, shape_invariants: Any) -> list[TensorSpec]:
+    if shape_invariants is None:
+        return [TensorSpec(value.shape, value.dtype) for value in flat]
+    shapes = _flatten_shapes(shape_invariants)
+    if len(shapes) != len(flat):
+        raise ValueError(f"argument 'shape_invariants' has {len(shapes)} entries for {len(flat)} loop variables")
+    for value, shape in zip(flat, shapes, strict=True):
+        if not value.shape.is_subtype_of(shape):
+            raise ValueError(f"a loop variable starts with shape {value.shape}, which its invariant {shape} does not allow")
+    return [TensorSpec(shape, value.dtype) for value, shape in zip(flat, shapes, strict=True)]
+
+
+def _flatten_shapes(shapes: Any) -> list[TensorShape]:
+    if isinstance(shapes, TensorShape):
+        return [shapes]
+    if hasattr(shapes, "shape"):
+        return [TensorShape(shapes.shape)]
+    if isinstance(shapes, dict):
+        return [s for key in sorted(shapes) for s in _flatten_shapes(shapes[key])]
+    return [s for item in shapes for s in _flatten_shapes(item)]
+
+
+def _check_loop_var(index: int, spec: TensorSpec, value: Any) -> None:
+    if value.dtype != spec.dtype:
+        raise TypeError(f"loop variable {index} has dtype {spec.dtype.name} before the body and {value.dtype.name} after it")
+    if not value.shape.is_subtype_of(spec.shape):
+        raise ValueError(
+            f"loop variable {index} has shape {spec.shape} before the body and {value.shape} after it; "
+            "give shape_invariants with None for the sizes that change"
+        )
+
+
+def _eager_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
+    while cond(*loop_vars):
+        result = body(*loop_vars)
+        if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
+            result = [result]
+        nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
+        loop_vars = nest.pack_sequence_as(loop_vars, [_core._convert(leaf) for leaf in nest.flatten(list(result))])
+    return loop_vars
+
+
+def _bounded(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any, limit: Any
+) -> Any:
+    limit = _core._convert(limit, None, _core.int32)
+    structure = list(loop_vars)
+
+    def test(i: Any, items: Any) -> Any:
+        return cond_and(i < limit, lambda: cond(*items))
+
+    def step(i: Any, items: Any) -> Any:
+        result = body(*items)
+        if not isinstance(result, list | tuple) or (len(structure) == 1 and len(result) != 1):
+            result = [result]
+        return i + 1, list(result)
+
+    invariants = None if shape_invariants is None else [TensorShape([]), list(shape_invariants)]
+    first = _core._convert(0, limit.dtype)
+    _, out = while_loop(test, step, (first, structure), invariants)
+    return type(loop_vars)(*out) if hasattr(loop_vars, "_fields") else type(loop_vars)(out)
+
+
+def cond_and(first: Any, second: Callable[[], Any]) -> Any:
+    """`first and second()`, where `second` runs only if `first` is true."""
+    return cond(first, second, lambda: _core._convert(False))
+
+
+@contextmanager
+def control_dependencies(control_inputs: Any) -> Iterator[None]:
+    """Within it, operations follow `control_inputs`.
+
+    Effects keep the order of the program anyhow, and operations without effects need none.
+
+    Args:
+        control_inputs: tensors, or what `group` gives; None for none.
+    """
+    yield
+
+
+def group(*inputs: Any, **kwargs: Any) -> None:
+    """Stands for all of its inputs; effects among them run in the order of the program."""
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Within it, operations run at once, outside of the traced function and of its tapes."""
+    with _core._Outside():
+        yield

@@ -1,0 +1,79 @@
+"""What the engine needs of the Python layer, handed over once at import."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from penstock import _conversion, _core, _function, errors
+from penstock._shape import TensorShape
+from penstock._spec import TensorSpec
+
+__all__ = ["install"]
+
+
+def tensor_repr(tensor: _core.Tensor) -> str:
+    """`repr()` of a tensor."""
+    if tensor._is_symbolic:
+        return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={tensor.numpy()!r}>"
+
+
+def tensor_str(tensor: _core.Tensor) -> str:
+    """`str()` of a tensor."""
+    if tensor._is_symbolic:
+        return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
+    return f"tf.Tensor({tensor.numpy()}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+
+
+def print_to(stream: str, text: str) -> None:
+    """Writes a text that a graph prints."""
+    if stream.startswith("file://"):
+        with Path(stream.removeprefix("file://")).open("a", encoding="utf-8") as file:
+            file.write(text)
+    elif stream.startswith("log:"):
+        import logging
+
+        level = {"log:info": logging.INFO, "log:warning": logging.WARNING, "log:error": logging.ERROR}
+        logging.getLogger("penstock").log(level.get(stream, logging.INFO), text.removesuffix("\n"))
+    else:
+        out = sys.stdout if stream == "stdout" else sys.stderr
+        out.write(text)
+        out.flush()
+
+
+def _boolean_mask(tensor: _core.Tensor, mask: _core.Tensor) -> Any:
+    import penstock
+
+    return penstock.boolean_mask(tensor, mask)
+
+
+def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
+    import penstock
+
+    return penstock.gather(tensor, indices)
+
+
+def install() -> None:
+    """Hands the table over."""
+    _core._set_error_classes(errors._BY_CLASS)
+    _core._set_layer(
+        {
+            "OperatorNotAllowedInGraphError": errors.OperatorNotAllowedInGraphError,
+            "Specified": _function._Specified,
+            "TensorShape": TensorShape,
+            "TensorSpec": TensorSpec,
+            "boolean_mask": _boolean_mask,
+            "concrete_repr": lambda trace: f"<ConcreteFunction {_function.signature_line(trace)} at {id(trace):#x}>",
+            "concrete_str": lambda trace: "ConcreteFunction " + _function.describe(trace),
+            "conform_to_signature": _function.conform_to_signature,
+            "constant": _conversion.constant,
+            "gather": _gather,
+            "package_directory": str(Path(__file__).parent) + "/",
+            "print_to": print_to,
+            "tensor_repr": tensor_repr,
+            "tensor_str": tensor_str,
+            "tracing_context": None,
+        }
+    )

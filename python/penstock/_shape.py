@@ -1,0 +1,237 @@
+"""Shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, SupportsIndex, overload
+
+__all__ = ["TensorShape"]
+
+
+def _dimension(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        size = value.__index__()
+    except AttributeError:
+        raise TypeError(f"a dimension must be an int or None, got {value!r}") from None
+    if size < 0:
+        raise ValueError(f"a dimension cannot be negative: {size}")
+    return int(size)
+
+
+class TensorShape:
+    """The shape of a tensor: a size for each dimension, `None` where it is unknown; or of unknown rank.
+
+    Args:
+        dims: a sequence of sizes, one size, another shape, or None for unknown rank.
+
+    Raises:
+        TypeError: for a dimension that is no integer.
+        ValueError: for a negative dimension.
+
+    >>> TensorShape([2, None]).is_compatible_with([2, 5])
+    True
+    """
+
+    __slots__ = ("_dims",)
+    __match_args__ = ("dims",)
+
+    _dims: tuple[int | None, ...] | None
+
+    def __init__(self, dims: Any) -> None:
+        if dims is None:
+            self._dims = None
+        elif isinstance(dims, TensorShape):
+            self._dims = dims._dims
+        elif isinstance(dims, Iterable):
+            self._dims = tuple(_dimension(d) for d in dims)
+        else:
+            self._dims = (_dimension(dims),)
+
+    @property
+    def dims(self) -> list[int | None] | None:
+        """The sizes as a list, or None for unknown rank."""
+        return None if self._dims is None else list(self._dims)
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, or None."""
+        return None if self._dims is None else len(self._dims)
+
+    @property
+    def ndims(self) -> int | None:
+        """The number of dimensions, or None."""
+        return self.rank
+
+    def as_list(self) -> list[int | None]:
+        """The sizes as a list.
+
+        Raises:
+            ValueError: for a shape of unknown rank.
+        """
+        if self._dims is None:
+            raise ValueError("as_list() is not defined on a shape of unknown rank")
+        return list(self._dims)
+
+    def num_elements(self) -> int | None:
+        """The number of elements, or None where it is not known."""
+        if self._dims is None:
+            return None
+        total = 1
+        for d in self._dims:
+            if d is None:
+                return None
+            total *= d
+        return total
+
+    def is_fully_defined(self) -> bool:
+        """Whether rank and all sizes are known."""
+        return self._dims is not None and None not in self._dims
+
+    def assert_is_fully_defined(self) -> None:
+        """Raises ValueError unless rank and all sizes are known."""
+        if not self.is_fully_defined():
+            raise ValueError(f"shape {self} is not fully defined")
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether some concrete shape is described by both."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return True
+        return len(self._dims) == len(other._dims) and all(
+            a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True)
+        )
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raises ValueError unless some concrete shape is described by both."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"shapes {self} and {TensorShape(other)} are incompatible")
+
+    def is_subtype_of(self, other: TensorShape) -> bool:
+        """Whether every concrete shape of this one is one of `other`."""
+        if other._dims is None:
+            return True
+        if self._dims is None or len(self._dims) != len(other._dims):
+            return False
+        return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The most specific shape that covers both."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
+
+    def merge_with(self, other: Any) -> TensorShape:
+        """What is known when both describe the same tensor.
+
+        Raises:
+            ValueError: where they contradict each other.
+        """
+        other = TensorShape(other)
+        self.assert_is_compatible_with(other)
+        if self._dims is None:
+            return other
+        if other._dims is None:
+            return self
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+
+    def concatenate(self, other: Any) -> TensorShape:
+        """The dimensions of this shape followed by those of `other`."""
+        other = TensorShape(other)
+        if self._dims is None or other._dims is None:
+            return TensorShape(None)
+        return TensorShape(self._dims + other._dims)
+
+    def with_rank(self, rank: int) -> TensorShape:
+        """This shape, known to have `rank` dimensions.
+
+        Raises:
+            ValueError: where it has another rank.
+        """
+        if self._dims is None:
+            return TensorShape([None] * rank)
+        self.assert_has_rank(rank)
+        return self
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape.
+
+        Raises:
+            ValueError: where it is known to have fewer dimensions.
+        """
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape.
+
+        Raises:
+            ValueError: where it is known to have more dimensions.
+        """
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Raises ValueError where the rank is known to be another."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: Any) -> None:
+        """Raises ValueError where both ranks are known and differ."""
+        other = TensorShape(other)
+        if self.rank is not None and other.rank is not None and self.rank != other.rank:
+            raise ValueError(f"shapes {self} and {other} must have the same rank")
+
+    def __len__(self) -> int:
+        if self._dims is None:
+            raise ValueError("a shape of unknown rank has no length")
+        return len(self._dims)
+
+    def __bool__(self) -> bool:
+        return self._dims is not None
+
+    def __iter__(self) -> Iterator[int | None]:
+        if self._dims is None:
+            raise ValueError("cannot iterate over a shape of unknown rank")
+        return iter(self._dims)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int | None: ...
+    @overload
+    def __getitem__(self, key: slice) -> TensorShape: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | None | TensorShape:
+        if self._dims is None:
+            return TensorShape(None) if isinstance(key, slice) else None
+        if isinstance(key, slice):
+            return TensorShape(self._dims[key])
+        return self._dims[key]
+
+    def __add__(self, other: Any) -> TensorShape:
+        return self.concatenate(other)
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return TensorShape(other).concatenate(self)
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return self._dims == TensorShape(other)._dims
+        except (TypeError, ValueError):
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._dims)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+
+    def __str__(self) -> str:
+        if self._dims is None:
+            return "<unknown>"
+        return f"({self._dims[0]},)" if len(self._dims) == 1 else f"({', '.join(map(str, self._dims))})"
+
+    def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[int | None, ...] | None]]:
+        return TensorShape, (self._dims,)

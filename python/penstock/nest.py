@@ -1,0 +1,129 @@
+"""Nests: structures of lists, tuples, named tuples, dicts and dataclasses, with anything at the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+__all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+
+
+def is_nested(structure: Any) -> bool:
+    """Whether it is a list, tuple or mapping."""
+    return isinstance(structure, list | tuple | Mapping)
+
+
+def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(mapping)
+    except TypeError:
+        return list(mapping)
+
+
+def _children(structure: Any) -> Iterable[Any]:
+    if isinstance(structure, Mapping):
+        return [structure[key] for key in _sorted_keys(structure)]
+    return structure  # type: ignore[no-any-return]
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """The leaves, depth first; of mappings in the order of their keys.
+
+    >>> flatten({"b": [2, 3], "a": 1})
+    [1, 2, 3]
+    """
+    out: list[Any] = []
+
+    def walk(node: Any) -> None:
+        if is_nested(node):
+            for child in _children(node):
+                walk(child)
+        else:
+            out.append(node)
+
+    walk(structure)
+    return out
+
+
+def _rebuild(structure: Any, items: list[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        by_key = dict(zip(_sorted_keys(structure), items, strict=True))
+        ordered = [(key, by_key[key]) for key in structure]
+        return type(structure)(ordered)  # type: ignore[call-arg]
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*items)
+    return type(structure)(items)
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_composites: bool = False) -> Any:
+    """The structure with its leaves replaced, in the order of `flatten`.
+
+    Raises:
+        ValueError: where the number of leaves differs.
+    """
+    flat = list(flat_sequence)
+    source: Iterator[Any] = iter(flat)
+    expected = len(flatten(structure))
+    if expected != len(flat):
+        raise ValueError(f"the structure has {expected} leaves, argument 'flat_sequence' has {len(flat)}")
+
+    def build(node: Any) -> Any:
+        if is_nested(node):
+            return _rebuild(node, [build(child) for child in _children(node)])
+        return next(source)
+
+    return build(structure)
+
+
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Raises unless both are nested alike.
+
+    Raises:
+        ValueError: where lengths or keys differ, or one is nested where the other is not.
+        TypeError: where the types of containers differ, if `check_types`.
+    """
+    if is_nested(nest1) != is_nested(nest2):
+        raise ValueError(f"the two structures are not nested alike: {nest1!r} and {nest2!r}")
+    if not is_nested(nest1):
+        return
+    both_mappings = isinstance(nest1, Mapping) and isinstance(nest2, Mapping)
+    if check_types and type(nest1) is not type(nest2) and not both_mappings:
+        raise TypeError(f"the two structures have containers of types {type(nest1)} and {type(nest2)}")
+    if both_mappings and set(nest1) != set(nest2):
+        raise ValueError(f"the two mappings have keys {set(nest1)} and {set(nest2)}")
+    first, second = list(_children(nest1)), list(_children(nest2))
+    if len(first) != len(second):
+        raise ValueError(f"the two structures have {len(first)} and {len(second)} elements")
+    for a, b in zip(first, second, strict=True):
+        assert_same_structure(a, b, check_types)
+
+
+def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+    """Applies `func` to the leaves of structures that are nested alike.
+
+    Args:
+        func: called with one leaf of each structure.
+        structure: the structures.
+        **kwargs: `check_types=False` allows containers of different types.
+
+    Raises:
+        TypeError: for a `func` that is not callable, or other keywords.
+        ValueError: where the structures differ.
+
+    >>> map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    [11, (22,)]
+    """
+    if not callable(func):
+        raise TypeError(f"argument 'func' must be callable, got {func!r}")
+    if not structure:
+        raise ValueError("at least one structure must be given")
+    check_types = kwargs.pop("check_types", True)
+    kwargs.pop("expand_composites", None)
+    if kwargs:
+        raise TypeError(f"unexpected keyword arguments: {', '.join(kwargs)}")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types)
+    flat = zip(*map(flatten, structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in flat])
