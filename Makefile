@@ -91,8 +91,8 @@ fmt: $(DEV_STAMP) ## format every source file
 	$(PY) -m ruff check --quiet --fix --exit-zero
 	$(PY) -m ruff format
 
-bless: ## accept the present output of the file tests
-	BLESS=1 $(CARGO) test --workspace --test filetests $(CARGO_FLAGS)
+bless: ## accept the present output of the file tests and the kernels
+	BLESS=1 $(CARGO) test --workspace --test filetests --test golden $(CARGO_FLAGS)
 
 generate: $(EXT_STAMP) ## write the generated Python files anew
 	$(PY) tools/generate.py

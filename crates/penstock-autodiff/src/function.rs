@@ -104,7 +104,9 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
         .iter()
         .map(|v| joint.input(graph.ty(*v).clone(), graph.names.get(v).map(AsRef::as_ref)))
         .collect();
-    let mut outputs = joint.inline(graph, &inputs)?.to_vec();
+    let mut map: FxHashMap<Value, Value> = graph.inputs().iter().copied().zip(inputs.iter().copied()).collect();
+    copy(&mut joint, graph, graph.body(), &mut map)?;
+    let mut outputs: Vec<Value> = graph.outputs().iter().map(|v| map[v]).collect();
     let body = joint.current();
     let with: Vec<Value> = outputs.iter().zip(flowing).filter(|(_, f)| **f).map(|(v, _)| *v).collect();
     let sources: Vec<Value> = inputs.iter().zip(needed).filter(|(_, n)| **n).map(|(v, _)| *v).collect();
@@ -170,9 +172,19 @@ fn extract(source: &Graph, region: Region, kept: &[Value], constants: &[Value]) 
             map.insert(v, constant);
         }
     }
-    builder.copy_insts(source, region, &mut map)?;
+    copy(&mut builder, source, region, &mut map)?;
     let results: Vec<Value> = source.regions[region].results.iter().map(|v| map[v]).collect();
     builder.finish(&results)
+}
+
+/// Copies the instructions of a region with all that is known of the shapes of their results.
+fn copy(builder: &mut Builder, source: &Graph, region: Region, map: &mut FxHashMap<Value, Value>) -> Result<()> {
+    builder.copy_insts(source, region, map)?;
+    source.regions[region]
+        .insts
+        .iter()
+        .flat_map(|&inst| &source.insts[inst].results)
+        .try_for_each(|v| builder.refine(map[v], source.ty(*v).shape()))
 }
 
 /// Removes from a region what neither acts nor is used: a rule may emit for an operand whose

@@ -175,20 +175,29 @@ impl<'b> GraphPass<'b> {
     }
 
     /// A value of the program as one that can be used at the current place.
-    fn resolve(&mut self, mut value: Value) -> Result<Value> {
+    fn resolve(&mut self, value: Value) -> Result<Value> {
+        let mut visible = value;
         loop {
-            let region = self.graph().values[value].region;
+            let region = self.graph().values[visible].region;
             if self.builder.open_regions().contains(&region) {
-                return Ok(value);
+                break;
             }
-            if let Some(constant) = self.graph().constant(value).cloned() {
+            if let Some(constant) = self.graph().constant(visible).cloned() {
                 return Ok(self.builder.constant(constant));
             }
             let Some(&(inst, branch)) = self.owners.get(&region) else {
                 return Err(Error::internal(format!("{value} is out of reach of its derivative")));
             };
-            value = self.export(inst, branch, value);
+            visible = self.export(inst, branch, visible);
         }
+        let ty = self.graph().ty(value).clone();
+        if *self.graph().ty(visible) == ty {
+            return Ok(visible);
+        }
+        // What leaves a branch has the shape that it has there only where that branch ran. Here it did.
+        let here = self.builder.emit(&penstock_ops::array::IDENTITY, &[visible], &[])?[0];
+        self.builder.refine(here, ty.shape())?;
+        Ok(here)
     }
 
     /// The result of `inst` that is `value` of its region `branch`.
@@ -198,7 +207,9 @@ impl<'b> GraphPass<'b> {
             return data.results[k];
         }
         let (branches, region) = (data.regions.len(), self.graph().values[data.results[0]].region);
-        let ty = self.graph().ty(value).clone();
+        // The branches that lack the value give something smaller where its size is not known.
+        let ty = self.graph().ty(value);
+        let ty = ty.with_shape(ty.shape().erased());
         let slots = self.slots.entry(inst).or_default();
         if let Some(slot) = slots.iter().find(|s| s.values[branch] == Some(value)) {
             return slot.result;

@@ -18,8 +18,8 @@ const KEPT_PLANS: usize = 16;
 const MADE_PLANS: usize = 64;
 /// Estimated nanoseconds of a light run.
 const LIGHT: u64 = 5_000;
-/// The deepest nesting of runs on one thread: recursion beyond it is an error, not a stack overflow.
-const MAX_DEPTH: u32 = 400;
+/// The bytes of stack that nested runs may take: recursion beyond is an error, not an overflow.
+const MAX_STACK: usize = 1 << 20;
 
 /// A function made ready to run, from any number of threads at once.
 ///
@@ -196,28 +196,36 @@ impl std::fmt::Debug for Executable {
     }
 }
 
-/// Counts the runs that are nested on this thread.
-struct Depth;
+/// Watches how much of the stack the runs that are nested on this thread take.
+struct Depth {
+    outermost: bool,
+}
 
 thread_local! {
-    static DEPTH: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    /// Where the stack of the outermost run starts; 0 where there is none.
+    static BASE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 impl Depth {
     #[inline]
     fn enter() -> Result<Depth> {
-        DEPTH.with(|depth| {
-            if depth.get() >= MAX_DEPTH {
-                return Err(Error::exhausted(format!("calls are nested more than {MAX_DEPTH} deep")));
-            }
-            depth.set(depth.get() + 1);
-            Ok(Depth)
-        })
+        let mark = 0u8;
+        let here = std::ptr::from_ref(&mark).addr();
+        let base = BASE.get();
+        if base == 0 {
+            BASE.set(here);
+        } else if base.abs_diff(here) > MAX_STACK {
+            return Err(Error::exhausted("functions call each other too deeply"));
+        }
+        Ok(Depth { outermost: base == 0 })
     }
 }
 
 impl Drop for Depth {
+    #[inline]
     fn drop(&mut self) {
-        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        if self.outermost {
+            BASE.set(0);
+        }
     }
 }

@@ -29,12 +29,12 @@ pub enum Kind {
     Run,
     /// The gradients of its outputs with respect to its differentiable inputs and variables: the
     /// graph, or for each `args` line the values.
-    Grad,
+    Gradient,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [Kind::Parse, Kind::Verify, Kind::Optimize, Kind::Run, Kind::Grad];
+    pub const ALL: [Kind; 5] = [Kind::Parse, Kind::Verify, Kind::Optimize, Kind::Run, Kind::Gradient];
 
     /// The name in test files, and of the directory of such tests.
     pub fn name(self) -> &'static str {
@@ -43,7 +43,7 @@ impl Kind {
             Kind::Verify => "verify",
             Kind::Optimize => "optimize",
             Kind::Run => "run",
-            Kind::Grad => "grad",
+            Kind::Gradient => "gradient",
         }
     }
 
@@ -70,7 +70,7 @@ impl Kind {
             Kind::Parse | Kind::Verify => parse(&function),
             Kind::Optimize => Ok(optimized(graph, &options(file)?)?.to_string()),
             Kind::Run => each_run(graph, file),
-            Kind::Grad => {
+            Kind::Gradient => {
                 let gradient = gradient(graph)?;
                 if file.args.is_empty() {
                     let options = Options { skip: vec!["fuse".to_string()], ..Options::default() };
@@ -218,13 +218,22 @@ fn show(trace: &Trace) -> String {
     match trace {
         Ok((results, printed, variables)) => {
             let mut out = printed.clone();
-            let lines: Vec<String> = results.iter().map(|t| print_tensor(t, None)).collect();
+            let lines: Vec<String> = results.iter().map(|t| print_tensor(&plain_nans(t), None)).collect();
             let _ = writeln!(out, "{}", lines.join(", "));
             for value in variables {
-                let _ = writeln!(out, "variable: {}", print_tensor(value, None));
+                let _ = writeln!(out, "variable: {}", print_tensor(&plain_nans(value), None));
             }
             out.trim_end().to_string()
         }
         Err(error) => describe(error),
     }
+}
+
+/// The tensor with every NaN made the plain one: which one an operation gives differs between processors.
+fn plain_nans(tensor: &Tensor) -> Tensor {
+    penstock_data::with_dtype!(float, tensor.dtype(), T => {
+        let plain = |&v: &T| if v.is_nan() { T::NAN } else { v };
+        let values: Vec<T> = tensor.as_slice::<T>().iter().map(plain).collect();
+        Tensor::from_slice(tensor.dims(), &values).unwrap_or_else(|_| tensor.clone())
+    }, else tensor.clone())
 }

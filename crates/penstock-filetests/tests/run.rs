@@ -29,15 +29,18 @@ fn run() {
 }
 
 #[test]
-fn grad() {
-    run_directory(&root().join("grad"));
+fn gradient() {
+    run_directory(&root().join("gradient"));
 }
 
 #[test]
-fn every_directory_is_of_a_kind() {
+fn every_test_is_in_the_directory_of_a_kind() {
     for entry in std::fs::read_dir(root()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(!path.is_dir() || Kind::from_name(&name).is_ok(), "{name}");
+        let is_test = |path: &Path| path.extension().is_some_and(|e| e == "pst");
+        let tests = std::fs::read_dir(&path).into_iter().flatten().flatten().any(|e| is_test(&e.path()));
+        assert!(!is_test(&path), "{name} is in no directory of a kind");
+        assert!(!tests || Kind::from_name(&name).is_ok(), "there is no kind of test named {name}");
     }
 }

@@ -128,16 +128,24 @@ struct FunctionEffects {
 }
 
 fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
+    thread_local! {
+        /// The functions whose effects are being found: one that is met again calls itself.
+        static OPEN: std::cell::RefCell<Vec<*const Function>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    let key = std::ptr::from_ref(function);
+    let recursive = OPEN.with_borrow(|open| open.contains(&key));
     let made: Result<_, std::convert::Infallible> = match function.graph() {
-        Some(graph) => function.derive(|_| {
+        Some(graph) if !recursive => function.derive(|_| {
+            OPEN.with_borrow_mut(|open| open.push(key));
             let set = effects_of_region(graph, graph.body());
+            OPEN.with_borrow_mut(Vec::pop);
             let inputs = |values: &[Value]| {
                 values.iter().filter_map(|v| graph.inputs().iter().position(|i| i == v)).collect()
             };
             Ok(FunctionEffects { reads: inputs(&set.reads), writes: inputs(&set.writes), set })
         }),
-        // Its graph is not known yet (it is calling itself): it may do anything.
-        None => Ok(std::sync::Arc::new(FunctionEffects {
+        // Its graph is not known yet, or it calls itself: it may do anything.
+        _ => Ok(std::sync::Arc::new(FunctionEffects {
             reads: Vec::new(),
             writes: Vec::new(),
             set: EffectSet { host: true, ..EffectSet::default() },

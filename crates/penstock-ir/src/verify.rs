@@ -76,11 +76,11 @@ pub(crate) fn check_results(graph: &Graph, inst: Inst, inferred: &[Type]) -> Res
     if results.len() != inferred.len() {
         return Err(Error::invalid(format!("has {} result(s), but gives {}", results.len(), inferred.len())));
     }
-    for (&result, inferred) in results.iter().zip(inferred) {
+    for (i, (&result, inferred)) in results.iter().zip(inferred).enumerate() {
         let recorded = graph.ty(result);
         let same_kind = recorded.dtype() == inferred.dtype() && recorded.is_variable() == inferred.is_variable();
         if !same_kind || recorded.shape().merge(inferred.shape()).is_none() {
-            return Err(Error::invalid(format!("{result} has type {recorded}, but the inferred type is {inferred}")));
+            return Err(Error::invalid(format!("result {i} has type {recorded}, but the inferred type is {inferred}")));
         }
     }
     Ok(())

@@ -347,7 +347,7 @@ fn a_type_may_say_more_than_is_inferred() {
     let read = |ty: &str| parse(&format!("func @main(%0: f32[?]) {{\n%1: {ty} = add %0, %0\nreturn\n}}"));
     assert!(read("f32[4]").is_ok() && read("f32[s0]").is_ok() && read("f32[*]").is_ok());
     let wrong = read("f32[2,2]").unwrap_err().to_string();
-    assert_eq!(wrong, "2:1: add: %1 has type f32[2,2], but the inferred type is f32[?]");
+    assert_eq!(wrong, "2:1: add: result 0 has type f32[2,2], but the inferred type is f32[?]");
     assert!(read("f64[?]").is_err() && read("var f32[?]").is_err());
 }
 

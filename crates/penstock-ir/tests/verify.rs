@@ -142,7 +142,7 @@ fn operands_attributes_and_types_are_as_declared() {
     );
     assert_eq!(
         broken(|g| g.values[value(2)].ty = Type::tensor(DType::F32, Shape::known(&[3]))),
-        "add: %2 has type f32[3], but the inferred type is f32[2] (in inst0: %2 = add %0, %1)"
+        "add: result 0 has type f32[3], but the inferred type is f32[2] (in inst0: %2 = add %0, %1)"
     );
     assert_eq!(
         broken(|g| g.insts[inst(0)].attrs = Attrs::EMPTY),

@@ -648,7 +648,7 @@ proptest! {
         let dims = broadcast_dims(&[&shapes[0], &shapes[1]]).unwrap();
         let total: usize = dims.iter().product();
         let data: Vec<Vec<i32>> = shapes.iter().enumerate()
-            .map(|(j, s)| (0..s.iter().product::<usize>() as i32).map(|i| i * (j as i32 * 999 + 1)).collect()).collect();
+            .map(|(j, s)| (0..s.iter().product::<usize>() as i32).map(|i| i.wrapping_mul(j as i32 * 999 + 1)).collect()).collect();
         let mut got = vec![0i32; total];
         let ins: Vec<(*const u8, &[usize], usize)> =
             data.iter().zip(&shapes).map(|(d, s)| (d.as_ptr().cast(), &s[..], 4)).collect();

@@ -553,6 +553,6 @@ fn one_hot_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
         let mask = t.x(0).emit(&ONE_HOT, &[t.x(1), g.number(1.0), g.number(0.0)], &attrs);
         let on = (g * mask).then(&crate::reduce::REDUCE_SUM);
         let off = g.then(&crate::reduce::REDUCE_SUM) - on;
-        smallvec![None, None, Some(on), Some(off)]
+        smallvec![None, None, t.needed[2].then_some(on), t.needed[3].then_some(off)]
     })
 }

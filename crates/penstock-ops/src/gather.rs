@@ -3,7 +3,7 @@
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, with_dtype};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
-    Sample, Type, Vjp, VjpCx, arg,
+    Sample, Type, Value, Vjp, VjpCx, arg,
 };
 use penstock_kernels::Binary;
 use smallvec::{SmallVec, smallvec};
@@ -409,6 +409,12 @@ fn numeric_rows() -> Vec<Tensor> {
     DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[3, 2], LINE)).collect()
 }
 
+/// The cotangent of updates that went into the result as they are.
+fn updates_grad(cx: &mut VjpCx<'_>) -> Result<Option<Value>> {
+    let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+    if cx.needed[2] { Ok(Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[1]], &[])?)) } else { Ok(None) }
+}
+
 macro_rules! tensor_scatter {
     ($(#[$doc:meta])* $name:ident, $text:literal, $tf:literal, $dtypes:expr, $summary:literal, $cpu:expr, $vjp:expr, $samples:expr) => {
         $(#[$doc])*
@@ -449,7 +455,7 @@ tensor_scatter! {
         } else {
             None
         };
-        Ok(smallvec![dx, None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[1]], &[])?)])
+        Ok(smallvec![dx, None, updates_grad(cx)?])
     },
     || tensor_scatter_samples(kinds(&[3, 2]))
 }
@@ -460,8 +466,8 @@ tensor_scatter! {
     "`tensor` with `updates` added to the slices that the rows of `indices` name, in order.",
     |call| tensor_scatter(call, Some(Binary::Add)),
     |cx| {
-        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        Ok(smallvec![Some(g), None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[1]], &[])?)])
+        let dx = cx.grads[0].filter(|_| cx.needed[0]);
+        Ok(smallvec![dx, None, updates_grad(cx)?])
     },
     || tensor_scatter_samples(numeric_rows())
 }
@@ -471,7 +477,10 @@ tensor_scatter! {
     TENSOR_SCATTER_SUB, "tensor_scatter_nd_sub", "TensorScatterSub", NUMERIC,
     "`tensor` with `updates` subtracted from the slices that the rows of `indices` name, in order.",
     |call| tensor_scatter(call, Some(Binary::Sub)),
-    |cx| rule(cx, |t| smallvec![Some(t.g()), None, t.needed[2].then(|| -t.g().emit(&GATHER_ND, &[t.x(1)], &[]))]),
+    |cx| rule(cx, |t| {
+        let updates = t.needed[2].then(|| -t.g().emit(&GATHER_ND, &[t.x(1)], &[]));
+        smallvec![t.needed[0].then_some(t.g()), None, updates]
+    }),
     || tensor_scatter_samples(numeric_rows())
 }
 
@@ -503,7 +512,8 @@ fn extremum_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
         let from_updates = updates.is(&crate::compare::EQUAL, there).cast(dtype);
         let attained = from_x + indices.emit(&SCATTER_ND, &[from_updates, x.extents()], &[]);
         let share = t.g() / attained;
-        smallvec![Some(share * from_x), None, Some(share.emit(&GATHER_ND, &[indices], &[]) * from_updates)]
+        let updates = t.needed[2].then(|| share.emit(&GATHER_ND, &[indices], &[]) * from_updates);
+        smallvec![t.needed[0].then(|| share * from_x), None, updates]
     })
 }
 
@@ -578,7 +588,8 @@ pub static WHERE_INDICES: OpDef = OpDef {
     effects: &[],
     infer: |cx| {
         let rank = cx.shape(0).rank().map_or(Dim::Unknown, Dim::Known);
-        one(Type::tensor(DType::I64, Shape::new([Dim::Unknown, rank])))
+        let count = cx.values.constant(0).map_or(Dim::Unknown, |t| Dim::Known(hits(&t).len()));
+        one(Type::tensor(DType::I64, Shape::new([count, rank])))
     },
     cpu: Cpu::Kernel(run_where_indices),
     cuda: Cuda::HostFallback("the number of results depends on the values"),
@@ -594,13 +605,18 @@ pub static WHERE_INDICES: OpDef = OpDef {
     },
 };
 
-fn run_where_indices(call: &mut Call<'_>) -> Result<()> {
-    let x = call.inputs[0];
-    let zero = Tensor::zeros(x.dtype(), &[])?;
-    let hits: Vec<usize> = with_dtype!(plain, x.dtype(), T => {
+/// The positions of the elements that are not zero.
+fn hits(x: &Tensor) -> Vec<usize> {
+    with_dtype!(plain, x.dtype(), T => {
+        let Ok(zero) = Tensor::zeros(x.dtype(), &[]) else { return Vec::new() };
         let zero = zero.as_slice::<T>()[0];
         x.as_slice::<T>().iter().enumerate().filter(|&(_, v)| *v != zero).map(|(i, _)| i).collect()
-    }, else Vec::new());
+    }, else Vec::new())
+}
+
+fn run_where_indices(call: &mut Call<'_>) -> Result<()> {
+    let x = call.inputs[0];
+    let hits = hits(x);
     let rank = x.rank();
     call.out(0, DType::I64, &[hits.len(), rank])?;
     if rank == 0 {

@@ -103,11 +103,6 @@ impl<'a> Tape<'a> {
     pub(crate) fn len(&self) -> usize {
         self.inputs.len()
     }
-
-    /// A constant.
-    pub(crate) fn constant(&self, value: Tensor) -> Ex<'_> {
-        Ex { tape: self, value: Record::constant(self, value) }
-    }
 }
 
 /// Runs a rule.
@@ -251,7 +246,7 @@ impl<'t> Ex<'t> {
     pub(crate) fn extents(self) -> Ex<'t> {
         match self.shape().extents() {
             Some(dims) => self.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>())),
-            None => self.emit(&array::SHAPE, &[], &[("out_type", DType::I64.into())]),
+            None => self.emit(&array::SHAPE, &[], &[("dtype", DType::I64.into())]),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type,
-    Vjp, VjpCx, arg, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
+    Type, Value, Vjp, VjpCx, arg, args_of,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -23,7 +23,7 @@ fn nth(name: &str, i: usize) -> String {
 }
 
 /// The cotangent of result `i`, zeros where none flows.
-fn grad_or_zeros(cx: &mut VjpCx<'_>, i: usize) -> Result<penstock_ir::Value> {
+fn grad_or_zeros(cx: &mut VjpCx<'_>, i: usize) -> Result<Value> {
     match cx.grads[i] {
         Some(g) => Ok(g),
         None => cx.emit.emit(&ZEROS_LIKE, &[cx.outputs[i]], &[]),
@@ -135,7 +135,7 @@ fn concat_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
         let parts = cx.emit.emit_all(&SPLIT, &[g], &[("sizes", sizes.into()), ("axis", axis.into())])?;
         return Ok(parts.into_iter().zip(cx.needed).map(|(p, &n)| n.then_some(p)).collect());
     }
-    let mut shapes: SmallVec<[penstock_ir::Value; 4]> = SmallVec::new();
+    let mut shapes: SmallVec<[Value; 4]> = SmallVec::new();
     for &x in cx.inputs {
         let shape = cx.emit.emit(&crate::array::SHAPE, &[x], &[])?;
         shapes.push(shape);
@@ -168,7 +168,7 @@ pub static CONCAT_OFFSET: OpDef = OpDef {
         Ok(cx.inputs.iter().map(|ty| ty.with_shape(shape.clone())).collect())
     },
     cpu: Cpu::Kernel(run_concat_offset),
-    cuda: penstock_ir::Cuda::HostFallback("it computes sizes, which the host needs"),
+    cuda: Cuda::HostFallback("it computes sizes, which the host needs"),
     vjp: Vjp::Zero,
     fold: Fold::Evaluate,
     samples: || {
@@ -271,7 +271,7 @@ pub static UNSTACK: OpDef = OpDef {
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(1);
-        let parts: Result<SmallVec<[penstock_ir::Value; 4]>> =
+        let parts: Result<SmallVec<[Value; 4]>> =
             (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&STACK, &parts?, &[("axis", axis.into())])?)])
     }),
@@ -358,7 +358,7 @@ pub static SPLIT: OpDef = OpDef {
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(2);
-        let parts: Result<SmallVec<[penstock_ir::Value; 4]>> =
+        let parts: Result<SmallVec<[Value; 4]>> =
             (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&CONCAT, &parts?, &[("axis", axis.into())])?)])
     }),

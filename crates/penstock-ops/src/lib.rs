@@ -1,14 +1,53 @@
-//! The operators: each is one [`OpDef`] in the file of its family, listed in that file's `OPS`.
+//! The operators: each is one [`OpDef`] in the file of its family, listed in its family's `OPS`.
 
+pub mod array;
+pub mod binary;
+pub mod cast;
+pub mod compare;
 pub mod control;
+pub mod format;
 pub mod fused;
+pub mod gather;
+mod grad;
+pub mod host;
+pub mod joining;
+pub mod linalg;
+mod moves;
+pub mod nn;
+mod operands;
+pub mod random;
+pub mod reduce;
+mod run;
+mod sample_arrays;
+pub mod samples;
+pub mod scan;
+pub mod shape_ops;
+pub mod slicing;
 pub mod state;
+pub mod strings;
+pub mod unary;
 pub mod util;
 
 use penstock_ir::{OpDef, OpSet};
 
 /// The families, in the order of the documentation.
-pub static FAMILIES: &[(&str, &[&OpDef])] = &[("control", control::OPS), ("fused", fused::OPS), ("state", state::OPS)];
+pub static FAMILIES: &[(&str, &[&OpDef])] = &[
+    ("unary", unary::OPS),
+    ("binary", binary::OPS),
+    ("compare", compare::OPS),
+    ("cast", cast::OPS),
+    ("reduce", reduce::OPS),
+    ("scan", scan::OPS),
+    ("linalg", linalg::OPS),
+    ("nn", nn::OPS),
+    ("array", array::OPS),
+    ("random", random::OPS),
+    ("strings", strings::OPS),
+    ("host", host::OPS),
+    ("control", control::OPS),
+    ("fused", fused::OPS),
+    ("state", state::OPS),
+];
 
 /// Every operator.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {

@@ -5,13 +5,13 @@ use penstock_ir::{Graph, InstData, Region};
 use penstock_ops::control::{COND, SWITCH, WHILE};
 use rustc_hash::FxHashMap;
 
-use crate::Options;
+use crate::Cx;
 use crate::edit::inherit_name;
 
 /// Puts the taken branch in place of a `cond` or `switch` on a constant, and drops loops that never start.
-pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced = FxHashMap::default();
-    visit(graph, graph.body(), options, &mut replaced);
+    visit(graph, graph.body(), cx, &mut replaced);
     graph.replace_uses(&replaced);
     Ok(())
 }
@@ -19,7 +19,7 @@ pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
 fn visit(
     graph: &mut Graph,
     region: Region,
-    options: &Options,
+    cx: &Cx,
     replaced: &mut FxHashMap<penstock_ir::Value, penstock_ir::Value>,
 ) {
     let old = std::mem::take(&mut graph.regions[region].insts);
@@ -27,11 +27,11 @@ fn visit(
     for inst in old {
         let inner = graph.insts[inst].regions.clone();
         for &r in &inner {
-            visit(graph, r, options, replaced);
+            visit(graph, r, cx, replaced);
         }
         let data = &graph.insts[inst];
         let (results, with) = if let Some(taken) = taken_branch(graph, data)
-            && options.spend()
+            && cx.spend()
         {
             let results = data.results.clone();
             let moved = std::mem::take(&mut graph.regions[taken].insts);
@@ -42,7 +42,7 @@ fn visit(
             }
             insts.extend(moved);
             (results, graph.regions[taken].results.to_vec())
-        } else if never_starts(graph, data) && options.spend() {
+        } else if never_starts(graph, data) && cx.spend() {
             (data.results.clone(), data.operands.to_vec())
         } else {
             insts.push(inst);

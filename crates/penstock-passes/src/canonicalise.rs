@@ -7,7 +7,7 @@ use penstock_ir::{AttrKind, Graph, Inst, InstData, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::Options;
+use crate::Cx;
 use crate::edit::{inherit_name, make_constant, regions};
 
 /// What becomes of an instruction of one result.
@@ -44,7 +44,7 @@ const RULES: &[(&str, Rule, &str)] = &[
 ];
 
 /// Applies the rules until none does.
-pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
     for region in regions(graph) {
         for i in 0..graph.regions[region].insts.len() {
@@ -57,7 +57,7 @@ pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
             // Each rewrite leaves less to rewrite; the bound is for rules that would undo each other.
             for _ in 0..8 {
                 let Some(rewrite) = rewrite(graph, inst) else { break };
-                if !options.spend() {
+                if !cx.spend() {
                     break;
                 }
                 match rewrite {

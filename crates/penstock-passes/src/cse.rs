@@ -7,15 +7,15 @@ use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, Region, Value};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
-use crate::Options;
+use crate::Cx;
 use crate::edit::inherit_name;
 
 /// Constants of at most this many bytes are compared by value, larger ones by identity.
 const COMPARED: usize = 4096;
 
 /// Replaces a pure instruction by an equal one before it, in the same region or one around it.
-pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
-    let mut pass = Cse { table: FxHashMap::default(), replaced: FxHashMap::default(), options };
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    let mut pass = Cse { table: FxHashMap::default(), replaced: FxHashMap::default(), cx };
     pass.region(graph, graph.body());
     let replaced = pass.replaced;
     graph.replace_uses(&replaced);
@@ -26,7 +26,7 @@ struct Cse<'a> {
     /// The instructions in scope, by hash.
     table: FxHashMap<u64, SmallVec<[Inst; 1]>>,
     replaced: FxHashMap<Value, Value>,
-    options: &'a Options,
+    cx: &'a Cx,
 }
 
 impl Cse<'_> {
@@ -54,7 +54,7 @@ impl Cse<'_> {
                     found.iter().copied().find(|&other| equal(graph, &graph.insts[other], data))
                 });
                 if let Some(other) = same
-                    && self.options.spend()
+                    && self.cx.spend()
                 {
                     let pairs: SmallVec<[(Value, Value); 1]> =
                         data.results.iter().copied().zip(graph.insts[other].results.iter().copied()).collect();

@@ -4,7 +4,7 @@ use penstock_data::{Error, Result, Tensor};
 use penstock_ir::{Env, Fold, Graph, Inst};
 use smallvec::SmallVec;
 
-use crate::Options;
+use crate::Cx;
 use crate::edit::{make_constant, regions};
 use crate::evaluate::{Outputs, evaluate};
 
@@ -14,12 +14,12 @@ const MAX_RESULT: usize = 64 << 10;
 const MAX_OPERANDS: usize = 1 << 20;
 
 /// Replaces instructions on constants by their value. One that fails is left to fail when it runs.
-pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     for region in regions(graph) {
         for i in 0..graph.regions[region].insts.len() {
             let inst = graph.regions[region].insts[i];
             if let Some(value) = folded(graph, inst)
-                && options.spend()
+                && cx.spend()
             {
                 make_constant(graph, inst, value);
             }

@@ -6,7 +6,7 @@ use penstock_ops::fused::FUSED;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::Options;
+use crate::Cx;
 use crate::edit::{regions, uses};
 
 /// Results smaller than this stay in the first-level cache anyway: grouping them gains nothing.
@@ -19,17 +19,17 @@ const MAX_STREAMS: usize = 16;
 const MAX_ARITY: usize = 4;
 
 /// Makes `fused` instructions of elementwise instructions of one result shape that use each other.
-pub(crate) fn run(graph: &mut Graph, options: &Options) -> Result<()> {
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     for region in regions(graph) {
-        if graph.regions[region].insts.iter().any(|&i| candidate(graph, i, options).is_some()) {
-            fuse_region(graph, region, options);
+        if graph.regions[region].insts.iter().any(|&i| candidate(graph, i, cx).is_some()) {
+            fuse_region(graph, region, cx);
         }
     }
     Ok(())
 }
 
 /// The extents of the result, where the instruction can be in a group.
-fn candidate(graph: &Graph, inst: Inst, options: &Options) -> Option<Dims> {
+fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<Dims> {
     let data = &graph.insts[inst];
     let (Cpu::Elementwise(lookup), [result]) = (data.op.cpu, &data.results[..]) else { return None };
     let ty = graph.ty(*result);
@@ -40,7 +40,7 @@ fn candidate(graph: &Graph, inst: Inst, options: &Options) -> Option<Dims> {
         shape.extents().as_ref() == Some(&dims) || shape.num_elements() == Some(1)
     };
     let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-    (n * ty.dtype().size().max(1) >= options.min_fused_bytes
+    (n * ty.dtype().size().max(1) >= cx.min_fused_bytes
         && (1..=MAX_ARITY).contains(&data.operands.len())
         && data.operands.iter().all(fits)
         && dtypes.iter().all(|&d| DTypeSet::PLAIN.contains(d))
@@ -57,12 +57,12 @@ struct Group {
     closed: bool,
 }
 
-fn fuse_region(graph: &mut Graph, region: Region, options: &Options) {
+fn fuse_region(graph: &mut Graph, region: Region, cx: &Cx) {
     let insts = graph.regions[region].insts.clone();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: FxHashMap<Value, usize> = FxHashMap::default();
     for &inst in &insts {
-        let dims = candidate(graph, inst, options);
+        let dims = candidate(graph, inst, cx);
         let mut joined: SmallVec<[usize; 4]> = SmallVec::new();
         uses(graph, inst, &mut |v| {
             let Some(&group) = group_of.get(&v) else { return };
@@ -105,7 +105,7 @@ fn fuse_region(graph: &mut Graph, region: Region, options: &Options) {
     let mut at: FxHashMap<Inst, Inst> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
     for mut group in groups {
-        if group.insts.len() < 2 || !options.spend() {
+        if group.insts.len() < 2 || !cx.spend() {
             continue;
         }
         group.insts.sort_unstable_by_key(|i| position[i]);

@@ -15,7 +15,7 @@ mod specialise;
 use std::cell::Cell;
 
 use penstock_data::Result;
-use penstock_ir::{Graph, Type, compact};
+use penstock_ir::{Graph, Type, compact, verify_after};
 
 pub use fuse::MIN_FUSED_BYTES;
 pub use specialise::specialise;
@@ -25,12 +25,11 @@ pub use specialise::specialise;
 pub struct Pass {
     /// Its name in [`Options`] and in the verifier's errors.
     pub name: &'static str,
-    run: fn(&mut Graph, &Options) -> Result<()>,
+    run: fn(&mut Graph, &Cx) -> Result<()>,
 }
 
-/// The passes, in the order in which they run.
+/// The passes, in the order in which they run on what [`specialise`] gives.
 pub static PASSES: &[Pass] = &[
-    Pass { name: "inline", run: specialise::inline },
     Pass { name: "canonicalise", run: canonicalise::run },
     Pass { name: "fold", run: fold::run },
     Pass { name: "branch", run: branch::run },
@@ -46,14 +45,14 @@ pub struct Options {
     /// Passes that are left out, by name.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
-    pub fuel: Cell<u64>,
+    pub fuel: u64,
     /// The least bytes of a result for which elementwise instructions are grouped.
     pub min_fused_bytes: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { skip: Vec::new(), fuel: Cell::new(u64::MAX), min_fused_bytes: MIN_FUSED_BYTES }
+        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES }
     }
 }
 
@@ -66,13 +65,21 @@ impl Options {
             options.skip = list.split(',').filter_map(|p| p.trim().strip_prefix('-')).map(str::to_owned).collect();
         }
         if let Some(fuel) = std::env::var("PENSTOCK_FUEL").ok().and_then(|f| f.parse().ok()) {
-            options.fuel = Cell::new(fuel);
+            options.fuel = fuel;
         }
         options
     }
+}
 
+/// What the passes of one graph share.
+pub(crate) struct Cx {
+    fuel: Cell<u64>,
+    min_fused_bytes: usize,
+}
+
+impl Cx {
     /// Whether one more rewrite may be made; counts it.
-    pub(crate) fn spend(&self) -> bool {
+    fn spend(&self) -> bool {
         match self.fuel.get().checked_sub(1) {
             Some(left) => {
                 self.fuel.set(left);
@@ -98,10 +105,14 @@ pub fn optimize(graph: &Graph) -> Result<Graph> {
 /// As [`optimize`]; what inference reports for the more exact types, which may be that of an instruction that no run
 /// would reach.
 pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
+    let cx = Cx { fuel: Cell::new(options.fuel), min_fused_bytes: options.min_fused_bytes };
     let mut graph = specialise(graph, types)?;
-    for pass in &PASSES[1..] {
+    for pass in PASSES {
         if !options.skip.iter().any(|name| name == pass.name) {
-            (pass.run)(&mut graph, options)?;
+            (pass.run)(&mut graph, &cx)?;
+            if cfg!(debug_assertions) {
+                verify_after(&graph, pass.name)?;
+            }
         }
     }
     Ok(compact(&graph))

@@ -8,17 +8,8 @@ use penstock_ops::control::{CALL, CONST, WHILE};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::Options;
-
 /// Calls are inlined while the copy has fewer instructions than this.
 const INLINE_LIMIT: usize = 50_000;
-
-/// The pass: inlines calls.
-pub(crate) fn inline(graph: &mut Graph, _: &Options) -> Result<()> {
-    let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
-    *graph = specialise(graph, &types)?;
-    Ok(())
-}
 
 /// A copy of `graph` for inputs of these types, with calls inlined where the callee does not call itself.
 ///

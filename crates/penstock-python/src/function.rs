@@ -701,7 +701,7 @@ impl PyConcrete {
 
     /// The plan that runs the graph, as text.
     fn _plan_text(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.trace.concrete.executable().or_py(py)?.text())
+        self.trace.concrete.executable().or_py(py)?.text().or_py(py)
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

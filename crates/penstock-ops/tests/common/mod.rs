@@ -14,12 +14,12 @@ use penstock_ops::Ops;
 use smallvec::SmallVec;
 
 /// An operator by name.
-pub fn op(name: &str) -> &'static OpDef {
+pub(crate) fn op(name: &str) -> &'static OpDef {
     Ops.find(name).unwrap_or_else(|| panic!("there is no operator {name}"))
 }
 
 /// Surroundings in which nothing is heard and every draw is the same.
-pub struct Quiet;
+pub(crate) struct Quiet;
 
 impl Env for Quiet {
     fn print(&self, _: &str, _: &str) -> Result<()> {
@@ -34,7 +34,7 @@ impl Env for Quiet {
 }
 
 /// What inference says of operands of these types; `values` are the operands where inference may see them.
-pub fn infer(op: &'static OpDef, types: &[Type], attrs: &Attrs, values: Option<&[&Tensor]>) -> Result<OutTypes> {
+pub(crate) fn infer(op: &'static OpDef, types: &[Type], attrs: &Attrs, values: Option<&[&Tensor]>) -> Result<OutTypes> {
     op.check_operands(types)?;
     let regions: [Signature; 0] = [];
     match values {
@@ -44,7 +44,7 @@ pub fn infer(op: &'static OpDef, types: &[Type], attrs: &Attrs, values: Option<&
 }
 
 /// Runs an operator into `outputs`, which may be those of an earlier run.
-pub fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, outputs: &mut Vec<Tensor>) -> Result<()> {
+pub(crate) fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, outputs: &mut Vec<Tensor>) -> Result<()> {
     let types: Vec<Type> = inputs.iter().map(|t| Type::of(t)).collect();
     let inferred = infer(op, &types, attrs, Some(inputs))?;
     outputs.resize(inferred.len(), Tensor::default());
@@ -71,21 +71,21 @@ pub fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, outputs: 
 }
 
 /// Runs an operator.
-pub fn run(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Vec<Tensor>> {
+pub(crate) fn run(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Vec<Tensor>> {
     let mut outputs = Vec::new();
     run_into(op, inputs, attrs, &mut outputs)?;
     Ok(outputs)
 }
 
 /// Runs an operator of one result with named attributes.
-pub fn eval(name: &str, inputs: &[&Tensor], attrs: &[(&str, Attr)]) -> Result<Tensor> {
+pub(crate) fn eval(name: &str, inputs: &[&Tensor], attrs: &[(&str, Attr)]) -> Result<Tensor> {
     let op = op(name);
     run(op, inputs, &op.attributes(attrs)?).map(|mut out| out.remove(0))
 }
 
 /// How much of the types of values a rule is told.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Sight {
+pub(crate) enum Sight {
     /// Everything, values too.
     Values,
     /// Exact types.
@@ -97,37 +97,37 @@ pub enum Sight {
 }
 
 /// Executes what rules emit, and remembers it.
-pub struct Eager {
-    pub values: Vec<Tensor>,
-    pub tape: Vec<Step>,
-    pub sight: Sight,
+pub(crate) struct Eager {
+    pub(crate) values: Vec<Tensor>,
+    pub(crate) tape: Vec<Step>,
+    pub(crate) sight: Sight,
 }
 
 /// One instruction that was executed.
 #[derive(Clone)]
-pub struct Step {
-    pub op: &'static OpDef,
-    pub operands: Vec<Value>,
-    pub attrs: Attrs,
-    pub results: Vec<Value>,
+pub(crate) struct Step {
+    pub(crate) op: &'static OpDef,
+    pub(crate) operands: Vec<Value>,
+    pub(crate) attrs: Attrs,
+    pub(crate) results: Vec<Value>,
 }
 
 impl Eager {
-    pub fn new(sight: Sight) -> Eager {
+    pub(crate) fn new(sight: Sight) -> Eager {
         Eager { values: Vec::new(), tape: Vec::new(), sight }
     }
 
-    pub fn add(&mut self, tensor: Tensor) -> Value {
+    pub(crate) fn add(&mut self, tensor: Tensor) -> Value {
         self.values.push(tensor);
         Value::new(self.values.len() - 1)
     }
 
-    pub fn get(&self, value: Value) -> &Tensor {
+    pub(crate) fn get(&self, value: Value) -> &Tensor {
         &self.values[value.index()]
     }
 
     /// The cotangents of `wanted` for the cotangents `seeds` of some values, through all steps so far.
-    pub fn backward(&mut self, seeds: &[(Value, Value)], wanted: &[Value]) -> Result<Vec<Option<Value>>> {
+    pub(crate) fn backward(&mut self, seeds: &[(Value, Value)], wanted: &[Value]) -> Result<Vec<Option<Value>>> {
         let mut grads: HashMap<Value, Value> = seeds.iter().copied().collect();
         for step in self.tape.clone().into_iter().rev() {
             let outer: Vec<Option<Value>> = step.results.iter().map(|r| grads.get(r).copied()).collect();
@@ -148,7 +148,10 @@ impl Eager {
     }
 
     /// The cotangents of a step's operands, by its operator's rule.
-    pub fn vjp(&mut self, step: &Step, grads: &[Option<Value>], needed: &[bool]) -> Result<Vec<Option<Value>>> {
+    pub(crate) fn vjp(&mut self, step: &Step, grads: &[Option<Value>], needed: &[bool]) -> Result<Vec<Option<Value>>> {
+        if !needed.contains(&true) {
+            return Ok(vec![None; step.operands.len()]);
+        }
         let rule = match step.op.vjp {
             Vjp::Rule(rule) => rule,
             Vjp::Zero => return Ok(vec![None; step.operands.len()]),

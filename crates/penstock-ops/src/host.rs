@@ -1,0 +1,248 @@
+//! Operators that reach the host: printing, assertions, host code, the clock.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
+use penstock_ir::{
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, Effect, Fold, HostFn, HostRef, OpDef, OutTypes,
+    Sample, Type, Vjp, arg_of, args_of,
+};
+
+use crate::format::{check_template, expand, tensor_summary, tensor_text};
+use crate::operands::require_rank;
+use crate::sample_arrays::{f64s, i32s};
+use crate::samples::strings;
+use crate::util::{none, one};
+
+/// The operators of this family.
+pub static OPS: &[&OpDef] = &[&PRINT, &STRING_FORMAT, &ASSERT, &HOST_CALL, &TIMESTAMP];
+
+const ON_HOST: Cuda = Cuda::HostFallback("it is the host's");
+const SUMMARIZE: AttrDef = AttrDef::new("summarize", AttrKind::Int, AttrDefault::Int(3));
+
+/// The text of tensors: by a template, or separated by spaces.
+fn text_of(tensors: &[&Tensor], template: Option<&str>, summarize: i64) -> Result<String> {
+    match template {
+        Some(template) => expand(template, tensors, summarize),
+        None => Ok(tensors.iter().map(|t| tensor_text(t, summarize)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn text_samples() -> Vec<Sample> {
+    let data = || vec![f64s(&[2, 3]), strings(&[2], &["a", "\"b\"\n"]), i32s(&[1, 2, 3, 4, 5, 6, 7, 8])];
+    vec![
+        Sample::new(data()).with("template", "x = {}, {{{}}}, {}"),
+        Sample::new(vec![]).with("template", "nothing"),
+        Sample::new(vec![f64s(&[]), f64s(&[0])]).with("template", "{}{}").with("summarize", -1),
+    ]
+}
+
+/// The template, where it is given.
+fn template(attrs: &Attrs, index: usize) -> Option<&str> {
+    (attrs.0[index] != Attr::None).then(|| attrs.str(index))
+}
+
+/// Writes tensors to a stream.
+pub static PRINT: OpDef = OpDef {
+    name: "print",
+    tf_name: "PrintV2",
+    doc: "Writes `data` and `end` to `stream`: `stdout`, `stderr`, `log:<level>` or `file://<path>`.\n\n\
+          In `template` each `{}` stands for the next of `data`, `{{` and `}}` for braces; without it the tensors are \
+          separated by spaces. Of each dimension the first and last `summarize` entries are written, all where that is negative.",
+    dtypes: &[],
+    operands: &[args_of("data", ArgType::In(DTypeSet::ANY))],
+    attrs: &[
+        AttrDef::optional("template", AttrKind::Str),
+        AttrDef::new("stream", AttrKind::Str, AttrDefault::Str("stderr")),
+        AttrDef::new("end", AttrKind::Str, AttrDefault::Str("\n")),
+        SUMMARIZE,
+    ],
+    effects: &[Effect::Print],
+    infer: |cx| {
+        if let Some(template) = template(cx.attrs, 0) {
+            check_template(template, cx.inputs.len())?;
+        }
+        none()
+    },
+    cpu: Cpu::Kernel(|call| {
+        let mut text = text_of(call.inputs, template(call.attrs, 0), call.attrs.int(3))?;
+        text.push_str(call.attrs.str(2));
+        call.env.print(call.attrs.str(1), &text)
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it writes"),
+    samples: text_samples,
+};
+
+/// Tensors as one string.
+pub static STRING_FORMAT: OpDef = OpDef {
+    name: "string_format",
+    tf_name: "StringFormat",
+    doc: "`template` with each `{}` replaced by the text of the next of `data`, a string scalar; `{{` and `}}` are braces.\n\n\
+          Of each dimension the first and last `summarize` entries are shown, all where that is negative.",
+    dtypes: &[],
+    operands: &[args_of("data", ArgType::In(DTypeSet::ANY))],
+    attrs: &[AttrDef::required("template", AttrKind::Str), SUMMARIZE],
+    effects: &[],
+    infer: |cx| {
+        check_template(cx.attrs.str(0), cx.inputs.len())?;
+        one(Type::scalar(DType::Str))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let text = expand(call.attrs.str(0), call.inputs, call.attrs.int(1))?;
+        call.set(0, Tensor::from(text.as_str()));
+        Ok(())
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Evaluate,
+    samples: text_samples,
+};
+
+/// A condition that must hold.
+pub static ASSERT: OpDef = OpDef {
+    name: "assert",
+    tf_name: "Assert",
+    doc: "Raises InvalidArgument where `condition`, a `bool` scalar, is false.\n\n\
+          The error shows `message`, unless it is empty, and the first `summarize` elements of each of `data`, all where that \
+          is negative.",
+    dtypes: &[],
+    operands: &[arg_of("condition", ArgType::Fixed(DType::Bool)), args_of("data", ArgType::In(DTypeSet::ANY))],
+    attrs: &[AttrDef::new("message", AttrKind::Str, AttrDefault::Str("")), SUMMARIZE],
+    effects: &[Effect::Assert],
+    infer: |cx| {
+        require_rank(cx, 0, 0, "condition")?;
+        none()
+    },
+    cpu: Cpu::Kernel(run_assert),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("a failed assertion belongs to the run"),
+    samples: || {
+        let holds = || Tensor::from(true);
+        vec![Sample::new(vec![holds()]), Sample::new(vec![holds(), i32s(&[1, 2]), strings(&[], &["a"])]).with("message", "m")]
+    },
+};
+
+fn run_assert(call: &mut Call<'_>) -> Result<()> {
+    let Some(holds) = call.inputs[0].item::<Bool8>().filter(|_| call.inputs[0].rank() == 0) else {
+        return Err(Error::invalid(format!("expected a scalar, got shape {:?}", call.inputs[0].dims())).argument("condition"));
+    };
+    if holds.get() {
+        return Ok(());
+    }
+    let message = call.attrs.str(0);
+    let summary = |t: &&Tensor| format!("[{}]", tensor_summary(t, call.attrs.int(1)));
+    let shown: Vec<String> = std::iter::once(format!("[{message}]"))
+        .filter(|_| !message.is_empty())
+        .chain(call.inputs[1..].iter().map(summary))
+        .collect();
+    Err(Error::invalid(format!("assertion failed: {}", shown.join(" "))))
+}
+
+/// A call of host code.
+pub static HOST_CALL: OpDef = OpDef {
+    name: "host_call",
+    tf_name: "EagerPyFunc",
+    doc: "What the host code `func` gives for `args`: tensors of the types `outs`.\n\n\
+          It runs on the thread that runs the graph. `stateful` says whether the code does more than compute its results; calls \
+          keep their order and are neither dropped nor merged in either case. Raises InvalidArgument where the number or a shape \
+          of the results is not as declared, DType where a dtype is not, and whatever the code raises.",
+    dtypes: &[],
+    operands: &[args_of("args", ArgType::In(DTypeSet::ANY))],
+    attrs: &[
+        AttrDef::required("func", AttrKind::Host),
+        AttrDef::required("outs", AttrKind::Types),
+        AttrDef::flag("stateful", true),
+    ],
+    effects: &[Effect::Host],
+    infer: |cx| {
+        let declared = |(i, ty): (usize, &Type)| match ty {
+            // A symbol of the declaration means nothing here.
+            Type::Tensor(dtype, shape) => Ok(Type::tensor(*dtype, shape.erased())),
+            Type::Variable(..) => Err(Error::invalid(format!("result {i} is a variable")).argument("outs")),
+        };
+        cx.attrs.types(1).iter().enumerate().map(declared).collect::<Result<OutTypes>>()
+    },
+    cpu: Cpu::Kernel(run_host_call),
+    cuda: ON_HOST,
+    vjp: Vjp::NonDifferentiable("host code does not say what its derivative is"),
+    fold: Fold::Never("host code runs when the graph does"),
+    samples: || {
+        let outs = [Type::scalar(DType::F64), Type::tensor(DType::Str, Shape::UNRANKED)];
+        let echo = HostRef(std::sync::Arc::new(Echo));
+        vec![
+            Sample::new(vec![f64s(&[]), strings(&[2], &["a", "b"])])
+                .with("func", echo)
+                .with("outs", outs.to_vec()),
+        ]
+    },
+};
+
+/// Host code that gives its operands back.
+struct Echo;
+
+impl HostFn for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        Ok(inputs.iter().map(|&t| t.clone()).collect())
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+fn run_host_call(call: &mut Call<'_>) -> Result<()> {
+    let (func, outs) = (call.attrs.host(0), call.attrs.types(1));
+    let results = func.0.call(call.inputs)?;
+    let name = func.0.name();
+    if results.len() != outs.len() {
+        return Err(Error::invalid(format!("{name} returned {} tensors, {} are declared", results.len(), outs.len()))
+            .argument("outs"));
+    }
+    for (i, (result, ty)) in results.iter().zip(outs).enumerate() {
+        if result.dtype() != ty.dtype() {
+            return Err(Error::dtype(format!(
+                "{name} returned {} for result {i}, {} is declared",
+                result.dtype().tf_name(),
+                ty.dtype().tf_name()
+            ))
+            .argument("outs"));
+        }
+        let shape = Shape::known(result.dims());
+        if !shape.compatible(ty.shape()) {
+            return Err(Error::invalid(format!("{name} returned shape {shape} for result {i}, {} is declared", ty.shape()))
+                .argument("outs"));
+        }
+    }
+    for (i, result) in results.into_iter().enumerate() {
+        call.set(i, result);
+    }
+    Ok(())
+}
+
+/// The time.
+pub static TIMESTAMP: OpDef = OpDef {
+    name: "timestamp",
+    tf_name: "Timestamp",
+    doc: "Seconds since 1970-01-01 00:00 UTC, an `f64` scalar.\n\nIt keeps its place among all that has effects.",
+    dtypes: &[],
+    operands: &[],
+    attrs: &[],
+    effects: &[Effect::Host],
+    infer: |_| one(Type::scalar(DType::F64)),
+    cpu: Cpu::Kernel(|call| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64());
+        call.set(0, Tensor::scalar(now));
+        Ok(())
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it reads the clock"),
+    samples: || vec![Sample::new(vec![])],
+};
