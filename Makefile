@@ -16,7 +16,7 @@ EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
-	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f \( -name '*.rs' -o -name Cargo.toml -o -name '*.cu' \) -print 2>/dev/null)
+	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Error, Result};
 use penstock_ir::{Builder, Function, Graph, Region, Value, compact, effects_of};
-use penstock_ops::control;
+use penstock_ops::{array, control};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{GraphPass, captures};
@@ -130,10 +130,11 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
 
     let mut residuals = Vec::new();
     let mut kept = Vec::new();
-    let mut constants = Vec::new();
-    for v in captures(joint.graph(), &[derivative]) {
-        if joint.graph().constant(v).is_some() {
-            constants.push(v);
+    let mut remade = Vec::new();
+    let captured = captures(joint.graph(), &[derivative]);
+    for &v in &captured {
+        if is_remade(joint.graph(), v, &captured) {
+            remade.push(v);
             continue;
         }
         kept.push(v);
@@ -147,30 +148,37 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
             Residual::Output(i)
         });
     }
-    let backward = extract(joint.graph(), derivative, &kept, &constants)?;
+    let backward = extract(joint.graph(), derivative, &kept, &remade)?;
     let backward = Arc::new(Function::new(format!("{}.backward", function.name()), backward));
     let forward = if outputs.len() == graph.outputs().len() {
         function.clone()
     } else {
+        joint.graph_mut().regions[body].results = outputs.iter().copied().collect();
+        drop_unused(joint.graph_mut(), body);
         let forward = compact(&joint.finish(&outputs)?);
         Arc::new(Function::new(format!("{}.forward", function.name()), forward))
     };
     Ok(VjpPair { forward, backward: Some(backward), residuals, grads })
 }
 
-/// A region as a graph of its own: its inputs are the values `kept` from outside and the region's parameters.
-fn extract(source: &Graph, region: Region, kept: &[Value], constants: &[Value]) -> Result<Graph> {
+/// Whether a captured value is made again rather than kept: a constant, and the shape of what is kept.
+fn is_remade(graph: &Graph, value: Value, captured: &[Value]) -> bool {
+    let Some(inst) = graph.def_inst(value) else { return false };
+    let data = &graph.insts[inst];
+    data.op.0.is(&control::CONST) || (data.op.0.is(&array::SHAPE) && captured.contains(&data.operands[0]))
+}
+
+/// A region as a graph of its own: its inputs are the values `kept` from outside and the region's
+/// parameters; the instructions of the values `remade` are copied with it.
+fn extract(source: &Graph, region: Region, kept: &[Value], remade: &[Value]) -> Result<Graph> {
     let mut builder = Builder::new(&control::CONST);
     let mut map: FxHashMap<Value, Value> = FxHashMap::default();
     for &v in kept.iter().chain(&source.regions[region].params) {
         let input = builder.input(source.ty(v).clone(), None);
         map.insert(v, input);
     }
-    for &v in constants {
-        if let Some(constant) = source.constant(v) {
-            let constant = builder.constant(constant.clone());
-            map.insert(v, constant);
-        }
+    for inst in remade.iter().filter_map(|&v| source.def_inst(v)) {
+        builder.copy_inst(source, inst, &mut map)?;
     }
     copy(&mut builder, source, region, &mut map)?;
     let results: Vec<Value> = source.regions[region].results.iter().map(|v| map[v]).collect();

@@ -8,7 +8,7 @@ use penstock_data::{Error, Result, Tensor};
 use penstock_ir::{
     Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData,
 };
-use penstock_ops::control;
+use penstock_ops::{array, control};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -195,7 +195,7 @@ impl<'b> GraphPass<'b> {
             return Ok(visible);
         }
         // What leaves a branch has the shape that it has there only where that branch ran. Here it did.
-        let here = self.builder.emit(&penstock_ops::array::IDENTITY, &[visible], &[])?[0];
+        let here = self.builder.emit(&array::IDENTITY, &[visible], &[])?[0];
         self.builder.refine(here, ty.shape())?;
         Ok(here)
     }
@@ -387,7 +387,8 @@ impl Pass<InstStep> for GraphPass<'_> {
 
 impl Emitter for GraphPass<'_> {
     fn emit_attrs(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs) -> Result<SmallVec<[Value; 1]>> {
-        if let ("shape", &[value]) = (op.name, operands)
+        if let &[value] = operands
+            && op.is(&array::SHAPE)
             && !self.builder.open_regions()[self.floor..].contains(&self.graph().values[value].region)
         {
             return self.shape_of(op, value, attrs);

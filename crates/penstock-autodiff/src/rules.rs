@@ -2,16 +2,11 @@
 
 use num_traits::One;
 use penstock_data::{DType, Error, Result, Tensor, num_elements, with_dtype};
-use penstock_ir::{Attrs, Cotangents, Emitter, OpDef, OpSet, Type, Value, Vjp, VjpCx};
-use penstock_ops::Ops;
+use penstock_ir::{Attrs, Cotangents, Emitter, OpDef, Type, Value, Vjp, VjpCx};
+use penstock_ops::{array, binary, state};
 
 /// Constants of up to this many elements stand in the graph as they are; larger ones are filled.
 const INLINE_ELEMENTS: usize = 16;
-
-/// An operator by name.
-pub(crate) fn op(name: &'static str) -> Result<&'static OpDef> {
-    Ops.find(name).ok_or_else(|| Error::internal(format!("reverse mode needs the operator '{name}'")))
-}
 
 /// Whether values of this type carry cotangents.
 pub(crate) fn carries(ty: &Type) -> bool {
@@ -38,7 +33,7 @@ pub(crate) fn apply(
         Vjp::Rule(rule) => rule(&mut VjpCx { emit, attrs, inputs, outputs, grads, needed }),
         Vjp::Zero => Ok(Cotangents::from_elem(None, inputs.len())),
         Vjp::NonDifferentiable(reason) => Err(Error::not_found(format!("has no gradient: {reason}"))),
-        Vjp::Structural if op.is(&penstock_ops::state::READ_VARIABLE) => Ok(grads.into()),
+        Vjp::Structural if op.is(&state::READ_VARIABLE) => Ok(grads.into()),
         Vjp::Structural => Err(Error::internal("its derivative is not made by a rule")),
     }
     .map_err(|e| e.in_op(op.name))
@@ -46,7 +41,7 @@ pub(crate) fn apply(
 
 /// The sum of two cotangents.
 pub(crate) fn add(emit: &mut dyn Emitter, a: Value, b: Value) -> Result<Value> {
-    emit.emit(op("add")?, &[a, b], &[])
+    emit.emit(&binary::ADD, &[a, b], &[])
 }
 
 /// A tensor of the dtype and shape of `like`, every element one: the cotangent of a target for which
@@ -74,11 +69,11 @@ fn filled(emit: &mut dyn Emitter, like: Value, make: impl Fn(DType, &[usize]) ->
     let shape = match extents {
         Some(dims) => emit.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))?,
         None if ty.is_variable() => {
-            let value = emit.emit(&penstock_ops::state::READ_VARIABLE, &[like], &[])?;
-            emit.emit(op("shape")?, &[value], &[])?
+            let value = emit.emit(&state::READ_VARIABLE, &[like], &[])?;
+            emit.emit(&array::SHAPE, &[value], &[])?
         }
-        None => emit.emit(op("shape")?, &[like], &[])?,
+        None => emit.emit(&array::SHAPE, &[like], &[])?,
     };
     let element = emit.constant(make(ty.dtype(), &[])?)?;
-    emit.emit(op("broadcast_to")?, &[element, shape], &[])
+    emit.emit(&array::FILL, &[shape, element], &[])
 }

@@ -198,7 +198,7 @@ fn computed(dtype: DType) -> &'static str {
 
 /// The entry: a loop over the elements with the grid's stride.
 fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &str, checked: bool) {
-    let index = if variant.wide { "unsigned long long" } else { "unsigned int" };
+    let index = if variant.wide { "penstock_index64" } else { "penstock_index32" };
     let pack = variant.pack;
     let list = format!("penstock_list<{index}, {}>", variant.rank);
 

@@ -122,7 +122,10 @@ template <class T> __device__ inline float penstock_round_to(float x) {
 // `N` elements that are loaded and stored at once.
 template <class T, int N> struct alignas(sizeof(T) * N) penstock_pack { T at[N]; };
 
-// A coordinate or a list of strides.
+typedef unsigned int penstock_index32;
+typedef unsigned long long penstock_index64;
+
+// Extents or strides.
 template <class I, int N> struct penstock_list { I at[N]; };
 
 // --- comparison and sign -----------------------------------------------------------------------
@@ -142,6 +145,11 @@ template <class T> __device__ inline penstock_int<T> penstock_abs(penstock_int<T
 template <class T> __device__ inline T penstock_sign(T x) { return x == 0 || x != x ? x : (x > 0 ? T(1) : T(-1)); }
 template <class T> __device__ inline T penstock_relu(T x) { return x < 0 ? T(0) : x; }
 template <class T> __device__ inline T penstock_relu6(T x) { return x < 0 ? T(0) : (x > 6 ? T(6) : x); }
+
+// The nearest whole number, ties to even.
+__device__ inline float penstock_round(float x) { return rint(x); }
+__device__ inline double penstock_round(double x) { return rint(x); }
+template <class T> __device__ inline penstock_int<T> penstock_round(penstock_int<T> x) { return x; }
 
 __device__ inline bool penstock_is_inf(float x) { return fabsf(x) == penstock_f32_of_bits(0x7f800000u); }
 __device__ inline bool penstock_is_inf(double x) { return fabs(x) == penstock_f64_of_bits(0x7ff0000000000000ull); }

@@ -2,10 +2,10 @@
 
 mod common;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use common::{Case, fused_case};
-use penstock_cuda::{Arch, Kernel, Layout, Nvrtc, PRELUDE, Variant};
+use penstock_cuda::{Arch, Kernel, Layout, Nvrtc, PRELUDE, Program, Variant};
 use penstock_data::{DType, Tensor};
 
 const SM_80: Arch = Arch { major: 8, minor: 0 };
@@ -23,21 +23,26 @@ fn kernel(case: &Case, name: &str) -> Kernel {
     Kernel::new(&case.program, Variant::new(&case.program, &layout, true), name)
 }
 
-/// Compiles all distinct kernels of some cases as one source.
+/// Compiles a kernel of every distinct program of some cases, all as one source.
 fn compile_all(cases: &[Case], archs: &[Arch]) {
     let Some(nvrtc) = nvrtc() else { return };
-    let mut known = HashSet::new();
+    let mut known: Vec<&Program> = Vec::new();
     let mut source = PRELUDE.to_string();
     for case in cases {
-        if known.insert(kernel(case, "kernel").text) {
+        if !known.contains(&&case.program) {
+            known.push(&case.program);
             source.push_str(&kernel(case, &format!("k{}", known.len())).text);
         }
     }
     assert!(!known.is_empty(), "nothing to compile");
-    for &arch in archs {
-        let image = nvrtc.compile(&source, arch).unwrap_or_else(|e| panic!("sm_{}: {e}", arch.number()));
-        assert_eq!(&image.bytes()[..4], b"\x7fELF", "machine code for sm_{}", arch.number());
-    }
+    std::thread::scope(|scope| {
+        for &arch in archs {
+            scope.spawn(|| {
+                let image = nvrtc.compile(&source, arch).unwrap_or_else(|e| panic!("sm_{}: {e}", arch.number()));
+                assert_eq!(&image.bytes()[..4], b"\x7fELF", "machine code for sm_{}", arch.number());
+            });
+        }
+    });
 }
 
 #[test]
@@ -51,8 +56,19 @@ fn every_helper_compiles() {
 }
 
 #[test]
-fn every_shape_compiles() {
-    compile_all(&common::shape_cases(), &[SM_90]);
+fn every_variant_compiles() {
+    let Some(nvrtc) = nvrtc() else { return };
+    let mut texts = BTreeSet::new();
+    for (i, case) in common::shape_cases().iter().enumerate() {
+        let dims: Vec<&[usize]> = case.inputs.iter().map(Tensor::dims).collect();
+        let layout = Layout::new(&case.dims, &dims).expect("a layout");
+        let mut variant = Variant::new(&case.program, &layout, i % 3 > 0);
+        variant.wide = i % 2 == 0;
+        texts.insert(Kernel::new(&case.program, variant, "NAME").text);
+    }
+    let named = texts.iter().enumerate().map(|(i, text)| text.replace("NAME", &format!("k{i}")));
+    let source = named.fold(PRELUDE.to_string(), |all, text| all + &text);
+    nvrtc.compile(&source, SM_90).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -142,15 +142,19 @@ fn gradient(graph: &Graph) -> Result<Graph> {
 }
 
 fn each_run(graph: &Graph, file: &TestFile) -> Result<String> {
-    let runs: Result<Vec<String>> = file.args.iter().map(|args| run(graph, args)).collect();
+    let runs: Result<Vec<String>> = file.args.iter().map(|args| run_tiers(graph, args)).collect();
     Ok(runs?.join("\n"))
 }
 
 /// What a run leaves: its results, what it printed, and the variables; or its error.
 type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
 
-/// Runs a graph in every tier, and describes what all of them gave.
-fn run(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
+/// Runs a graph in every tier, and describes what all of them gave: what it printed, the results, the
+/// variables afterwards, or the error. The argument for a variable is its first value.
+///
+/// # Errors
+/// `Internal` where two tiers disagree; what the passes report.
+pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
     let small = Options { min_fused_bytes: 0, ..Options::default() };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());

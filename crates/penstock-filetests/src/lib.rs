@@ -27,6 +27,6 @@ mod recorder;
 pub use compare::{same_function, same_tensor};
 pub use diff::diff;
 pub use file::{TestFile, run_directory};
-pub use kinds::Kind;
+pub use kinds::{Kind, run_tiers};
 pub use random::{RandomGraph, RandomOptions, random_graph, random_graphs};
 pub use recorder::Recorder;

@@ -1,6 +1,6 @@
 //! Properties of random graphs.
 
-use penstock_filetests::{RandomOptions, random_graphs, same_function};
+use penstock_filetests::{RandomOptions, random_graph, random_graphs, run_tiers, same_function};
 use penstock_ir::{compact, no_hosts, parse_function, verify, verify_after};
 use penstock_ops::Ops;
 use proptest::prelude::*;
@@ -29,4 +29,24 @@ proptest! {
         let once = compact(random.graph());
         prop_assert!(compact(&once) == once);
     }
+
+    #[test]
+    fn every_tier_gives_the_same(random in random_graphs(40, RandomOptions::default())) {
+        if let Err(error) = run_tiers(random.graph(), &random.inputs) {
+            prop_assert!(false, "{error}");
+        }
+    }
+}
+
+#[test]
+fn they_are_made_of_everything() {
+    let mut seen = std::collections::BTreeMap::new();
+    for seed in 0..300 {
+        random_graph(seed, 40, RandomOptions::default()).graph().visit(&mut |_, _, data| {
+            *seen.entry(data.op.name).or_insert(0) += 1;
+        });
+    }
+    let unseen: Vec<&str> = penstock_ops::all().map(|op| op.name).filter(|name| !seen.contains_key(name)).collect();
+    // These take host code, make no sense apart from the passes, or give something else on every run.
+    assert_eq!(unseen, ["fused", "host_call"], "{seen:?}");
 }

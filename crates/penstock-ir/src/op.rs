@@ -310,8 +310,9 @@ pub enum Cpu {
 /// How an operator runs on CUDA.
 #[derive(Clone, Copy)]
 pub enum Cuda {
-    /// An expression of CUDA C++ over `{0}`, `{1}`, …, one element each; `{T}` is the type of the
-    /// first operand's elements, `{R}` that of the result's. Such operators fuse.
+    /// An expression of CUDA C++ over `{0}`, `{1}`, …, one element each; `{T}` is the type in which the
+    /// first operand's elements are computed, `{R}` the result's, `{S}` the type in which the result is
+    /// stored. The CUDA crate documents types and functions. Such operators fuse.
     Elementwise(&'static str),
     /// A kernel source of its own, by the name in the CUDA crate's table.
     Kernel(&'static str),

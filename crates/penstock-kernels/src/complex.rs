@@ -102,7 +102,7 @@ pub(crate) fn pow<T: Part>(x: Complex<T>, y: Complex<T>) -> Complex<T> {
     }
     let whole = y.im.is_zero() && y.re.trunc() == y.re;
     if let (true, Some(n)) = (whole, y.re.to_i32())
-        && n.abs() <= 100
+        && n.unsigned_abs() <= 100
     {
         return if n < 0 { div(Complex::new(T::one(), T::zero()), x.powi(-n)) } else { x.powi(n) };
     }

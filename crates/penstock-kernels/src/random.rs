@@ -150,10 +150,10 @@ impl Philox {
         unsafe {
             match dtype {
                 DType::F16 => {
-                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| f16::narrow((w >> 22) as f32 / 1024.0));
+                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| f16::narrow((w & 0x3ff) as f32 / 1024.0));
                 }
                 DType::Bf16 => {
-                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| bf16::narrow((w >> 25) as f32 / 128.0));
+                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| bf16::narrow((w & 0x7f) as f32 / 128.0));
                 }
                 DType::F32 => self.each(n, out.cast(), |w| *w, |_, _| {}, unit32),
                 DType::F64 => {
@@ -258,17 +258,17 @@ impl Philox {
 /// The dtypes of [`Philox::uniform`], [`Philox::normal`] and [`Philox::truncated_normal`].
 pub const RANDOM_DTYPES: DTypeSet = DTypeSet::FLOAT;
 
-/// Uniform in [0, 1), of 23 bits.
+/// Uniform in [0, 1), of the low 23 bits, as in TensorFlow.
 #[inline(always)]
 fn unit32(w: u32) -> f32 {
-    f32::from_bits(w >> 9 | 0x3f80_0000) - 1.0
+    f32::from_bits(w & 0x7f_ffff | 0x3f80_0000) - 1.0
 }
 
-/// Uniform in [0, 1), of 52 bits.
+/// Uniform in [0, 1), of the low 20 bits of `a` and all of `b`, as in TensorFlow.
 #[inline(always)]
 fn unit64(a: u32, b: u32) -> f64 {
-    let bits = u64::from(a) | u64::from(b) << 32;
-    f64::from_bits(bits >> 12 | 0x3ff0_0000_0000_0000) - 1.0
+    let bits = u64::from(a & 0xf_ffff) << 32 | u64::from(b);
+    f64::from_bits(bits | 0x3ff0_0000_0000_0000) - 1.0
 }
 
 /// Makes a value of two adjacent words of every block.
@@ -309,7 +309,7 @@ fn normal32(w: &Words) -> [[f32; WIDTH]; 4] {
 
 #[inline(always)]
 fn normal64(w: &Words) -> [[f64; WIDTH]; 2] {
-    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-16)
+    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-7)
 }
 
 #[cfg(test)]

@@ -56,8 +56,6 @@ macro_rules! table {
 }
 pub(crate) use table;
 
-const FAULTS: Cuda = H("a division of integers by 0 is an error, which a device kernel cannot report");
-
 /// Whole numbers, none of them 0.
 const WHOLE: &[f64] = &[2.0, -3.0, 5.0, -1.0, 7.0, 1.0];
 /// Small whole numbers.
@@ -73,17 +71,17 @@ table! { TABLE:
     DIV "div" "RealDiv" Div LINE WHOLE E("({0} / {1})"),
         d!(|g, _, y, _| g / y.conj(), |g, _, y, z| -g * (z / y).conj()),
         "`x / y` of floats: infinite or NaN where `y` is 0. Integers are cast first.";
-    FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE FAULTS, Vjp::Zero,
+    FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE E("penstock_floor_div({0}, {1})"), Vjp::Zero,
         "Quotient rounded to negative infinity, Python's `//`. Integer division by 0 is an error.";
-    FLOORMOD "floormod" "FloorMod" FloorMod LINE WHOLE FAULTS,
+    FLOORMOD "floormod" "FloorMod" FloorMod LINE WHOLE E("penstock_floor_mod({0}, {1})"),
         d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&FLOOR)),
         "Remainder with the sign of `y`, Python's `%`. Integer division by 0 is an error.";
-    TRUNCATEDIV "truncatediv" "TruncateDiv" TruncDiv LINE WHOLE FAULTS, Vjp::Zero,
+    TRUNCATEDIV "truncatediv" "TruncateDiv" TruncDiv LINE WHOLE E("penstock_trunc_div({0}, {1})"), Vjp::Zero,
         "Quotient rounded to 0, C's `/` of integers. Integer division by 0 is an error.";
-    TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE FAULTS,
+    TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE E("penstock_trunc_mod({0}, {1})"),
         d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&TRUNC)),
         "Remainder with the sign of `x`, C's `%` and `fmod`. Integer division by 0 is an error.";
-    POW "pow" "Pow" Pow POSITIVE LINE H("powers of integers wrap, which those of CUDA's math library do not"),
+    POW "pow" "Pow" Pow POSITIVE LINE E("penstock_pow({0}, {1})"),
         d!(pow_x, pow_y),
         "`x` to the `y`. Integers wrap; to a negative exponent they give 0, but 1 and -1 keep their magnitude.";
     MAXIMUM "maximum" "Maximum" Max LINE POSITIVE E("({0} != {0} || {0} >= {1} ? {0} : {1})"),
@@ -127,10 +125,10 @@ table! { TABLE:
     BITWISE_XOR "bitwise_xor" "BitwiseXor" BitXor WHOLE SHIFTS E("({0} ^ {1})"), Vjp::Zero,
         "Bitwise exclusive `or` of integers.";
     LEFT_SHIFT "left_shift" "LeftShift" Shl WHOLE SHIFTS
-        E("({1} < ({T})0 ? {0} : ({1} >= ({T})(sizeof({T}) * 8) ? ({T})0 : ({T})({0} << {1})))"), Vjp::Zero,
+        E("({0} << {1})"), Vjp::Zero,
         "`x` shifted left by `y` bits, which is clamped to between 0 and the width of the dtype.";
     RIGHT_SHIFT "right_shift" "RightShift" Shr WHOLE SHIFTS
-        E("({1} < ({T})0 ? {0} : ({1} >= ({T})(sizeof({T}) * 8) ? ({T})({0} < ({T})0 ? -1 : 0) : ({T})({0} >> {1})))"),
+        E("({0} >> {1})"),
         Vjp::Zero,
         "`x` shifted right by `y` bits, which is clamped to between 0 and the width of the dtype; arithmetic for signed dtypes.";
     COMPLEX "complex" "Complex" Complex LINE POSITIVE H("complex numbers are computed on the host"),

@@ -29,7 +29,7 @@ pub static CAST: OpDef = OpDef {
         one(Type::tensor(dtype, cx.shape(0).clone()))
     },
     cpu: Cpu::Elementwise(|dtypes, attrs| penstock_kernels::cast(dtypes[0], attrs.dtype(0))),
-    cuda: Cuda::Elementwise("(({R}){0})"),
+    cuda: Cuda::Elementwise("penstock_cast<{S}>({0})"),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (from, to) = (t.x(0).dtype(), t.attrs.dtype(0));

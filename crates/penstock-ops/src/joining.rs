@@ -63,6 +63,10 @@ fn no_values() -> Error {
     Error::invalid("needs at least one tensor").argument("values")
 }
 
+fn a_scalar(i: usize) -> Error {
+    Error::invalid("a scalar cannot be concatenated; use stack").argument(nth("values", i))
+}
+
 fn infer_concat(cx: &InferCx<'_>) -> Result<OutTypes> {
     if cx.inputs.is_empty() {
         return Err(no_values());
@@ -71,7 +75,7 @@ fn infer_concat(cx: &InferCx<'_>) -> Result<OutTypes> {
     let Some(first) = (0..cx.inputs.len()).find(ranked) else { return one(like(cx, 0, Shape::UNRANKED)) };
     let mut dims: SmallVec<[Dim; 4]> = cx.shape(first).dims().unwrap_or(&[]).into();
     if dims.is_empty() {
-        return Err(Error::invalid("a scalar cannot be concatenated; use stack").argument(nth("values", first)));
+        return Err(a_scalar(first));
     }
     let axis = normalize_axis(cx.attrs.int(0), dims.len(), "axis")?;
     let mut total = Some(Dim::Known(0));
@@ -102,6 +106,9 @@ fn infer_concat(cx: &InferCx<'_>) -> Result<OutTypes> {
 
 fn run_concat(call: &mut Call<'_>) -> Result<()> {
     let [first, rest @ ..] = call.inputs else { return Err(no_values()) };
+    if first.rank() == 0 {
+        return Err(a_scalar(0));
+    }
     let mut dims = Dims::from(first.dims());
     let axis = normalize_axis(call.attrs.int(0), dims.len(), "axis")?;
     for (i, x) in rest.iter().enumerate() {

@@ -20,7 +20,7 @@ pub static OPS: &[&OpDef] = &[&MATMUL];
 /// The product of matrices.
 pub static MATMUL: OpDef = OpDef {
     name: "matmul",
-    tf_name: "BatchMatMulV2",
+    tf_name: "MatMul",
     doc: "The product of the matrices `a` and `b`, which are the last two dimensions of the operands; the dimensions before \
           them broadcast.\n\n\
           `a` of shape `[..., m, k]` and `b` of shape `[..., k, n]` give `[..., m, n]`; a `k` of 0 gives zeros. `transpose_a` and \

@@ -106,7 +106,7 @@ table! {
     ATANH "atanh" "Atanh" Atanh UNIT E("atanh({0})"),
         d!(|g, x, _| { let x = x.conj(); g / (1.0 - x * x) }),
         "Inverse hyperbolic tangent; NaN outside [-1, 1].";
-    SIGMOID "sigmoid" "Sigmoid" Sigmoid LINE E("(({T})1 / (({T})1 + exp(-{0})))"),
+    SIGMOID "sigmoid" "Sigmoid" Sigmoid LINE E("penstock_sigmoid({0})"),
         d!(|g, _, y| { let y = y.conj(); g * (y * (1.0 - y)) }),
         "Logistic function, `1 / (1 + e^-x)`.";
     SOFTPLUS "softplus" "Softplus" Softplus LINE
@@ -132,7 +132,7 @@ table! {
         "Largest integer not above `x`.";
     CEIL "ceil" "Ceil" Ceil LINE E("ceil({0})"), Vjp::Zero,
         "Smallest integer not below `x`.";
-    ROUND "round" "Round" Round LINE E("(({T})0.5 == ({T})0 ? {0} : ({R})rint((double){0}))"), Vjp::Zero,
+    ROUND "round" "Round" Round LINE E("penstock_round({0})"), Vjp::Zero,
         "Nearest integer, ties to even; integers are unchanged.";
     RINT "rint" "Rint" Rint LINE E("rint({0})"), Vjp::Zero,
         "Nearest integer, ties to even.";
@@ -142,9 +142,9 @@ table! {
         "Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`.";
     ERFC "erfc" "Erfc" Erfc LINE E("erfc({0})"), d!(|g, x, _| -g * gauss(x)),
         "Complementary error function, `1 - erf(x)`, accurate for large `x`.";
-    LGAMMA "lgamma" "Lgamma" Lgamma POSITIVE E("lgamma({0})"), d!(|g, x, _| g * x.then(&DIGAMMA)),
+    LGAMMA "lgamma" "Lgamma" Lgamma POSITIVE E("penstock_lgamma({0})"), d!(|g, x, _| g * x.then(&DIGAMMA)),
         "Logarithm of the magnitude of the gamma function; inf at 0 and the negative integers.";
-    DIGAMMA "digamma" "Digamma" Digamma POSITIVE H("CUDA's math library has no digamma function"),
+    DIGAMMA "digamma" "Digamma" Digamma POSITIVE E("penstock_digamma({0})"),
         Vjp::NonDifferentiable("the trigamma function is not implemented"),
         "Derivative of `lgamma`.";
     IS_NAN "is_nan" "IsNan" IsNan LINE E("({0} != {0})"), Vjp::Zero,

@@ -39,21 +39,21 @@ enum Item {
 /// The positions that a range takes of `n`, by walking them.
 fn walk(n: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> Vec<usize> {
     let n = n as i64;
-    let from_end = |i: i64| if i < 0 { i + n } else { i };
+    let from_end = |i: i64| if i < 0 { i.saturating_add(n) } else { i };
     let mut out = Vec::new();
     if stride > 0 {
         let end = end.map_or(n, from_end).min(n);
         let mut at = begin.map_or(0, from_end).max(0);
         while at < end {
             out.push(at as usize);
-            at += stride;
+            at = at.saturating_add(stride);
         }
     } else {
         let end = end.map_or(-1, from_end).max(-1);
         let mut at = begin.map_or(n - 1, from_end).min(n - 1);
         while at > end {
             out.push(at as usize);
-            at += stride;
+            at = at.saturating_add(stride);
         }
     }
     out
@@ -620,6 +620,11 @@ fn a_seed_gives_tensorflows_numbers() {
     let expected = [0.8440604, 0.19204533, 0.9962232, 0.1603874, 0.27199018, 0.649346, 0.10694444, 0.06516242f32];
     for (u, e) in uniform.as_slice::<f32>().iter().zip(expected) {
         assert!((u - e).abs() < 1e-7, "{u} {e}");
+    }
+    let double = draw("stateless_random_uniform", &[], &[("dtype", DType::F64.into())]);
+    let expected = [0.75248375, 0.96978577, 0.17592234, 0.85555566, 0.51481187];
+    for (u, e) in double.as_slice::<f64>().iter().zip(expected) {
+        assert!((u - e).abs() < 1e-8, "{u} {e}");
     }
     let normal = draw("stateless_random_normal", &[], &[]);
     let expected = [0.5441101, 0.20738031, 0.07356432, 0.04643455, -1.3015898, -0.9538565f32];

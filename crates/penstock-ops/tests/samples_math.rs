@@ -4,7 +4,7 @@ mod common;
 
 use common::{Eager, Sight, Step, eval, op, run};
 use penstock_data::{C128, Class, DType, Dim, Shape, Tensor};
-use penstock_ir::{Attr, Builder, Emitter, Type, Value, Vjp, VjpCx};
+use penstock_ir::{ArgType, Attr, Builder, Emitter, Type, Value, Vjp, VjpCx};
 use penstock_ops::samples::{strings, tensor};
 
 fn f64s(dims: &[usize], values: &[f64]) -> Tensor {
@@ -269,4 +269,16 @@ fn strings_are_joined_compared_and_chosen_with_broadcasting() {
     let condition = tensor(DType::Bool, &[3], &[1.0, 0.0, 0.0]);
     let chosen = eval("string_select", &[&condition, &x, &y], &[]).unwrap();
     assert_eq!(chosen, strings(&[2, 3], &["a", "b", "cd", "b", "b", "cd"]));
+}
+
+#[test]
+fn samples_try_every_dtype_that_an_operator_takes() {
+    const FAMILIES: [&str; 8] = ["unary", "binary", "compare", "cast", "reduce", "scan", "linalg", "nn"];
+    let families = penstock_ops::FAMILIES.iter().filter(|(name, _)| FAMILIES.contains(name));
+    for op in families.flat_map(|(_, ops)| ops.iter()) {
+        let operand = op.operands.iter().position(|a| matches!(a.ty, ArgType::Var(0))).expect("a dtype variable");
+        let tried: Vec<DType> = (op.samples)().iter().map(|s| s.inputs[operand].dtype()).collect();
+        let missing: Vec<DType> = op.dtypes[0].set.iter().filter(|d| !tried.contains(d)).collect();
+        assert!(missing.is_empty(), "{} is not tried on {missing:?}", op.name);
+    }
 }

@@ -32,7 +32,8 @@ fn folded(graph: &Graph, inst: Inst) -> Option<Tensor> {
     let data = &graph.insts[inst];
     let ([result], [], Fold::Evaluate) = (&data.results[..], &data.regions[..], data.op.fold) else { return None };
     let ty = graph.ty(*result);
-    if !data.op.is_pure() || !ty.shape().num_elements().is_none_or(|n| n <= MAX_RESULT / ty.dtype().size().max(1)) {
+    let too_large = ty.shape().num_elements().is_some_and(|n| n > MAX_RESULT / ty.dtype().size().max(1));
+    if !data.op.is_pure() || too_large {
         return None;
     }
     let inputs: SmallVec<[&Tensor; 4]> =

@@ -195,8 +195,8 @@ fn allocate(code: &Lowered, live: &Liveness, classes: &[Reg]) -> Registers {
         busy.push(Reverse((end, reg)));
         registers.of[class] = reg;
     }
-    for v in 0..count {
-        registers.of[v] = registers.of[classes[v] as usize];
+    for (v, &class) in classes.iter().enumerate() {
+        registers.of[v] = registers.of[class as usize];
         if let Some(values) = registers.holds.get_mut(registers.of[v] as usize) {
             values.push(v as Reg);
         }

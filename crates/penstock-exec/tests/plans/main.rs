@@ -408,3 +408,45 @@ fn eager_operators_broadcast_check_and_reach_variables() {
     assert!(access(&ASSIGN, &[v.clone().into(), one.into()]).is_err());
     assert_eq!(two.as_slice::<f32>(), [1.0, 2.0]);
 }
+
+/// Every sample of every operator, through the reference interpreter, a plan of exact types, a plan of
+/// unknown sizes, and eagerly.
+#[test]
+fn samples_of_all_operators_agree_on_every_way_to_run_them() {
+    let mut ran = 0;
+    for op in penstock_ops::all() {
+        for (i, sample) in (op.samples)().into_iter().enumerate() {
+            let attrs = op.attributes(&sample.attrs).unwrap();
+            let inputs: Vec<&Tensor> = sample.inputs.iter().collect();
+            let args: Vec<Arg> = sample.inputs.iter().cloned().map(Arg::from).collect();
+            let expected = eager(op, &inputs, &attrs, &env());
+            let types = |erase: bool| -> Vec<Type> {
+                let all = sample.inputs.iter().map(Type::of);
+                all.map(|t| if erase { t.with_shape(Shape::UNRANKED) } else { t }).collect()
+            };
+            for erase in [false, true] {
+                let mut b = Builder::new(&CONST);
+                let values: Vec<Value> = types(erase).into_iter().map(|t| b.input(t, None)).collect();
+                // Some operators need to know a shape or a value when the graph is made.
+                let Ok(inst) = b.inst(op, &values, attrs.clone(), &[]) else { continue };
+                let outputs = b.results(inst).to_vec();
+                let graph = b.finish(&outputs).unwrap();
+                let what = format!("{} sample {i} (unknown shapes: {erase})", op.name);
+                let got = [
+                    reference::run(&graph, &args, &env()),
+                    executable(&graph).run(&args, &env()).map(|out| out.into_vec()),
+                    fusing(&graph).run(&args, &env()).map(|out| out.into_vec()),
+                ];
+                for (way, got) in got.into_iter().enumerate() {
+                    match (&expected, got) {
+                        (Ok(expected), Ok(got)) => assert_eq!(got, expected.to_vec(), "{what}, way {way}"),
+                        (Err(_), Err(_)) => {}
+                        (expected, got) => panic!("{what}, way {way}: expected {expected:?}, got {got:?}"),
+                    }
+                    ran += 1;
+                }
+            }
+        }
+    }
+    assert!(ran > 1000, "only {ran} runs");
+}

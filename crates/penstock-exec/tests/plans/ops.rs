@@ -40,7 +40,6 @@ binary_ops! {
     SUB "sub" Sub;
     MUL "mul" Mul;
     LESS "less" Less;
-    DIV "div" Div;
     FLOORDIV "floordiv" FloorDiv;
 }
 

@@ -1,0 +1,165 @@
+//! What the optimiser makes of small graphs.
+
+use penstock_data::{DType, Dim, Loc, Shape, Symbol, Tensor};
+use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, Graph, OpDef, OpSet, Type, Value};
+use penstock_ops::control::{CALL, COND, CONST, WHILE};
+use penstock_passes::{Options, optimize, optimize_for};
+
+fn op(name: &str) -> &'static OpDef {
+    penstock_ops::Ops.find(name).unwrap()
+}
+
+fn emit(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
+    b.emit(op(name), operands, &[]).unwrap()[0]
+}
+
+fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+    let mut builder = Builder::new(&CONST);
+    let outputs = f(&mut builder);
+    builder.finish(&outputs).unwrap()
+}
+
+fn f32s(dims: &[usize]) -> Type {
+    Type::tensor(DType::F32, Shape::known(dims))
+}
+
+/// The operators of a graph, those of regions after their owner.
+fn ops(graph: &Graph) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    graph.visit(&mut |_, _, data| out.push(data.op.0.name));
+    out
+}
+
+fn optimized(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+    optimize(&build(f)).unwrap()
+}
+
+#[test]
+fn constants_fold_but_failing_ones_are_left_to_fail() {
+    let graph = optimized(|b| {
+        let (two, three) = (b.constant(Tensor::from(2i32)), b.constant(Tensor::from(3i32)));
+        let zero = b.constant(Tensor::from(0i32));
+        let five = emit(b, "add", &[two, three]);
+        vec![emit(b, "mul", &[five, five]), emit(b, "floordiv", &[two, zero])]
+    });
+    assert_eq!(graph.constant(graph.outputs()[0]).and_then(|t| t.item::<i32>()), Some(25));
+    assert!(ops(&graph).contains(&"floordiv"));
+}
+
+#[test]
+fn rules_respect_signed_zeros() {
+    let add = |zero: f32| {
+        optimized(|b| {
+            let (x, zero) = (b.input(f32s(&[3]), None), b.constant(Tensor::from(zero)));
+            vec![emit(b, "add", &[x, zero])]
+        })
+    };
+    assert_eq!(ops(&add(-0.0)), [""; 0]);
+    assert_eq!(ops(&add(0.0)), ["const", "add"]);
+}
+
+#[test]
+fn a_neutral_constant_that_widens_the_shape_stays() {
+    let graph = optimized(|b| {
+        let (x, ones) = (b.input(f32s(&[3]), None), b.constant(Tensor::from_slice(&[2, 1], &[1.0f32; 2]).unwrap()));
+        vec![emit(b, "mul", &[x, ones])]
+    });
+    assert_eq!(ops(&graph), ["const", "mul"]);
+}
+
+#[test]
+fn common_and_dead_instructions_go_and_names_and_places_stay() {
+    let graph = optimized(|b| {
+        let x = b.input(f32s(&[3]), Some("x"));
+        b.set_loc(Loc::at("user.py", 3, 1));
+        let a = emit(b, "exp", &[x]);
+        let dead = emit(b, "neg", &[a]);
+        let _ = emit(b, "neg", &[dead]);
+        let c = emit(b, "exp", &[x]);
+        b.name(c, "activation");
+        vec![emit(b, "mul", &[a, c])]
+    });
+    assert_eq!(ops(&graph), ["exp", "mul"]);
+    let exp = graph.regions[graph.body()].insts[0];
+    assert_eq!(graph.locs[exp].to_string(), "user.py:3:1");
+    assert_eq!(&*graph.names[&graph.insts[exp].results[0]], "activation");
+    assert_eq!(&*graph.names[&graph.inputs()[0]], "x");
+}
+
+#[test]
+fn effects_are_neither_dropped_nor_merged() {
+    let graph = optimized(|b| {
+        let v = b.input(Type::Variable(DType::F32, Shape::scalar()), None);
+        let one = b.constant(Tensor::from(1.0f32));
+        b.emit(op("assign_add"), &[v, one], &[]).unwrap();
+        b.emit(op("assign_add"), &[v, one], &[]).unwrap();
+        vec![]
+    });
+    assert_eq!(ops(&graph), ["const", "assign_add", "assign_add"]);
+}
+
+#[test]
+fn a_known_branch_takes_the_place_of_its_conditional() {
+    let graph = optimized(|b| {
+        let (x, pred) = (b.input(f32s(&[3]), None), b.constant(Tensor::from(false)));
+        b.begin_region([]);
+        let yes = emit(b, "exp", &[x]);
+        let yes = b.end_region(&[yes]).unwrap();
+        b.begin_region([]);
+        let no = emit(b, "neg", &[x]);
+        let no = b.end_region(&[no]).unwrap();
+        let inst = b.inst(&COND, &[pred], Attrs::EMPTY, &[yes, no]).unwrap();
+        b.results(inst).to_vec()
+    });
+    assert_eq!(ops(&graph), ["neg"]);
+}
+
+#[test]
+fn calls_are_inlined_and_their_symbols_become_sizes() {
+    let open = Type::tensor(DType::F32, Shape::new([Dim::Sym(Symbol(0))]));
+    let callee = build(|b| {
+        let x = b.input(open.clone(), None);
+        // A loop whose variable is typed by the callee's symbol.
+        let cond = b.begin_region([open.clone()]);
+        let x0 = b.params(cond)[0];
+        let total = emit(b, "reduce_sum", &[x0]);
+        let limit = b.constant(Tensor::from(10.0f32));
+        let go = emit(b, "less", &[total, limit]);
+        let cond = b.end_region(&[go]).unwrap();
+        let body = b.begin_region([open.clone()]);
+        let x1 = b.params(body)[0];
+        let next = emit(b, "add", &[x1, x1]);
+        let body = b.end_region(&[next]).unwrap();
+        let inst = b.inst(&WHILE, &[x], Attrs::EMPTY, &[cond, body]).unwrap();
+        b.results(inst).to_vec()
+    });
+    let function = FuncRef(Function::new("f", callee).into());
+    let graph = optimized(|b| {
+        let x = b.input(f32s(&[5]), None);
+        b.emit(&CALL, &[x], &[("func", Attr::Func(function))]).unwrap().to_vec()
+    });
+    assert!(!ops(&graph).contains(&"call"));
+    assert_eq!(*graph.ty(graph.outputs()[0]), f32s(&[5]));
+}
+
+#[test]
+fn elementwise_instructions_fuse_up_to_what_reads_them_between() {
+    let graph = build(|b| {
+        let x = b.input(f32s(&[100, 100]), None);
+        let two = b.constant(Tensor::from(2.0f32));
+        let a = emit(b, "exp", &[x]);
+        let c = emit(b, "mul", &[a, two]);
+        let sum = emit(b, "reduce_sum", &[c]);
+        // Needs the sum, which needs the group above: it cannot join that.
+        let d = emit(b, "sub", &[c, sum]);
+        let e = emit(b, "tanh", &[d]);
+        vec![e, a]
+    });
+    let fused = optimize(&graph).unwrap();
+    assert_eq!(ops(&fused), ["const", "fused", "exp", "mul", "reduce_sum", "fused", "sub", "tanh"]);
+    let types: Vec<Type> = vec![f32s(&[100, 100])];
+    let skipped = Options { skip: vec!["fuse".into()], ..Options::default() };
+    assert!(!ops(&optimize_for(&graph, &types, &skipped).unwrap()).contains(&"fused"));
+    let no_fuel = Options { fuel: 0, ..Options::default() };
+    assert_eq!(ops(&optimize_for(&graph, &types, &no_fuel).unwrap()), ops(&graph));
+}

@@ -1,0 +1,89 @@
+"""Public functions that are one operator each, made from a table of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import _core
+
+_OPS = _core._ops()
+
+Unary = Callable[..., _core.Tensor]
+Binary = Callable[..., _core.Tensor]
+
+
+def unary(op: str, public: str | None = None, argument: str = "x") -> Unary:
+    """The function `public(x, name=None)` of an operator with one operand."""
+    raw = _OPS[op]
+
+    def function(x: Any, name: str | None = None) -> _core.Tensor:
+        return raw(x) if name is None else raw(x, name=name)
+
+    return _finish(function, raw, public or op, argument)
+
+
+def binary(op: str, public: str | None = None) -> Binary:
+    """The function `public(x, y, name=None)` of an operator with two operands."""
+    raw = _OPS[op]
+
+    def function(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+        return raw(x, y) if name is None else raw(x, y, name=name)
+
+    return _finish(function, raw, public or op, "x, y")
+
+
+def _finish(function: Callable[..., Any], raw: Any, name: str, arguments: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    dtypes = ", ".join(dict.fromkeys(d for _, names in raw.dtype_variables for d in names))
+    function.__doc__ = f"{raw.__doc__}\n\nArgs:\n    {arguments}: tensors of dtype {dtypes}.\n    name: a name for the result."
+    return function
+
+
+def axes(axis: Any) -> list[int] | None:
+    """An `axis` argument as a list of integers; None for all axes."""
+    if axis is None:
+        return None
+    if isinstance(axis, int):
+        return [axis]
+    if isinstance(axis, _core.Tensor):
+        known = _core._known_value(axis)
+        if known is None:
+            raise TypeError("argument 'axis' must be constant while a function is traced, got a symbolic tensor")
+        axis = known.numpy().reshape(-1).tolist()
+    elif hasattr(axis, "reshape"):
+        axis = axis.reshape(-1).tolist()
+    return [int(a) for a in axis]
+
+
+def integer(value: Any, argument: str) -> int:
+    """A scalar integer argument that must be constant."""
+    if isinstance(value, _core.Tensor):
+        known = _core._known_value(value)
+        if known is None:
+            raise TypeError(f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor")
+        return int(known.numpy())
+    try:
+        return int(value.__index__())
+    except AttributeError:
+        raise TypeError(f"argument '{argument}' must be an integer, got {value!r}") from None
+
+
+def extents(shape: Any, argument: str = "shape") -> Any:
+    """A shape argument as an integer tensor: sizes, tensors among them, a `TensorShape` or a tensor."""
+    from penstock._shape import TensorShape
+
+    if isinstance(shape, TensorShape):
+        if not shape.is_fully_defined():
+            raise ValueError(f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes")
+        return _core._convert(shape.as_list(), _core.int32)
+    if isinstance(shape, _core.Tensor):
+        return shape
+    if isinstance(shape, int):
+        shape = [shape]
+    if isinstance(shape, list | tuple) and any(d is None for d in shape):
+        raise ValueError(f"argument '{argument}' has an unknown size: {shape}")
+    try:
+        return _core._convert(list(shape), None, _core.int32) if len(shape) else _core._convert([], _core.int32)
+    except TypeError as error:
+        raise TypeError(f"argument '{argument}' must hold integers: {error}") from None

@@ -1,0 +1,385 @@
+"""Mathematics: elementwise functions, reductions, scans and comparisons."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._wrap import axes, binary, integer, unary
+
+# --- elementwise, one operand ---
+
+abs = unary("abs")
+acos, acosh, asin, asinh, atan, atanh = map(unary, ("acos", "acosh", "asin", "asinh", "atan", "atanh"))
+ceil, floor, rint = map(unary, ("ceil", "floor", "rint"))
+round = unary("round")
+cos, cosh, sin, sinh, tan, tanh = map(unary, ("cos", "cosh", "sin", "sinh", "tan", "tanh"))
+digamma, erf, erfc, lgamma = map(unary, ("digamma", "erf", "erfc", "lgamma"))
+exp, expm1, log, log1p = map(unary, ("exp", "expm1", "log", "log1p"))
+negative = unary("neg", "negative")
+reciprocal, rsqrt, sqrt, square = map(unary, ("reciprocal", "rsqrt", "sqrt", "square"))
+sigmoid, sign, softplus, softsign = map(unary, ("sigmoid", "sign", "softplus", "softsign"))
+is_finite, is_inf, is_nan = map(unary, ("is_finite", "is_inf", "is_nan"))
+logical_not = unary("logical_not")
+
+# --- elementwise, two operands ---
+
+atan2 = binary("atan2")
+divide_no_nan, multiply_no_nan = binary("divide_no_nan"), binary("multiply_no_nan")
+floordiv, floormod = binary("floordiv"), binary("floormod")
+mod = binary("floormod", "mod")
+greater, greater_equal, less, less_equal = map(binary, ("greater", "greater_equal", "less", "less_equal"))
+logical_and, logical_or, logical_xor = map(binary, ("logical_and", "logical_or", "logical_xor"))
+maximum, minimum = binary("maximum"), binary("minimum")
+multiply, subtract = binary("mul", "multiply"), binary("sub", "subtract")
+squared_difference = binary("squared_difference")
+realdiv = binary("div", "realdiv")
+truncatediv, truncatemod = binary("truncatediv"), binary("truncatemod")
+xdivy, xlogy = binary("xdivy"), binary("xlogy")
+
+
+def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
+    """Two operands as tensors of one dtype where one of them can adapt."""
+    if isinstance(x, _core.Tensor | _core._Variable):
+        x = _core._convert(x)
+        return x, _core._convert(y, None, x.dtype)
+    y = _core._convert(y)
+    return _core._convert(x, None, y.dtype), y
+
+
+def add(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x + y`, elementwise; strings are joined."""
+    x, y = _pair(x, y)
+    return x + y
+
+
+def pow(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x ** y`, elementwise."""
+    x, y = _pair(x, y)
+    return x**y
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x / y`, elementwise; integers become floating point first: 8 and 16 bits `float32`, others `float64`."""
+    x, y = _pair(x, y)
+    return x / y
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x / y`, elementwise, as Python divides."""
+    return truediv(x, y)
+
+
+def equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x == y`, elementwise."""
+    x, y = _pair(x, y)
+    return raw_ops.string_equal(x, y) if x.dtype == _core.string else raw_ops.equal(x, y)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x != y`, elementwise."""
+    x, y = _pair(x, y)
+    return raw_ops.string_not_equal(x, y) if x.dtype == _core.string else raw_ops.not_equal(x, y)
+
+
+def add_n(inputs: Sequence[Any], name: str | None = None) -> _core.Tensor:
+    """The sum of tensors of one shape and dtype.
+
+    Raises:
+        ValueError: for an empty list.
+    """
+    if not isinstance(inputs, list | tuple):
+        inputs = [inputs]
+    if not inputs:
+        raise ValueError("argument 'inputs' must hold at least one tensor")
+    return raw_ops.add_n(list(inputs))
+
+
+accumulate_n = add_n
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x * log1p(y)`, and 0 where `x` is 0, elementwise."""
+    x, y = _pair(x, y)
+    zero = raw_ops.zeros_like(x)
+    is_zero = raw_ops.equal(x, zero)
+    safe = raw_ops.select(is_zero, raw_ops.zeros_like(y), y)
+    return raw_ops.select(is_zero, zero, x * log1p(safe))
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> _core.Tensor:
+    """`1 / x`, and 0 where `x` is 0, elementwise."""
+    x = _core._convert(x)
+    return raw_ops.divide_no_nan(raw_ops.ones_like(x), x)
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> _core.Tensor:
+    """`log(sigmoid(x))`, elementwise, computed as `-softplus(-x)`."""
+    return -raw_ops.softplus(-_core._convert(x))
+
+
+def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Tensor:
+    """The polynomial of the given coefficients, highest power first, at `x`, by Horner's rule.
+
+    Raises:
+        ValueError: where `coeffs` is no list.
+    """
+    if not isinstance(coeffs, list):
+        raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
+    x = _core._convert(x)
+    if not coeffs:
+        return raw_ops.zeros_like(x)
+    total = _core._convert(coeffs[0], None, x.dtype)
+    for c in coeffs[1:]:
+        total = total * x + _core._convert(c, None, x.dtype)
+    return total
+
+
+# --- complex ---
+
+
+def complex(real: Any, imag: Any, name: str | None = None) -> _core.Tensor:
+    """The complex numbers of the given real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`."""
+    real, imag = _pair(real, imag)
+    return raw_ops.complex(real, imag)
+
+
+def real(input: Any, name: str | None = None) -> _core.Tensor:
+    """The real part; a real tensor is its own."""
+    x = _core._convert(input)
+    return raw_ops.real(x) if x.dtype.is_complex else x
+
+
+def imag(input: Any, name: str | None = None) -> _core.Tensor:
+    """The imaginary part; zeros for a real tensor."""
+    x = _core._convert(input)
+    return raw_ops.imag(x) if x.dtype.is_complex else raw_ops.zeros_like(x)
+
+
+def conj(x: Any, name: str | None = None) -> _core.Tensor:
+    """The complex conjugate; a real tensor is its own."""
+    x = _core._convert(x)
+    return raw_ops.conj(x) if x.dtype.is_complex else x
+
+
+def angle(input: Any, name: str | None = None) -> _core.Tensor:
+    """The argument of complex numbers, in radians; 0 or π for real ones."""
+    x = _core._convert(input)
+    if x.dtype.is_complex:
+        return raw_ops.angle(x)
+    return raw_ops.select(x < 0, raw_ops.fill(raw_ops.shape(x), _core._convert(3.141592653589793, x.dtype)), raw_ops.zeros_like(x))
+
+
+# --- casts and clipping ---
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
+    """The values as another dtype.
+
+    Floats to integers truncate, and saturate outside the range (NaN becomes 0); complex to real drops
+    the imaginary part; anything to `bool` is `x != 0`.
+    """
+    target = _core.DType(dtype)
+    x = _core._convert(x)
+    return x if x.dtype == target else raw_ops.cast(x, dtype=target)
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
+    """The values as another dtype, clipped to its range first."""
+    target = _core.DType(dtype)
+    x = _core._convert(value)
+    if target.is_integer or target.is_floating:
+        low, high = float(target.min), float(target.max)
+        own_low, own_high = float(x.dtype.min), float(x.dtype.max)
+        if own_low < low:
+            x = raw_ops.maximum(x, _limit(target.min, x.dtype))
+        if own_high > high:
+            x = raw_ops.minimum(x, _limit(target.max, x.dtype))
+    return cast(x, target)
+
+
+def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
+    return _core._convert(float(value) if dtype.is_floating else int(value), dtype)
+
+
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> _core.Tensor:
+    """The values between two bounds, elementwise; the bounds broadcast."""
+    t = _core._convert(t)
+    low = _core._convert(clip_value_min, None, t.dtype)
+    high = _core._convert(clip_value_max, None, t.dtype)
+    return raw_ops.maximum(raw_ops.minimum(t, high), low)
+
+
+# --- reductions ---
+
+
+def _reduce(op: str, x: Any, axis: Any, keepdims: bool) -> _core.Tensor:
+    raw = getattr(raw_ops, op)
+    return raw(x, axes=axes(axis), keepdims=keepdims)  # type: ignore[no-any-return]
+
+
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The sum over axes, or over all; 0 over nothing."""
+    return _reduce("reduce_sum", input_tensor, axis, keepdims)
+
+
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The product over axes, or over all; 1 over nothing."""
+    return _reduce("reduce_prod", input_tensor, axis, keepdims)
+
+
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The maximum over axes, or over all; the least value over nothing. NaN wins."""
+    return _reduce("reduce_max", input_tensor, axis, keepdims)
+
+
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The minimum over axes, or over all; the greatest value over nothing. NaN wins."""
+    return _reduce("reduce_min", input_tensor, axis, keepdims)
+
+
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The mean over axes, or over all; NaN over nothing. Means of integers are integers."""
+    return _reduce("reduce_mean", input_tensor, axis, keepdims)
+
+
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """Whether any element is true, over axes, or over all."""
+    return _reduce("reduce_any", input_tensor, axis, keepdims)
+
+
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """Whether all elements are true, over axes, or over all."""
+    return _reduce("reduce_all", input_tensor, axis, keepdims)
+
+
+def reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """`log(sum(exp(x)))` over axes, or over all, without overflow."""
+    return _reduce("reduce_logsumexp", input_tensor, axis, keepdims)
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """The population variance over axes, or over all."""
+    x = _core._convert(input_tensor)
+    if not (x.dtype.is_floating or x.dtype.is_complex):
+        raise TypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
+    deviation = x - reduce_mean(x, axis, True)
+    squared = raw_ops.real(deviation * conj(deviation)) if x.dtype.is_complex else raw_ops.square(deviation)
+    return reduce_mean(squared, axis, keepdims)
+
+
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+    """The population standard deviation over axes, or over all."""
+    return raw_ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """The Euclidean norm over axes, or over all."""
+    x = _core._convert(input_tensor)
+    return raw_ops.sqrt(reduce_sum(x * conj(x), axis, keepdims))
+
+
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _core.int64, name: str | None = None
+) -> _core.Tensor:
+    """The number of elements that are not zero (not empty, for strings), over axes, or over all."""
+    x = _core._convert(input)
+    nonzero = raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
+    return reduce_sum(cast(nonzero, dtype), axis, keepdims)
+
+
+def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
+    """The fraction of elements that are zero, as `float32`."""
+    x = _core._convert(value)
+    return 1.0 - reduce_mean(cast(cast(x, _core.bool), _core.float32))
+
+
+def argmax(input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None) -> _core.Tensor:
+    """The index of the greatest element along an axis (0 by default), the first among equals."""
+    return raw_ops.argmax(input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type))
+
+
+def argmin(input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None) -> _core.Tensor:
+    """The index of the least element along an axis (0 by default), the first among equals."""
+    return raw_ops.argmin(input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type))
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """The running sum along an axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """The running product along an axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
+    """`x / sqrt(max(sum(x**2), epsilon))` along axes."""
+    x = _core._convert(x)
+    square_sum = reduce_sum(raw_ops.square(x), axis, True)
+    return x * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
+
+
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+    """The sums of the rows of each segment; rows of a negative segment are left out.
+
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each row, below `num_segments`.
+        num_segments: how many segments the result has.
+        name: ignored.
+    """
+    return raw_ops.unsorted_segment_sum(data, segment_ids, num_segments)
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """`exp(x) / sum(exp(x))` along an axis (the last by default), without overflow."""
+    return raw_ops.softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """`x - log(sum(exp(x)))` along an axis (the last by default), without overflow."""
+    return raw_ops.log_softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> _core.Tensor:
+    """Whether each element is less than the next."""
+    flat = raw_ops.reshape(x, [-1])
+    return reduce_all(flat[:-1] < flat[1:])
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> _core.Tensor:
+    """Whether no element is greater than the next."""
+    flat = raw_ops.reshape(x, [-1])
+    return reduce_all(flat[:-1] <= flat[1:])
+
+
+def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> _core.Tensor:
+    """Whether fewer than `k` classes have a greater prediction than the target class, for each row."""
+    predictions = _core._convert(predictions)
+    targets = _core._convert(targets)
+    own = raw_ops.gather(predictions, targets, axis=1, batch_dims=1)
+    above = reduce_sum(cast(predictions > raw_ops.expand_dims(own, axis=1), _core.int32), 1)
+    finite = is_finite(own)
+    return raw_ops.logical_and(above < builtins.int(k), finite)
+
+
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") != "typing"
+    and name not in {"Any", "Sequence", "axes", "binary", "integer", "unary"}
+)
