@@ -67,6 +67,7 @@ struct Entry<H> {
     action: Action<H>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly every entry is a rule: a box would cost each of them an allocation")]
 enum Action<H> {
     Rule { op: &'static OpDef, attrs: Attrs, inputs: SmallVec<[H; 3]>, outputs: SmallVec<[H; 1]>, loc: Loc },
     Custom(CustomVjp<H>),

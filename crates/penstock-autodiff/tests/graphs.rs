@@ -183,6 +183,39 @@ fn instructions_that_were_not_recorded_let_nothing_through() {
 }
 
 #[test]
+fn a_gradient_that_is_refused_leaves_the_graph_whole() {
+    let f = parse(
+        "func @f(%p: bool[], %x: f64[3], %n: i64[]) -> f64[3] {\n\
+         %r = cond %p ({\n\
+           %w, %m = while %x, %n ((%a: f64[3], %i: i64[]) {\n%go = less %i, %n\nyield %go\n\
+           }, (%b: f64[3], %j: i64[]) {\nyield %b, %j\n})\n\
+           %s = sin %w\n\
+           yield %s\n\
+         }, {\nyield %x\n})\nreturn %r\n}",
+    );
+    let mut b = Builder::new(&control::CONST);
+    let inputs: Vec<_> = f.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
+    let y = b.inline(f.graph().unwrap(), &inputs).unwrap()[0];
+    let request = Request { targets: &[y], target_grads: &[], sources: &[inputs[1]], recorded: None };
+    let error = gradients_in(&mut b, &request).err().unwrap();
+    assert_eq!((error.class(), error.op()), (Class::Unimplemented, Some("while")));
+    assert_eq!(b.depth(), 1);
+    penstock_ir::verify(&b.finish(&[y]).unwrap()).unwrap();
+}
+
+#[test]
+fn a_long_chain_is_walked_without_recursion() {
+    let mut b = Builder::new(&control::CONST);
+    let x = b.input(Type::scalar(DType::F64), None);
+    let mut y = x;
+    for _ in 0..100_000 {
+        y = b.emit(penstock_ir::OpSet::find(&Ops, "neg").unwrap(), &[y], &[]).unwrap()[0];
+    }
+    let request = Request { targets: &[y], target_grads: &[], sources: &[x], recorded: None };
+    assert!(gradients_in(&mut b, &request).unwrap()[0].is_some());
+}
+
+#[test]
 fn derivatives_are_as_small_as_by_hand() {
     let f = parse("func @f(%x: f64[]) -> f64[] {\n%y = tanh %x\nreturn %y\n}");
     let g = derivative(&f, false);

@@ -76,7 +76,11 @@ fn measure(gpu: &CudaDevice, program: Program, len: usize) -> Result<f32> {
 fn main() -> Result<()> {
     let gpu = CudaDevice::new(0)?;
     println!("{{\"device\": \"{}\", \"cases\": [", gpu.info().name);
-    let cases = [("scaled ELU", scaled_elu()?, 1 << 20), ("polynomial", polynomial()?, 1 << 24), ("polynomial", polynomial()?, 1 << 28)];
+    let cases = [
+        ("scaled ELU", scaled_elu()?, 1 << 20),
+        ("polynomial", polynomial()?, 1 << 24),
+        ("polynomial", polynomial()?, 1 << 28),
+    ];
     let last = cases.len() - 1;
     for (i, (name, program, len)) in cases.into_iter().enumerate() {
         let (time, floor) = (measure(&gpu, program, len)?, measure(&gpu, copy(), len)?);

@@ -33,7 +33,8 @@ impl Layout {
     /// # Errors
     /// `InvalidArgument` where an input does not broadcast to `out`, or `out` has too many elements to count.
     pub fn new(out: &[usize], inputs: &[&[usize]]) -> Result<Layout> {
-        let len = num_elements(out).ok_or_else(|| Error::exhausted(format!("shape {out:?} is too large to address")))?;
+        let len =
+            num_elements(out).ok_or_else(|| Error::exhausted(format!("shape {out:?} is too large to address")))?;
         let strides: SmallVec<[Dims; 4]> =
             inputs.iter().map(|dims| broadcast_strides(out, dims)).collect::<Result<_>>()?;
         let (dims, strides) = merge(out, strides);

@@ -24,7 +24,8 @@ const BUILTINS: &str = "nvrtc-builtins64_";
 const BUILTINS: &str = "libnvrtc-builtins.so.";
 
 /// The folders of `site-packages` in which NVIDIA's wheels put the library.
-const WHEEL_FOLDERS: &[&str] = &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/lib", "nvidia/cuda_nvrtc/bin"];
+const WHEEL_FOLDERS: &[&str] =
+    &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/lib", "nvidia/cuda_nvrtc/bin"];
 
 static SITE_PACKAGES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -187,7 +188,8 @@ impl Nvrtc {
             })?;
             format!("--gpu-architecture=compute_{below}")
         };
-        let options = [target.as_str(), "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"];
+        let options =
+            [target.as_str(), "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"];
         let compiled = self.program(source)?;
         compiled.compile(&options)?;
         let f = &self.functions;

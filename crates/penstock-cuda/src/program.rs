@@ -81,30 +81,6 @@ fn supported(dtype: DType) -> Result<&'static str> {
 }
 
 impl Program {
-    /// The program of an instruction: of its only region where it owns one, else of the instruction alone.
-    /// The second result names the value that each input stands for.
-    ///
-    /// # Errors
-    /// As [`Program::of_region`].
-    pub fn of_inst(graph: &Graph, inst: Inst) -> Result<(Program, Vec<Value>)> {
-        let data = &graph.insts[inst];
-        if let [region] = data.regions[..] {
-            let (program, mut values) = Program::of_region(graph, region)?;
-            let params = &graph.regions[region].params;
-            for value in &mut values {
-                if let Some(position) = params.iter().position(|p| p == value) {
-                    *value = *data.operands.get(position).ok_or_else(|| {
-                        Error::internal(format!("{} has more parameters than operands", data.op.name))
-                    })?;
-                }
-            }
-            return Ok((program, values));
-        }
-        let mut lowering = Lowering::new(graph);
-        lowering.inst(inst)?;
-        lowering.finish(&data.results)
-    }
-
     /// The program of a region, the body of a graph for example. The inputs are the region's
     /// parameters, then the values from outside it that it uses, in the order of their first use;
     /// constants of one element become literals instead.

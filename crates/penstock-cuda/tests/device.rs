@@ -6,8 +6,9 @@ mod common;
 
 use common::{Case, case, check, fused_case, op, report};
 use penstock_cuda::{CudaDevice, Program, devices, driver};
-use penstock_data::{Class, DType, Result, Tensor};
-use penstock_exec::{Device, DeviceTensor, Program as _};
+use penstock_data::{Class, DType, Result, Shape, Tensor};
+use penstock_exec::{Device, DeviceKind, DeviceTensor, Program as _};
+use penstock_ir::{Builder, Type};
 
 /// The first GPU; `None`, with the reason printed, where there is none.
 fn gpu() -> Option<CudaDevice> {
@@ -62,10 +63,13 @@ fn devices_are_described_without_being_opened() {
     for (i, device) in devices().iter().enumerate() {
         let info = device.info();
         assert_eq!(info.ordinal, i);
-        assert!(info.memory > 0 && info.arch.major >= 5 && info.multiprocessors > 0 && !info.name.is_empty(), "{info:?}");
+        assert!(
+            info.memory > 0 && info.arch.major >= 5 && info.multiprocessors > 0 && !info.name.is_empty(),
+            "{info:?}"
+        );
         eprintln!("{info:?}");
     }
-    let error = CudaDevice::new(devices().len()).err().expect("no such GPU");
+    let error = CudaDevice::new(devices().len()).unwrap_err();
     assert_eq!(error.class(), Class::NotFound);
 }
 
@@ -98,6 +102,22 @@ fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() {
 }
 
 #[test]
+fn a_region_runs_behind_the_trait_of_devices() {
+    let Some(gpu) = gpu() else { return };
+    let mut builder = Builder::new(&penstock_ops::control::CONST);
+    let x = builder.input(Type::tensor(DType::I16, Shape::UNRANKED), None);
+    let y = builder.emit(op("neg"), &[x], &[]).expect("neg");
+    let graph = builder.finish(&y).expect("a graph");
+    let device: &dyn Device = &gpu;
+    assert_eq!((device.kind(), device.name().as_str()), (DeviceKind::Gpu, "/device:GPU:0"));
+    let program = device.compile(&graph, graph.body()).expect("a program");
+    let x = device.upload(&Tensor::vector(&[1i16, -2, i16::MIN])).expect("a copy");
+    let mut y = [device.allocate(DType::I16, &[3]).expect("memory")];
+    program.launch(&[&x], &mut y).expect("a launch");
+    assert_eq!(device.download(&y[0]).expect("a copy"), Tensor::vector(&[-1i16, 2, i16::MIN]));
+}
+
+#[test]
 fn operands_that_do_not_fit_are_errors() {
     let Some(gpu) = gpu() else { return };
     let program = fused_case(DType::F32, &[4], &[4]).program;
@@ -118,11 +138,18 @@ fn a_division_by_zero_is_reported_once_by_name_and_the_device_goes_on() {
     let Some(gpu) = gpu() else { return };
     let cases = common::helper_cases();
     let division = |fails: bool| {
-        cases.iter().find(|c| c.what == "penstock_floor_mod(a0, a1) of i32" && c.expected.is_err() == fails).expect("a case")
+        cases
+            .iter()
+            .find(|c| c.what == "penstock_floor_mod(a0, a1) of i32" && c.expected.is_err() == fails)
+            .expect("a case")
     };
-    let [bad, good] = [division(true), division(false)].map(|c| queue(&gpu, &c.program, &c.inputs, &c.dims).expect("a launch"));
+    let [bad, good] =
+        [division(true), division(false)].map(|c| queue(&gpu, &c.program, &c.inputs, &c.dims).expect("a launch"));
     let error = gpu.synchronize().unwrap_err();
-    assert_eq!((error.class(), error.op(), error.message()), (Class::InvalidArgument, Some("floormod"), "division by zero"));
+    assert_eq!(
+        (error.class(), error.op(), error.message()),
+        (Class::InvalidArgument, Some("floormod"), "division by zero")
+    );
     gpu.synchronize().expect("reported once");
     let got = good.iter().map(|t| gpu.download(t)).collect();
     assert_eq!(check(division(false), got), Ok(()));

@@ -46,7 +46,8 @@ impl Emulator {
         }
         source.push_str("extern \"C\" void penstock_emulate(unsigned int kernel, void** args, unsigned int blocks, unsigned int threads) {\n    switch (kernel) {\n");
         for (i, kernel) in kernels.iter().enumerate() {
-            source.push_str(&format!("    case {i}: return penstock_launch({}, args, blocks, threads);\n", kernel.name));
+            source
+                .push_str(&format!("    case {i}: return penstock_launch({}, args, blocks, threads);\n", kernel.name));
         }
         source.push_str("    }\n}\n");
 
@@ -60,7 +61,11 @@ impl Emulator {
             .arg(&text)
             .output()
             .expect("the compiler runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).chars().take(4000).collect::<String>());
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr).chars().take(4000).collect::<String>()
+        );
         // SAFETY: the library was made of the text above, and has no initialisers.
         let library = unsafe { libloading::Library::new(&binary) }.expect("the library loads");
         let numbers = kernels.iter().enumerate().map(|(i, k)| (k.name.clone(), i as u32)).collect();
@@ -101,7 +106,8 @@ fn emulate(name: &str, cases: Vec<Case>) {
         let layout = Layout::new(&case.dims, &dims).unwrap_or_else(|e| panic!("{}: {e}", case.what));
         for aligned in [true, false] {
             // Small tensors lie inline, on 8 bytes.
-            let aligned = aligned && case.inputs.iter().all(|t| (t.as_ptr() as usize).is_multiple_of(16)) && layout.len > 16;
+            let aligned =
+                aligned && case.inputs.iter().all(|t| (t.as_ptr() as usize).is_multiple_of(16)) && layout.len > 16;
             let mut variant = Variant::new(&case.program, &layout, aligned);
             variant.wide = !aligned && i % 2 == 0;
             let text = Kernel::new(&case.program, variant.clone(), "kernel").text;

@@ -497,7 +497,7 @@ impl Generator<'_> {
             }
         };
         let ty = self.b.graph().ty(variable).clone();
-        let name = ["read_variable", "read_variable", "assign", "assign_add"][self.rng.below(4)];
+        let name = ["read_variable", "read_variable", "assign", "assign_add", "assign_sub"][self.rng.below(5)];
         let Some(op) = Ops.find(name) else { return 0 };
         let fits: Vec<Value> = self
             .pool

@@ -25,6 +25,24 @@ proptest! {
     }
 
     #[test]
+    fn a_mutated_text_is_read_or_refused(
+        random in random_graphs(12, RandomOptions::default()),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..4, "[ -~\n]{0,3}"), 1..4),
+    ) {
+        let mut text: Vec<char> = random.function.to_text().chars().collect();
+        for (at, cut, insert) in edits {
+            let at = at.index(text.len() + 1);
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, insert.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Ok(function) = parse_function(&text, &Ops, &no_hosts) {
+            prop_assert!(function.graph().is_none_or(|g| verify(g).is_ok()));
+            prop_assert!(parse_function(&function.to_text(), &Ops, &no_hosts).is_ok());
+        }
+    }
+
+    #[test]
     fn compaction_is_idempotent(random in random_graphs(40, RandomOptions::default())) {
         let once = compact(random.graph());
         prop_assert!(compact(&once) == once);
@@ -47,6 +65,6 @@ fn they_are_made_of_everything() {
         });
     }
     let unseen: Vec<&str> = penstock_ops::all().map(|op| op.name).filter(|name| !seen.contains_key(name)).collect();
-    // These take host code, make no sense apart from the passes, or give something else on every run.
-    assert_eq!(unseen, ["fused", "host_call"], "{seen:?}");
+    // They need host code, give something else on every run, or are made by the passes.
+    assert_eq!(unseen, ["host_call", "timestamp", "fused"], "{seen:?}");
 }

@@ -4,8 +4,7 @@
 //! how many are drawn at a time. The stateful operators take stretches of the counter from their host;
 //! the stateless ones make key and counter of `seed`, as TensorFlow does: the two seed words fill the
 //! counter of one block under a fixed key, and its words become the key and the upper half of the counter.
-//! the results are those of TensorFlow, but for the
-//! truncated normal distribution.
+//! From there on the numbers are TensorFlow's too, but for those of the truncated normal distribution.
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of results, prepared for them")]
 

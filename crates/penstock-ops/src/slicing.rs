@@ -77,7 +77,7 @@ fn bit(mask: u64, i: usize) -> bool {
 fn plan(dims: &[Dim], spec: &[Entry], masks: Masks) -> Result<Plan> {
     let consumed = |i: usize| !bit(masks.ellipsis, i) && !bit(masks.new_axis, i);
     let used = (0..spec.len()).filter(|&i| consumed(i)).count();
-    if (0..spec.len()).filter(|&i| bit(masks.ellipsis, i)).count() > 1 {
+    if masks.ellipsis.count_ones() > 1 {
         return Err(Error::invalid("more than one ellipsis in a slice").argument("ellipsis_mask"));
     }
     let Some(spread) = dims.len().checked_sub(used) else {

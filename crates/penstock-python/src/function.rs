@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use penstock_exec::Arg;
 use penstock_ir::Function;
 use penstock_trace::{self as trace, Cache, Concrete, Kind, RawKey, Token, Var, is_subtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -114,7 +115,7 @@ impl Params {
 }
 
 impl<'py> Bindings<'py> {
-    fn walk(&self, sink: &mut impl Sink, leaves: &mut Leaves) -> PyResult<()> {
+    fn walk(&self, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
         for value in &self.named {
             walk(value, sink, leaves)?;
         }
@@ -131,7 +132,7 @@ impl<'py> Bindings<'py> {
     /// The same bindings with each leaf replaced.
     fn replaced(
         &self,
-        replace: &mut dyn FnMut(&str, &Leaf, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+        replace: &mut dyn FnMut(&str, &Leaf<'py>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
         params: &Params,
     ) -> PyResult<Bindings<'py>> {
         let mut out = Bindings { named: SmallVec::new(), varargs: SmallVec::new(), varkw: Vec::new() };
@@ -167,6 +168,18 @@ impl<'py> Bindings<'py> {
     }
 }
 
+/// A leaf as the executor takes it, where it is a tensor at hand or a variable.
+fn eager_arg(leaf: &Leaf<'_>) -> Option<Arg> {
+    match leaf {
+        Leaf::Tensor(t) => t.get().var.tensor().cloned().map(Arg::Tensor),
+        Leaf::Variable(v) => Some(Arg::Variable(v.get().variable.clone())),
+        Leaf::Other(_) => match leaf.var().ok()?.into_kind() {
+            Kind::Eager(t) => Some(Arg::Tensor(t)),
+            _ => None,
+        },
+    }
+}
+
 /// One trace of a function.
 pub(crate) struct Trace {
     pub(crate) concrete: Concrete,
@@ -182,18 +195,17 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    fn call<'py>(&self, py: Python<'py>, leaves: Leaves) -> PyResult<Bound<'py, PyAny>> {
-        let args: SmallVec<[Var; 8]> = leaves
-            .into_iter()
-            .map(|leaf| match leaf {
-                Leaf::Var(v) | Leaf::As(v, ..) => Ok(v),
-                Leaf::Spec(ty, _) => Err(PyTypeError::new_err(format!("a TensorSpec ({ty}) cannot be passed to a call"))),
-            })
-            .collect::<PyResult<_>>()?;
-        let mut outs = self.concrete.call(args).or_py(py)?;
-        if let Tree::Leaf = self.tree {
-            return Ok(wrap(py, outs.remove(0))?.into_any());
+    fn call<'py>(&self, py: Python<'py>, leaves: &Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // The commonest case first: no trace, no tape, tensors at hand.
+        if trace::is_plain()
+            && let Some(args) = leaves.iter().map(eager_arg).collect::<Option<SmallVec<[Arg; 4]>>>()
+        {
+            let outs = self.concrete.run(args).or_py(py)?;
+            let mut outs = outs.into_iter().map(Var::eager);
+            return self.tree.build(py, &mut outs);
         }
+        let args: SmallVec<[Var; 8]> = leaves.iter().map(Leaf::var).collect::<PyResult<_>>()?;
+        let outs = self.concrete.call(args).or_py(py)?;
         self.tree.build(py, &mut outs.into_iter())
     }
 
@@ -276,7 +288,7 @@ impl PyFunction {
             Some(trace) => trace,
             None => self.miss(py, &bound, &sink.0)?,
         };
-        trace.call(py, leaves)
+        trace.call(py, &leaves)
     }
 
     /// The trace of arguments that were not seen before: a more general one, or a new one.
@@ -349,10 +361,11 @@ impl PyFunction {
         let mut specs: Vec<Bound<'py, PyAny>> = Vec::new();
         let symbolic = bound.replaced(
             &mut |param, leaf, value| match leaf {
-                Leaf::Var(v) if matches!(v.kind(), Kind::Variable(_)) => {
-                    if !variables.contains(&v.id()) {
-                        variables.push(v.id());
-                        trace::bind_variable(v, Some(&names.unique(param))).or_py(py)?;
+                Leaf::Variable(v) => {
+                    let var = v.get().var();
+                    if !variables.contains(&var.id()) {
+                        variables.push(var.id());
+                        trace::bind_variable(&var, Some(&names.unique(param))).or_py(py)?;
                     }
                     specs.push(value.clone());
                     Ok(value.clone())
@@ -360,11 +373,7 @@ impl PyFunction {
                 leaf => {
                     let ty = leaf.ty();
                     let ty = ty.with_shape(ty.shape().erased());
-                    let own = match leaf {
-                        Leaf::Var(_) => None,
-                        Leaf::Spec(_, name) | Leaf::As(_, _, name) => name.clone(),
-                    };
-                    let name = names.unique(own.as_deref().unwrap_or(param));
+                    let name = names.unique(leaf.name().unwrap_or(param));
                     let var = trace::placeholder(&ty, Some(&name)).or_py(py)?;
                     let shape = crate::tensor::shape_object(py, ty.shape())?;
                     specs.push(spec_class.call1((shape, crate::dtype::object(py, ty.dtype())?, name))?);
@@ -640,7 +649,7 @@ impl PyConcrete {
         if !is_subtype(&sink.0, &self.trace.ty) {
             return Err(self.refuse(py, &sink.0, &bound));
         }
-        self.trace.call(py, leaves)
+        self.trace.call(py, &leaves)
     }
 
     /// The graph.

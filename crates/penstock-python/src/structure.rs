@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_ir::Type;
-use penstock_trace::{Kind, Opaque, RawKey, Token, TraceType, Var};
+use penstock_trace::{Opaque, RawKey, Token, TraceType, Var};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
@@ -21,31 +21,69 @@ use crate::variable::PyVariable;
 
 /// A tensor, a variable or a specification among the arguments.
 #[derive(Clone)]
-pub(crate) enum Leaf {
-    /// A tensor, or a variable where it stands for the first time.
-    Var(Var),
+pub(crate) enum Leaf<'py> {
+    /// A tensor.
+    Tensor(Bound<'py, PyTensor>),
+    /// A variable, where it stands for the first time.
+    Variable(Bound<'py, PyVariable>),
+    /// Something that stands for a tensor.
+    Other(Box<Other>),
+}
+
+/// What stands for a tensor among the arguments.
+#[derive(Clone)]
+pub(crate) enum Other {
+    /// An array, converted.
+    Array(Var),
     /// A `TensorSpec`, with its name.
     Spec(Type, Option<String>),
     /// A tensor that stands for every tensor of a `TensorSpec` of `input_signature`.
     As(Var, Type, Option<String>),
 }
 
-impl Leaf {
+impl Leaf<'_> {
     /// The type that a trace is made for.
     pub(crate) fn ty(&self) -> Type {
         match self {
-            Leaf::Var(v) => v.ty(),
-            Leaf::Spec(ty, _) | Leaf::As(_, ty, _) => ty.clone(),
+            Leaf::Tensor(t) => t.get().var.ty(),
+            Leaf::Variable(v) => v.get().variable.ty(),
+            Leaf::Other(other) => match other.as_ref() {
+                Other::Array(v) => v.ty(),
+                Other::Spec(ty, _) | Other::As(_, ty, _) => ty.clone(),
+            },
+        }
+    }
+
+    /// The name that a specification gives.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Leaf::Other(other) => match other.as_ref() {
+                Other::Spec(_, name) | Other::As(_, _, name) => name.as_deref(),
+                Other::Array(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value to call a trace with.
+    pub(crate) fn var(&self) -> PyResult<Var> {
+        match self {
+            Leaf::Tensor(t) => Ok(t.get().var.clone()),
+            Leaf::Variable(v) => Ok(v.get().var()),
+            Leaf::Other(other) => match other.as_ref() {
+                Other::Array(v) | Other::As(v, ..) => Ok(v.clone()),
+                Other::Spec(ty, _) => Err(PyTypeError::new_err(format!("a TensorSpec ({ty}) cannot be passed to a call"))),
+            },
         }
     }
 }
 
 /// The leaves of the arguments, in the order of the walk; a variable stands once.
-pub(crate) type Leaves = SmallVec<[Leaf; 8]>;
+pub(crate) type Leaves<'py> = SmallVec<[Leaf<'py>; 8]>;
 
 /// What a walk reports to.
 pub(crate) trait Sink {
-    fn leaf(&mut self, leaf: &Leaf);
+    fn leaf(&mut self, leaf: &Leaf<'_>);
     fn variable(&mut self, alias: u32, ty: &Type);
     fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()>;
     fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()>;
@@ -58,9 +96,9 @@ pub(crate) trait Sink {
 }
 
 /// Reports a value and what is in it, and collects its leaves.
-pub(crate) fn walk(value: &Bound<'_, PyAny>, sink: &mut impl Sink, leaves: &mut Leaves) -> PyResult<()> {
+pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
     if let Ok(t) = value.cast::<PyTensor>() {
-        let leaf = Leaf::Var(t.get().var.clone());
+        let leaf = Leaf::Tensor(t.clone());
         sink.leaf(&leaf);
         leaves.push(leaf);
     } else if value.is_none() {
@@ -76,22 +114,14 @@ pub(crate) fn walk(value: &Bound<'_, PyAny>, sink: &mut impl Sink, leaves: &mut 
     } else if let Ok(v) = value.cast_exact::<PyBytes>() {
         sink.text(b'b', v.as_bytes());
     } else if let Ok(v) = value.cast::<PyVariable>() {
-        let var = v.get().var();
-        let mut known = 0;
-        let mut found = None;
-        for leaf in leaves.iter() {
-            if let Leaf::Var(other) = leaf
-                && matches!(other.kind(), Kind::Variable(_))
-            {
-                if other.id() == var.id() {
-                    found = Some(known);
-                }
-                known += 1;
-            }
-        }
-        sink.variable(found.unwrap_or(known), &var.ty());
-        if found.is_none() {
-            leaves.push(Leaf::Var(var));
+        let known = leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Variable(other) => Some(other),
+            _ => None,
+        });
+        let alias = known.clone().position(|other| other.is(v));
+        sink.variable(alias.unwrap_or_else(|| known.count()) as u32, &v.get().variable.ty());
+        if alias.is_none() {
+            leaves.push(Leaf::Variable(v.clone()));
         }
     } else if let Ok(v) = value.cast::<PyTuple>() {
         sink.open(value, v.len())?;
@@ -119,20 +149,21 @@ pub(crate) fn walk(value: &Bound<'_, PyAny>, sink: &mut impl Sink, leaves: &mut 
 }
 
 /// Arrays and NumPy scalars are tensors; a `TensorSpec` stands for one.
-fn other_leaf(value: &Bound<'_, PyAny>) -> PyResult<Option<Leaf>> {
+fn other_leaf<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Leaf<'py>>> {
     let py = value.py();
     if value.is_instance(&layer::get(py, "Specified")?)? {
         let spec = value.getattr("spec")?;
         let name = spec.getattr("name")?.extract::<Option<String>>()?;
-        return Ok(Some(Leaf::As(to_var(&value.getattr("value")?, None, None)?, spec_type(&spec)?, name)));
+        let tensor = to_var(&value.getattr("value")?, None, None)?;
+        return Ok(Some(Leaf::Other(Box::new(Other::As(tensor, spec_type(&spec)?, name)))));
     }
     if value.is_instance(&layer::get(py, "TensorSpec")?)? {
         let name = value.getattr("name")?.extract::<Option<String>>()?;
-        return Ok(Some(Leaf::Spec(spec_type(value)?, name)));
+        return Ok(Some(Leaf::Other(Box::new(Other::Spec(spec_type(value)?, name)))));
     }
     let number = value.hasattr("__array_interface__")? && value.hasattr("dtype")?;
     if number && is_tensor_like(value) {
-        return Ok(Some(Leaf::Var(to_var(value, None, None)?)));
+        return Ok(Some(Leaf::Other(Box::new(Other::Array(to_var(value, None, None)?)))));
     }
     Ok(None)
 }
@@ -148,14 +179,14 @@ fn sorted_items<'py>(dict: &Bound<'py, PyDict>) -> Vec<(Bound<'py, PyAny>, Bound
 /// variable that stands again is not asked for again.
 pub(crate) fn rebuild<'py>(
     value: &Bound<'py, PyAny>,
-    replace: &mut dyn FnMut(&Leaf, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
+    replace: &mut dyn FnMut(&Leaf<'py>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = value.py();
     if let Ok(t) = value.cast::<PyTensor>() {
-        return replace(&Leaf::Var(t.get().var.clone()), value);
+        return replace(&Leaf::Tensor(t.clone()), value);
     }
     if let Ok(v) = value.cast::<PyVariable>() {
-        return replace(&Leaf::Var(v.get().var()), value);
+        return replace(&Leaf::Variable(v.clone()), value);
     }
     if let Ok(v) = value.cast::<PyTuple>() {
         let items = v.iter().map(|item| rebuild(&item, replace)).collect::<PyResult<Vec<_>>>()?;
@@ -244,13 +275,14 @@ pub(crate) struct RawSink(pub(crate) RawKey);
 
 impl Sink for RawSink {
     #[inline]
-    fn leaf(&mut self, leaf: &Leaf) {
-        match leaf {
-            Leaf::Var(v) => match v.kind() {
-                Kind::Eager(t) => self.0.tensor(t),
-                _ => self.0.symbolic(v.dtype(), &v.shape()),
-            },
-            Leaf::Spec(ty, _) | Leaf::As(_, ty, _) => self.0.symbolic(ty.dtype(), ty.shape()),
+    fn leaf(&mut self, leaf: &Leaf<'_>) {
+        if let Leaf::Tensor(t) = leaf
+            && let Some(tensor) = t.get().var.tensor()
+        {
+            self.0.tensor(tensor);
+        } else {
+            let ty = leaf.ty();
+            self.0.symbolic(ty.dtype(), ty.shape());
         }
     }
     fn variable(&mut self, alias: u32, ty: &Type) {
@@ -307,7 +339,7 @@ fn object_kind(value: &Bound<'_, PyAny>) -> u64 {
 pub(crate) struct TypeSink(pub(crate) TraceType);
 
 impl Sink for TypeSink {
-    fn leaf(&mut self, leaf: &Leaf) {
+    fn leaf(&mut self, leaf: &Leaf<'_>) {
         let ty = leaf.ty();
         self.0.push(Token::Tensor(ty.dtype(), ty.shape().erased()));
     }

@@ -10,7 +10,7 @@ use penstock_ops::{control, state};
 use smallvec::{SmallVec, smallvec};
 
 use crate::context::{
-    self, SharedTape, capture, capture_constant, current_loc, host, is_plain, is_tracing, note_trainable, tapes_here,
+    self, SharedTape, capture, capture_constant, current_loc, host, is_tracing, note_trainable, tapes_here,
 };
 use crate::var::{Kind, Var};
 
@@ -140,15 +140,22 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
+    /// Runs it now, where no trace and no tape is open.
+    ///
+    /// # Errors
+    /// What running reports.
+    pub fn run(&self, mut args: SmallVec<[Arg; 4]>) -> Result<SmallVec<[Tensor; 2]>> {
+        for v in &self.captures {
+            args.push(into_arg(v.clone())?);
+        }
+        run(self.executable()?, &args)
+    }
+
     /// Calls it: runs it now, or adds a call to the open trace.
     ///
     /// # Errors
     /// What running or inference reports.
     pub fn call(&self, args: SmallVec<[Var; 8]>) -> Result<Outs> {
-        if is_plain() && args.iter().all(|v| v.as_symbolic().is_none()) {
-            let all = args.into_iter().chain(self.captures.iter().cloned()).map(into_arg);
-            return run(self.executable()?, &all.collect::<Result<SmallVec<[Arg; 8]>>>()?);
-        }
         let operands: SmallVec<[Var; 8]> = args.into_iter().chain(self.captures.iter().cloned()).collect();
         let tapes = tapes_here();
         for &i in &self.trainable {
@@ -160,15 +167,13 @@ impl Concrete {
 }
 
 /// Runs a plan: here where it is light, else by way of the host.
-fn run(executable: &Executable, args: &[Arg]) -> Result<Outs> {
-    let outs = if executable.is_light() {
-        executable.run(args, host())?
-    } else {
-        let mut result = None;
-        host().run_long(&mut || result = Some(executable.run(args, host())));
-        result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))?
-    };
-    Ok(outs.into_iter().map(Var::eager).collect())
+fn run(executable: &Executable, args: &[Arg]) -> Result<SmallVec<[Tensor; 2]>> {
+    if executable.is_light() {
+        return executable.run(args, host());
+    }
+    let mut result = None;
+    host().run_long(&mut || result = Some(executable.run(args, host())));
+    result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))
 }
 
 /// Calls a function with all its inputs, recorded by the tapes that are active.
@@ -231,7 +236,8 @@ fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
         let attrs = Attrs(smallvec![Attr::Func(FuncRef(function.clone()))]);
         return capture(&control::CALL, operands, attrs, &[]);
     }
-    run(&*penstock_exec::executable(function)?, &args(operands)?)
+    let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
+    Ok(outs.into_iter().map(Var::eager).collect())
 }
 
 /// Records an operation with a gradient of its own on every tape here that watches an input; `make`

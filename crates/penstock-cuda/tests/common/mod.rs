@@ -128,7 +128,16 @@ const WHOLE: &[i64] = &[0, 1, -1, 2, -2, 3, -7, 8, 31, 32, 64, 100, -100, i64::M
 /// Every helper on every pair of edge values, in every dtype that its operator takes.
 pub(crate) fn helper_cases() -> Vec<Case> {
     let dtypes = [
-        DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64, DType::F32, DType::F64,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::F32,
+        DType::F64,
     ];
     let mut out = Vec::new();
     for &(value, name) in HELPERS {
@@ -138,8 +147,7 @@ pub(crate) fn helper_cases() -> Vec<Case> {
             // The edges of integers are in their low bits, so that each dtype has its own.
             let edges = edges(dtype);
             for zero_divisor in [true, false] {
-                let divisors: Vec<usize> =
-                    (0..edges.len()).filter(|&i| zero_divisor || !is_zero(&edges, i)).collect();
+                let divisors: Vec<usize> = (0..edges.len()).filter(|&i| zero_divisor || !is_zero(&edges, i)).collect();
                 if !zero_divisor && (!binary || divisors.len() == edges.len()) {
                     continue;
                 }
@@ -161,8 +169,12 @@ fn edges(dtype: DType) -> Tensor {
         WHOLE.iter().map(|&v| if v == i64::MIN { i64::MIN >> (64 - bits) } else { v }).collect()
     };
     match dtype {
-        DType::F32 => Tensor::vector(&REAL.iter().map(|&v| v as f32).chain([f32::NAN, f32::INFINITY, f32::NEG_INFINITY]).collect::<Vec<_>>()),
-        DType::F64 => Tensor::vector(&REAL.iter().copied().chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY]).collect::<Vec<_>>()),
+        DType::F32 => Tensor::vector(
+            &REAL.iter().map(|&v| v as f32).chain([f32::NAN, f32::INFINITY, f32::NEG_INFINITY]).collect::<Vec<_>>(),
+        ),
+        DType::F64 => Tensor::vector(
+            &REAL.iter().copied().chain([f64::NAN, f64::INFINITY, f64::NEG_INFINITY]).collect::<Vec<_>>(),
+        ),
         _ => penstock_data::with_dtype!(integer, dtype, T => {
             Tensor::vector(&ints(T::BITS).iter().map(|&v| v as T).collect::<Vec<_>>())
         }, else unreachable!("a real dtype")),
@@ -192,7 +204,13 @@ fn helper_case(op: &'static OpDef, value: &str, inputs: Vec<Tensor>) -> Option<C
     };
     let dtype = inputs[0].dtype();
     let checked = value.contains("_div(") | value.contains("_mod(") && dtype.is_integer();
-    let step = Step { op: op.name, dtype, value: value.to_string(), checked: checked && dtype.is_integer(), loc: Loc::UNKNOWN };
+    let step = Step {
+        op: op.name,
+        dtype,
+        value: value.to_string(),
+        checked: checked && dtype.is_integer(),
+        loc: Loc::UNKNOWN,
+    };
     let program = Program {
         inputs: inputs.iter().map(Tensor::dtype).collect(),
         steps: vec![step],
@@ -245,7 +263,9 @@ pub(crate) fn fused_case(dtype: DType, x: &[usize], y: &[usize]) -> Case {
     let greater = builder.emit(op("greater"), &[a, b], &[]).expect("greater")[0];
     let graph = builder.finish(&[sum, greater]).expect("a graph");
     let dims = graph.ty(sum).shape().extents().expect("extents").to_vec();
-    let cpu = |name: &str, a: &Tensor, b: &Tensor| eager(op(name), &[a, b], &penstock_ir::Attrs::EMPTY, &StdEnv::default()).map(|o| o[0].clone());
+    let cpu = |name: &str, a: &Tensor, b: &Tensor| {
+        eager(op(name), &[a, b], &penstock_ir::Attrs::EMPTY, &StdEnv::default()).map(|o| o[0].clone())
+    };
     let expected = cpu("mul", &inputs[0], &inputs[1])
         .and_then(|p| cpu("add", &p, &inputs[0]))
         .and_then(|s| Ok(vec![s, cpu("greater", &inputs[0], &inputs[1])?]));

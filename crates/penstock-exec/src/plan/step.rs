@@ -13,6 +13,10 @@ use crate::tile::TileProgram;
 /// The number of a register.
 pub(crate) type Reg = u32;
 
+/// Loops over single elements, and over this many bytes and more, write in place. In between, two buffers in the cache
+/// are quicker: a loop over its own operand passes through a buffer of its own.
+const IN_PLACE: usize = 256 << 10;
+
 /// One step. Registers are values while a graph is lowered, and registers of the frame in a plan.
 pub(crate) enum Step {
     /// An elementwise operator of two operands, all tensors of one element in their registers.
@@ -140,9 +144,10 @@ impl Step {
             }
             Step::Loop(s) => {
                 let size = s.dtype.size();
+                let in_place = s.n == 1 || s.n * size >= IN_PLACE;
                 for (r, step) in &mut s.ins {
                     // A loop can write over an operand that it walks at the pace of the result.
-                    visit(r, if *step as usize == size { Read } else { ReadLate });
+                    visit(r, if in_place && *step as usize == size { Read } else { ReadLate });
                 }
                 visit(&mut s.out, Write);
             }

@@ -39,6 +39,23 @@ impl Env for Recorder {
     }
 }
 
+/// Draws as [`StdEnv`] does, and prints nothing.
+struct Quiet(StdEnv);
+
+impl Env for Quiet {
+    fn print(&self, _: &str, _: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+        self.0.draw(blocks)
+    }
+
+    fn poll(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
 fn env() -> StdEnv {
     StdEnv::new(0)
 }
@@ -414,12 +431,13 @@ fn eager_operators_broadcast_check_and_reach_variables() {
 #[test]
 fn samples_of_all_operators_agree_on_every_way_to_run_them() {
     let mut ran = 0;
-    for op in penstock_ops::all() {
+    // The time is another at each run.
+    for op in penstock_ops::all().filter(|op| op.name != "timestamp") {
         for (i, sample) in (op.samples)().into_iter().enumerate() {
             let attrs = op.attributes(&sample.attrs).unwrap();
             let inputs: Vec<&Tensor> = sample.inputs.iter().collect();
             let args: Vec<Arg> = sample.inputs.iter().cloned().map(Arg::from).collect();
-            let expected = eager(op, &inputs, &attrs, &env());
+            let expected = eager(op, &inputs, &attrs, &Quiet(env()));
             let types = |erase: bool| -> Vec<Type> {
                 let all = sample.inputs.iter().map(Type::of);
                 all.map(|t| if erase { t.with_shape(Shape::UNRANKED) } else { t }).collect()
@@ -433,9 +451,9 @@ fn samples_of_all_operators_agree_on_every_way_to_run_them() {
                 let graph = b.finish(&outputs).unwrap();
                 let what = format!("{} sample {i} (unknown shapes: {erase})", op.name);
                 let got = [
-                    reference::run(&graph, &args, &env()),
-                    executable(&graph).run(&args, &env()).map(|out| out.into_vec()),
-                    fusing(&graph).run(&args, &env()).map(|out| out.into_vec()),
+                    reference::run(&graph, &args, &Quiet(env())),
+                    executable(&graph).run(&args, &Quiet(env())).map(|out| out.into_vec()),
+                    fusing(&graph).run(&args, &Quiet(env())).map(|out| out.into_vec()),
                 ];
                 for (way, got) in got.into_iter().enumerate() {
                     match (&expected, got) {
