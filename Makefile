@@ -12,6 +12,7 @@ DENY_VERSION := 0.20.2
 DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
 DEV_STAMP := $(VENV)/.stamp-requirements
+NVRTC_STAMP := $(VENV)/.stamp-nvrtc
 EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 
@@ -42,6 +43,10 @@ $(PEERS_STAMP): requirements/peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
 	@touch $@
 
+$(NVRTC_STAMP): $(DEV_STAMP) requirements/nvrtc.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/nvrtc.txt
+	@touch $@
+
 $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release $(CARGO_FLAGS)
 	@touch $@
@@ -59,8 +64,8 @@ demo: $(EXT_STAMP) ## build, then train on handwritten digits
 
 test: test-rust test-python ## every test: Rust, Python, doctests
 
-test-rust:
-	$(CARGO) test --workspace $(CARGO_FLAGS)
+test-rust: $(NVRTC_STAMP)
+	$(CARGO) test $(CARGO_FLAGS)
 
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest
@@ -92,7 +97,7 @@ fmt: $(DEV_STAMP) ## format every source file
 	$(PY) -m ruff format
 
 bless: ## accept the present output of the file tests and the kernels
-	BLESS=1 $(CARGO) test --workspace --test filetests --test golden $(CARGO_FLAGS)
+	BLESS=1 $(CARGO) test --test filetests --test golden $(CARGO_FLAGS)
 
 generate: $(EXT_STAMP) ## write the generated Python files anew
 	$(PY) tools/generate.py
