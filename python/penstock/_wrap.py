@@ -84,6 +84,52 @@ def extents(shape: Any, argument: str = "shape") -> Any:
     if isinstance(shape, list | tuple) and any(d is None for d in shape):
         raise ValueError(f"argument '{argument}' has an unknown size: {shape}")
     try:
-        return _core._convert(list(shape), None, _core.int32) if len(shape) else _core._convert([], _core.int32)
+        return _core._convert(list(shape)) if len(shape) else _core._convert([], _core.int32)
     except TypeError as error:
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
+
+
+def sizes(tensor: _core.Tensor) -> list[Any]:
+    """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known."""
+    static = known_rank(tensor)
+    if None not in static:
+        return static
+    dynamic = _OPS["unstack"](_OPS["shape"](tensor), num=len(static))
+    return [dynamic[i] if size is None else size for i, size in enumerate(static)]
+
+
+def known_rank(tensor: _core.Tensor) -> list[int | None]:
+    """The known sizes, `None` for the others.
+
+    Raises:
+        ValueError: where not even their number is known.
+    """
+    dims: list[int | None] | None = tensor.shape.dims
+    if dims is None:
+        raise ValueError("the rank of the tensor must be known, got a tensor of unknown rank")
+    return dims
+
+
+def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:
+    """An axis argument, counted from the front.
+
+    Raises:
+        ValueError: where it is out of range.
+    """
+    number = integer(axis, argument)
+    if not -rank <= number < rank:
+        raise ValueError(f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)")
+    return number % rank
+
+
+def product(factors: list[Any]) -> Any:
+    """The product of sizes, ints among them combined first."""
+    number, result = 1, None
+    for factor in factors:
+        if isinstance(factor, int):
+            number *= factor
+        else:
+            result = factor if result is None else result * factor
+    if result is None:
+        return number
+    return result if number == 1 else result * number

@@ -88,7 +88,7 @@ fn path(
 }
 
 /// The values from outside that regions use, in the order of their first use.
-pub(crate) fn captures(graph: &Graph, regions: &[Region]) -> Vec<Value> {
+pub fn captures(graph: &Graph, regions: &[Region]) -> Vec<Value> {
     let mut found = Vec::new();
     if regions.is_empty() {
         return found;

@@ -17,5 +17,5 @@ mod rules;
 mod tape;
 
 pub use function::{Residual, VjpPair, vjp_function};
-pub use graph::{Request, gradients_in};
+pub use graph::{Request, captures, gradients_in};
 pub use tape::{Backward, CustomVjp, Dispatcher, Handle, Tape};

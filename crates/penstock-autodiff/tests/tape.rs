@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::slice::from_ref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use penstock_autodiff::{Dispatcher, Handle, Tape};
@@ -96,7 +97,7 @@ fn close(a: f64, b: f64) {
 /// One gradient, with the tape no longer active.
 fn gradient(r: &mut Runner, tape: &Shared, target: &Eager, source: &Eager) -> Option<Eager> {
     r.tapes.retain(|t| !Rc::ptr_eq(t, tape));
-    let backward = tape.borrow_mut().backward(&[target.clone()], &[source.clone()]).unwrap();
+    let backward = tape.borrow_mut().backward(from_ref(target), from_ref(source)).unwrap();
     backward.run(&[], r).unwrap().pop().unwrap()
 }
 
@@ -155,7 +156,7 @@ fn persistent_tapes_repeated_targets_and_given_cotangents() {
     r.tapes.clear();
     let mut grads = |targets: &[&Eager], seeds: &[Option<Eager>], source: &Eager| {
         let targets: Vec<Eager> = targets.iter().copied().cloned().collect();
-        item(&tape.borrow_mut().gradient(&targets, seeds, &[source.clone()], &mut r).unwrap()[0])
+        item(&tape.borrow_mut().gradient(&targets, seeds, from_ref(source), &mut r).unwrap()[0])
     };
     close(grads(&[&y], &[], &x), 3.0);
     close(grads(&[&z], &[], &x), 3.0 * 2.25);
@@ -176,13 +177,13 @@ fn a_custom_derivative_replaces_the_rule_and_can_be_differentiated() {
     r.tapes = active;
     let mul = Ops.find("mul").unwrap();
     for tape in &r.tapes {
-        let x = number_like(&x);
+        let kept = x.clone();
         tape.borrow_mut().record_custom(
-            &[x.clone()],
-            &[y.clone()],
+            from_ref(&x),
+            from_ref(&y),
             Box::new(move |d, grads, needed| {
                 assert_eq!((grads.len(), needed), (1, &[true][..]));
-                let square = d.execute(mul, &[x.clone(), x.clone()], Attrs::EMPTY)?[0].clone();
+                let square = d.execute(mul, &[kept.clone(), kept.clone()], Attrs::EMPTY)?[0].clone();
                 let grad = grads[0].clone().unwrap();
                 Ok(vec![Some(d.execute(mul, &[square, grad], Attrs::EMPTY)?[0].clone())])
             }),
@@ -191,10 +192,6 @@ fn a_custom_derivative_replaces_the_rule_and_can_be_differentiated() {
     let first = gradient(&mut r, &inner, &y, &x).unwrap();
     close(first.tensor.item::<f64>().unwrap(), 4.0);
     close(item(&gradient(&mut r, &outer, &first, &x)), 4.0);
-}
-
-fn number_like(h: &Eager) -> Eager {
-    h.clone()
 }
 
 #[test]
@@ -210,10 +207,10 @@ fn a_value_without_gradient_is_an_error_only_where_a_cotangent_is_due() {
     let tape = r.start(true);
     tape.borrow_mut().watch(&x);
     let y = number(1.0);
-    tape.borrow_mut().record(op, &Attrs::EMPTY, &[x.clone()], &[y.clone()], Loc::UNKNOWN);
+    tape.borrow_mut().record(op, &Attrs::EMPTY, from_ref(&x), from_ref(&y), Loc::UNKNOWN);
     let z = r.op("mul", &[&x, &x]);
     r.tapes.clear();
-    assert!(tape.borrow_mut().gradient(&[z], &[], &[x.clone()], &mut r).unwrap()[0].is_some());
+    assert!(tape.borrow_mut().gradient(&[z], &[], from_ref(&x), &mut r).unwrap()[0].is_some());
     let error = tape.borrow_mut().gradient(&[y], &[], &[x], &mut r).err().unwrap();
     assert_eq!((error.class(), error.op()), (Class::NotFound, Some(op.name)));
 }

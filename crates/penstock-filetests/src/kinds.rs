@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use penstock_data::{Error, Result, Tensor};
 use penstock_autodiff::{Request, gradients_in};
+use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable, reference};
 use penstock_ir::{Builder, Function, Graph, compact, no_hosts, parse_function, print_tensor, verify};
 use penstock_ops::{Ops, control};

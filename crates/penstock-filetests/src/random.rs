@@ -10,7 +10,8 @@ use std::sync::Arc;
 use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, Loc, Result, Shape, Tensor};
 use penstock_exec::reference;
 use penstock_ir::{
-    ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact, print_tensor,
+    ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
+    print_tensor,
 };
 use penstock_ops::{Ops, control};
 use penstock_passes::evaluate::{Outputs, evaluate};
@@ -206,6 +207,11 @@ impl Generator<'_> {
         self.b.graph().ty(item.value).clone()
     }
 
+    /// Whether the shape at run time is known, so that what takes the value is known to fit.
+    fn is_exact(&self, item: &Item) -> bool {
+        item.tensor.is_some() || self.ty(item).shape().is_static()
+    }
+
     /// A small tensor.
     fn tensor(&mut self) -> Tensor {
         const DTYPES: [DType; 6] = [DType::F32, DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
@@ -303,10 +309,9 @@ impl Generator<'_> {
     fn elementwise(&mut self) -> usize {
         let op = self.elementwise[self.rng.below(self.elementwise.len())];
         let samples = (op.samples)();
-        let Some(attrs) = self.rng.pick(&samples).map_or_else(
-            || op.attributes(&[]).ok(),
-            |sample| op.attributes(&sample.attrs).ok(),
-        ) else {
+        let Some(attrs) =
+            self.rng.pick(&samples).map_or_else(|| op.attributes(&[]).ok(), |sample| op.attributes(&sample.attrs).ok())
+        else {
             return 0;
         };
         let variadic = op.operands.last().is_some_and(|a| a.variadic);
@@ -317,8 +322,11 @@ impl Generator<'_> {
                 // Most operators want one dtype.
                 let same = operands.first().map(|first| self.ty(first).dtype());
                 let same = same.filter(|_| matches!(op.operand(i).map(|a| a.ty), Some(ArgType::Var(_))));
-                let fits: Vec<&Item> =
-                    self.pool.iter().filter(|item| same.is_none_or(|d| self.b.graph().ty(item.value).dtype() == d)).collect();
+                let fits: Vec<&Item> = self
+                    .pool
+                    .iter()
+                    .filter(|i| self.is_exact(i) && same.is_none_or(|d| self.ty(i).dtype() == d))
+                    .collect();
                 operands.extend(self.rng.pick(&fits).map(|&item| item.clone()));
             }
             if operands.len() == count && self.emit(op, &operands, attrs.clone()).is_ok() {
@@ -373,11 +381,17 @@ impl Generator<'_> {
 
     /// Runs `fill` in a region with parameters of these types, in which it sees the pool, and closes the
     /// region with the values that it gives.
-    fn region(&mut self, params: Vec<Type>, fill: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>) -> penstock_ir::Region {
+    fn region(
+        &mut self,
+        params: Vec<Type>,
+        fill: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
+    ) -> penstock_ir::Region {
         let outer = self.pool.len();
         let region = self.b.begin_region(params);
         let params = self.b.params(region);
-        self.pool.extend(params.iter().filter(|&&v| !self.b.graph().ty(v).is_variable()).map(|&value| Item { value, tensor: None }));
+        self.pool.extend(
+            params.iter().filter(|&&v| !self.b.graph().ty(v).is_variable()).map(|&value| Item { value, tensor: None }),
+        );
         self.depth += 1;
         let results = fill(self, &params);
         self.depth -= 1;
@@ -395,7 +409,8 @@ impl Generator<'_> {
     /// `cond` or `switch`, with the same dtypes from each branch.
     fn branch(&mut self, size: usize) -> usize {
         let switch = self.rng.one_in(3);
-        let selector = if switch { Tensor::from(self.rng.below(5) as i32 - 1) } else { Tensor::from(self.rng.one_in(2)) };
+        let selector =
+            if switch { Tensor::from(self.rng.below(5) as i32 - 1) } else { Tensor::from(self.rng.one_in(2)) };
         let selector = self.leaf(&selector).value;
         let count = if switch { 1 + self.rng.below(3) } else { 2 };
         let width = self.rng.below(3);
@@ -447,8 +462,7 @@ impl Generator<'_> {
             let one = g.b.constant(Tensor::from(1i32));
             let mut next = g.b.emit(add, &[params[0], one], &[]).expect("add of two integers").to_vec();
             for (ty, &param) in types.iter().zip(params).skip(1) {
-                let fits: Vec<Value> =
-                    g.pool.iter().filter(|i| g.ty(i).is_subtype_of(ty)).map(|i| i.value).collect();
+                let fits: Vec<Value> = g.pool.iter().filter(|i| g.ty(i).is_subtype_of(ty)).map(|i| i.value).collect();
                 next.push(g.rng.pick(&fits).copied().unwrap_or(param));
             }
             next
@@ -502,7 +516,9 @@ impl Generator<'_> {
         let fits: Vec<Value> = self
             .pool
             .iter()
-            .filter(|i| self.b.graph().ty(i.value).dtype() == ty.dtype() && self.b.graph().ty(i.value).shape() == ty.shape())
+            .filter(|i| {
+                self.b.graph().ty(i.value).dtype() == ty.dtype() && self.b.graph().ty(i.value).shape() == ty.shape()
+            })
             .map(|i| i.value)
             .collect();
         let mut operands = vec![variable];

@@ -47,5 +47,10 @@ fn every_tier_gives_the_same() {
         }
     });
     let wrong = wrong.into_inner();
-    assert!(wrong.is_empty(), "{} samples:\n{}", wrong.len(), wrong.iter().take(10).cloned().collect::<Vec<_>>().join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} samples:\n{}",
+        wrong.len(),
+        wrong.iter().take(10).cloned().collect::<Vec<_>>().join("\n")
+    );
 }

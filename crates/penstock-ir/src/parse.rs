@@ -273,7 +273,12 @@ impl<'a, 'e> Parser<'a, 'e> {
             let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
             return Err(self.error_at(
                 at,
-                format!("@{} is declared to give ({}), but returns ({})", header.function.name(), list(due), list(&got)),
+                format!(
+                    "@{} is declared to give ({}), but returns ({})",
+                    header.function.name(),
+                    list(due),
+                    list(&got)
+                ),
             ));
         }
         Ok(body.graph)
@@ -379,11 +384,10 @@ impl<'a, 'e> Parser<'a, 'e> {
                 self.expected("an operator")
             };
         };
-        let op = self.ops.find(name).ok_or_else(|| self.error_at(self.start, format!("there is no operator '{name}'")))?;
+        let op =
+            self.ops.find(name).ok_or_else(|| self.error_at(self.start, format!("there is no operator '{name}'")))?;
         let operands = self.operands(body)?;
-        let attrs = self.attrs(op.attrs).and_then(|named| {
-            op.attributes(&named).map_err(|e| self.placed(at, &e))
-        })?;
+        let attrs = self.attrs(op.attrs).and_then(|named| op.attributes(&named).map_err(|e| self.placed(at, &e)))?;
 
         // Ids are given in the order of the text, those of nested regions after those of the results.
         let graph = &mut body.graph;
@@ -538,7 +542,9 @@ impl<'a, 'e> Parser<'a, 'e> {
                 let at = self.start;
                 let name = self.text_string("the name of host code")?;
                 self.expect(")")?;
-                Attr::Host((self.hosts)(&name).ok_or_else(|| self.error_at(at, format!("there is no host code {name:?}")))?)
+                Attr::Host(
+                    (self.hosts)(&name).ok_or_else(|| self.error_at(at, format!("there is no host code {name:?}")))?,
+                )
             }
         })
     }
@@ -615,7 +621,9 @@ impl<'a, 'e> Parser<'a, 'e> {
 
     /// `file:line:column in function from …`, the text after `;`.
     fn location(&self, text: &str) -> Result<Loc> {
-        let wrong = || self.error_at(self.start, "expected ;file:line[:column] [in function] [from …] up to the end of the line");
+        let wrong = || {
+            self.error_at(self.start, "expected ;file:line[:column] [in function] [from …] up to the end of the line")
+        };
         let mut frames: Vec<Frame> = Vec::new();
         let mut rest = text.trim_start();
         loop {

@@ -5,16 +5,17 @@
 //!
 //! ```text
 //! # The callees come before their callers; the last function is the main one.
-//! func @main(%0 "x": f32[s0,784], %1 "w": var f32[784,10]) -> f32[s0,10] {
-//!   %2: f32[784,10] = read_variable %1                        ; train.py:12:9
-//!   %3 "logits": f32[s0,10] = matmul %0, %2 {transpose_b=true}   ; train.py:12:9 in step from train.py:30:1
-//!   %4: f32[s0,10] = cond %5 ({
-//!     yield %3
+//! func @main(%0 "x": f32[s0,784], %1 "w": var f32[10,784], %2: bool[]) -> f32[s0,10] {
+//!   %3: f32[10,784] = read_variable %1                        ; train.py:12:9
+//!   %4 "logits": f32[s0,10] = matmul %0, %3 {transpose_b=true}  ; train.py:12:9 in step from train.py:30:1
+//!   %5: f32[s0,10] = cond %2 ({
+//!     %6: f32[s0,10] = relu %4
+//!     yield %6
 //!   }, {
-//!     yield %3
+//!     yield %4
 //!   })
-//!   assign %1, %2
-//!   return %4
+//!   assign %1, %3
+//!   return %5
 //! }
 //! ```
 //!

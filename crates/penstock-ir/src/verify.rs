@@ -143,7 +143,8 @@ impl Verifier<'_> {
             self.inst(inst, region)?;
         }
         for &result in &data.results {
-            self.check_use(result).map_err(|e| wrong(Error::invalid(format!("{} as a result of {region}", e.message()))))?;
+            self.check_use(result)
+                .map_err(|e| wrong(Error::invalid(format!("{} as a result of {region}", e.message()))))?;
         }
         let results = data.insts.iter().flat_map(|&i| &graph.insts[i].results);
         for v in results.chain(&data.params) {

@@ -8,7 +8,10 @@ use common::{ADD, BLOCK, CALL, CONST, KINDS, Ops, READ, error, host, parse};
 use penstock_data::{
     ALL_DTYPES, Bool8, Bytes, C64, C128, DType, Dim, Frame, Loc, Shape, Symbol, Tensor, bf16, f16, with_dtype,
 };
-use penstock_ir::{Attr, Builder, FuncRef, Function, Graph, PrintOptions, Type, compact, parse_function, parse_tensors, print_graph, print_tensor, verify};
+use penstock_ir::{
+    Attr, Builder, FuncRef, Function, Graph, PrintOptions, Type, compact, parse_function, parse_tensors, print_graph,
+    print_tensor, verify,
+};
 use proptest::prelude::*;
 
 /// Reads the text of a graph back, and requires the same graph and the same text.
@@ -110,7 +113,15 @@ fn every_dtype_round_trips_exactly() {
         Tensor::vector(&[0, u64::MAX]),
         Tensor::vector(&[f16::from_f32(0.1), f16::NEG_ZERO, f16::MIN_POSITIVE_SUBNORMAL, f16::INFINITY, f16::NAN]),
         Tensor::vector(&[bf16::from_f32(0.1), bf16::MAX, bf16::from_bits(0xffff)]),
-        Tensor::vector(&[0.1f32, -0.0, f32::MIN_POSITIVE, 1e-45, f32::MAX, f32::NEG_INFINITY, f32::from_bits(0x7f80_0001)]),
+        Tensor::vector(&[
+            0.1f32,
+            -0.0,
+            f32::MIN_POSITIVE,
+            1e-45,
+            f32::MAX,
+            f32::NEG_INFINITY,
+            f32::from_bits(0x7f80_0001),
+        ]),
         Tensor::vector(&[0.1f64, -0.0, 5e-324, f64::MAX, f64::NAN, -f64::NAN]),
         Tensor::vector(&[C64::new(-0.0, 0.1), C64::new(f32::NAN, f32::INFINITY)]),
         Tensor::vector(&[C128::new(1e300, -1e-300), C128::new(-f64::NAN, -0.0)]),
@@ -146,7 +157,10 @@ fn constants_are_read_alone() {
     assert_eq!(text.join(", "), "f32[] 1.5, i64[2] [1,2]");
     assert_eq!(parse_tensors(&text.join(", ")).unwrap(), tensors);
     assert_eq!(parse_tensors("").unwrap(), []);
-    assert_eq!(parse_tensors("f32[] 1 2").unwrap_err().to_string(), "1:9: expected ',' or the end of the text, found '2'");
+    assert_eq!(
+        parse_tensors("f32[] 1 2").unwrap_err().to_string(),
+        "1:9: expected ',' or the end of the text, found '2'"
+    );
 }
 
 #[test]
@@ -273,8 +287,13 @@ func @main(%0 "x": f32[s0,3], %1: var f32[3], %2 "a\nb": f32[]) -> f32[s0,3], f3
 #[test]
 fn locations_keep_their_callers() {
     let outer = Loc::new(Frame { file: "C:\\x y.py".into(), line: 3, column: 0, function: "f g".into(), caller: None });
-    let inner =
-        Loc::new(Frame { file: "<stdin>".into(), line: 9, column: 5, function: "A.<lambda>".into(), caller: Some(outer) });
+    let inner = Loc::new(Frame {
+        file: "<stdin>".into(),
+        line: 9,
+        column: 5,
+        function: "A.<lambda>".into(),
+        caller: Some(outer),
+    });
     let mut b = Builder::new(&CONST);
     b.set_loc(inner);
     b.constant(Tensor::from(1i32));
@@ -379,8 +398,11 @@ fn errors_say_where_and_what_was_expected() {
         ("%2 = add %0, %2", "2:14: %2 is not defined"),
         ("%1 = add %0, %0", "2:1: %1 is defined twice"),
         ("%2 = add %0", "2:1: add: takes 2 operand(s), got 1"),
-        ("%2 = add %0, %1 ; a.py:7", "2:1: add: argument 'y': has dtype int32, but argument 'x' has dtype float32; \
-           dtypes are never converted implicitly, use cast"),
+        (
+            "%2 = add %0, %1 ; a.py:7",
+            "2:1: add: argument 'y': has dtype int32, but argument 'x' has dtype float32; \
+           dtypes are never converted implicitly, use cast",
+        ),
         ("add %0, %0", "2:1: add: has 0 result(s), but gives 1"),
         ("%2 = add %0, %0 {swap=1}", "2:23: expected true or false, found '1'"),
         ("%2 = add %0, %0 {size=1}", "2:18: there is no attribute 'size'; the operator has swap"),
@@ -391,7 +413,10 @@ fn errors_say_where_and_what_was_expected() {
         ("%2 = const {value=i8[] 128}", "2:24: expected an integer of 8 bits, found '128'"),
         ("%2 = const {value=f32[?] []}", "2:19: expected the type of a constant, found f32[?]"),
         ("%2 = const {value=c64[] (1)}", "2:25: expected a complex number (re,im), found '('"),
-        ("%2 = const {value=str[] \"\\q\"}", "2:25: a wrong escape in a string; there are \\\" \\\\ \\n \\t \\r and \\xNN"),
+        (
+            "%2 = const {value=str[] \"\\q\"}",
+            "2:25: a wrong escape in a string; there are \\\" \\\\ \\n \\t \\r and \\xNN",
+        ),
         ("kinds {text=\"\\xff\"}", "2:13: expected a string that is UTF-8"),
         ("kinds {text=\"a}", "2:13: a string without its closing quote"),
         ("kinds {func=@g}", "2:13: there is no function @g"),

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use common::{ADD, BLOCK, CONST, DRAW, Ops, parse};
 use penstock_data::{Class, DType, Loc, Shape, Tensor};
-use penstock_ir::{
-    Attr, Attrs, Builder, Def, Entity, Graph, Inst, OpSet, Region, Type, Value, verify, verify_after,
-};
+use penstock_ir::{Attr, Attrs, Builder, Def, Entity, Graph, Inst, OpSet, Region, Type, Value, verify, verify_after};
 
 /// `%0` and `%1` are inputs; inst0 adds them to `%2`, inst1 has a region with inst2, inst3 adds.
 fn graph() -> Graph {
@@ -118,10 +116,22 @@ fn everything_listed_has_one_place() {
 
 #[test]
 fn records_agree_with_places() {
-    assert!(broken(|g| g.values[value(2)].def = Def::Param(0)).starts_with("add: %2 is recorded as Param(0) of region0"));
+    assert!(
+        broken(|g| g.values[value(2)].def = Def::Param(0)).starts_with("add: %2 is recorded as Param(0) of region0")
+    );
     assert!(broken(|g| g.values[value(5)].region = region(0)).contains("but stands as Result(inst2, 0) of region1"));
-    assert_eq!(broken(|g| { g.locs.push(Loc::UNKNOWN); }), "4 instructions have 5 locations");
-    assert_eq!(broken(|g| { g.names.insert(value(50), "n".into()); }), "%50 has a name but does not exist");
+    assert_eq!(
+        broken(|g| {
+            g.locs.push(Loc::UNKNOWN);
+        }),
+        "4 instructions have 5 locations"
+    );
+    assert_eq!(
+        broken(|g| {
+            g.names.insert(value(50), "n".into());
+        }),
+        "%50 has a name but does not exist"
+    );
     assert_eq!(verify(&Graph::default()).unwrap_err().to_string(), "the graph has no body");
 }
 

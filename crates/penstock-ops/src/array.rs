@@ -511,7 +511,7 @@ pub static ONE_HOT: OpDef = OpDef {
             out.push(Sample::new(vec![i32s(&[2, 0, 5, -1]), depth(), scalar(0), scalar(1)]));
         }
         let one = |indices: Tensor, axis: i64| {
-            let values = [1.0, 0.0].map(|v| Tensor::scalar(v));
+            let values = [1.0, 0.0].map(Tensor::scalar);
             Sample::new([vec![indices, depth()], values.into()].concat()).with("axis", axis)
         };
         out.extend(DTypeSet::INTEGER.iter().map(|d| one(tensor(d, &[3], &[1.0, 2.0, 0.0]), -1)));

@@ -270,9 +270,9 @@ pub(crate) fn scatter(
     unsafe { rows::scatter(op, dtype, updates.as_ptr(), part, width, n, to) }
 }
 
-/// Makes the result the sums of rows of `x` by segment. `x` is `blocks` blocks of as many rows of `width` elements as
-/// there are segments for each; the result, of extents `dims`, is as many blocks of `n` rows. All blocks share their
-/// segments where `segments` holds only those of one. Rows of negative segments are dropped.
+/// Makes the result the sums of rows of `x` by segment. `x` is `batch` × `outer` blocks of as many rows of `width` elements as
+/// there are segments for each batch; the result, of extents `dims`, is as many blocks of `n` rows. Rows of negative
+/// segments are dropped.
 ///
 /// # Errors
 /// `Err(Ok(position))` for the first segment not below `n`; `Err(Err(_))` where the memory cannot be had.

@@ -113,7 +113,7 @@ impl Copier {
         let graph = source.graph;
         let data = &graph.insts[inst];
         let operands: SmallVec<[Value; 4]> = data.operands.iter().map(|v| source.values[v]).collect();
-        let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs) {
+        let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs, &operands) {
             Some(callee) => {
                 self.callers.push(Arc::as_ptr(&callee));
                 let outputs = callee.graph().map(|body| self.body(body, &operands));
@@ -147,12 +147,17 @@ impl Copier {
         Ok(())
     }
 
-    /// The callee, where the instruction is a call that can be inlined.
-    fn inlinable(&self, op: &penstock_ir::OpDef, attrs: &Attrs) -> Option<Arc<Function>> {
+    /// The callee, where the instruction is a call that can be inlined. Where less is known of an argument than the
+    /// callee relies on, the call stays: it checks the argument when it runs.
+    fn inlinable(&self, op: &penstock_ir::OpDef, attrs: &Attrs, operands: &[Value]) -> Option<Arc<Function>> {
         if !op.is(&CALL) || self.builder.graph().insts.len() > INLINE_LIMIT {
             return None;
         }
         let callee = &attrs.func(0).0;
+        let params = &callee.signature().params;
+        if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
+            return None;
+        }
         (callee.graph().is_some() && !self.callers.contains(&Arc::as_ptr(callee))).then(|| callee.clone())
     }
 

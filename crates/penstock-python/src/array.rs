@@ -139,7 +139,11 @@ fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tens
 fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
     let native = array.getattr("dtype")?.getattr("isnative")?.extract::<bool>()?;
-    let array = if native { array.clone() } else { array.call_method1("astype", (array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))? };
+    let array = if native {
+        array.clone()
+    } else {
+        array.call_method1("astype", (array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))?
+    };
     let buffer = match PyUntypedBuffer::get(&array) {
         Ok(b) if b.is_c_contiguous() => b,
         _ => {
@@ -149,12 +153,18 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         }
     };
     let format = buffer.format().to_str().unwrap_or("").to_owned();
-    let dtype = dtype_of(&format, buffer.item_size())
-        .ok_or_else(|| PyTypeError::new_err(format!("arrays of dtype {} cannot become tensors", array.getattr("dtype").map(|d| d.to_string()).unwrap_or(format))))?;
+    let dtype = dtype_of(&format, buffer.item_size()).ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "arrays of dtype {} cannot become tensors",
+            array.getattr("dtype").map(|d| d.to_string()).unwrap_or(format)
+        ))
+    })?;
     let dims: Dims = buffer.shape().into();
     let bytes = buffer.len_bytes();
     let start = buffer.buf_ptr().cast::<u8>();
-    if buffer.readonly() && bytes > 64 && (start as usize).is_multiple_of(dtype.size())
+    if buffer.readonly()
+        && bytes > 64
+        && (start as usize).is_multiple_of(dtype.size())
         && let Some(start) = NonNull::new(start)
     {
         // SAFETY: the buffer view keeps the memory alive and in place until it is dropped; a
@@ -233,11 +243,18 @@ pub(crate) unsafe fn get_buffer(
         (*view).len = value.byte_len() as isize;
         (*view).readonly = 1;
         (*view).itemsize = size as isize;
-        (*view).format =
-            if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT { format_of(value.dtype()).as_ptr().cast_mut() } else { ptr::null_mut() };
+        (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
+            format_of(value.dtype()).as_ptr().cast_mut()
+        } else {
+            ptr::null_mut()
+        };
         (*view).ndim = rank as c_int;
         (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND { layout } else { ptr::null_mut() };
-        (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES && rank > 0 { layout.add(rank) } else { ptr::null_mut() };
+        (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES && rank > 0 {
+            layout.add(rank)
+        } else {
+            ptr::null_mut()
+        };
         (*view).suboffsets = ptr::null_mut();
         (*view).internal = layout.cast();
     }
@@ -359,11 +376,8 @@ pub(crate) fn to_dlpack<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound
     // SAFETY: the capsule owns `leaked` until it is consumed; the destructor frees it exactly once.
     unsafe {
         (*leaked).managed.manager_ctx = leaked.cast();
-        let capsule = ffi::PyCapsule_New(
-            (&raw mut (*leaked).managed).cast(),
-            CAPSULE_NAME.as_ptr(),
-            Some(delete_capsule),
-        );
+        let capsule =
+            ffi::PyCapsule_New((&raw mut (*leaked).managed).cast(), CAPSULE_NAME.as_ptr(), Some(delete_capsule));
         if capsule.is_null() {
             drop(Box::from_raw(leaked));
             return Err(PyErr::fetch(py));
@@ -413,12 +427,20 @@ pub(crate) fn from_dlpack(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     // SAFETY: a valid capsule holds a valid managed tensor.
     let t = unsafe { &managed.as_ref().dl_tensor };
     if t.device.device_type != DL_CPU {
-        return Err(PyBufferError::new_err(format!("the DLPack tensor is on device type {}, not in CPU memory", t.device.device_type)));
+        return Err(PyBufferError::new_err(format!(
+            "the DLPack tensor is on device type {}, not in CPU memory",
+            t.device.device_type
+        )));
     }
     let dtype = penstock_data::ALL_DTYPES
         .into_iter()
         .find(|&d| t.dtype.lanes == 1 && dl_dtype(d) == Some((t.dtype.code, t.dtype.bits)))
-        .ok_or_else(|| PyBufferError::new_err(format!("DLPack dtype code {} of {} bits is not supported", t.dtype.code, t.dtype.bits)))?;
+        .ok_or_else(|| {
+            PyBufferError::new_err(format!(
+                "DLPack dtype code {} of {} bits is not supported",
+                t.dtype.code, t.dtype.bits
+            ))
+        })?;
     let rank = t.ndim as usize;
     // SAFETY: DLPack gives `ndim` extents, and as many strides or none.
     let (dims, strides) = unsafe {
@@ -436,7 +458,9 @@ pub(crate) fn from_dlpack(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         ffi::PyCapsule_SetName(capsule.as_ptr(), USED_NAME.as_ptr());
     }
     let owner = Imported(managed);
-    if dense && count * size > 64 && (start as usize).is_multiple_of(size)
+    if dense
+        && count * size > 64
+        && (start as usize).is_multiple_of(size)
         && let Some(start) = NonNull::new(start)
     {
         // SAFETY: the memory lives until the owner's deleter runs. DLPack shares it by design: the

@@ -27,7 +27,11 @@ impl Scalar {
         Ok(Some(if let Ok(v) = value.cast::<PyBool>() {
             Scalar::Bool(v.is_true())
         } else if value.is_instance_of::<PyInt>() {
-            Scalar::Int(value.extract().map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?)
+            Scalar::Int(
+                value
+                    .extract()
+                    .map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?,
+            )
         } else if let Ok(v) = value.cast::<PyFloat>() {
             Scalar::Float(v.value())
         } else if let Ok(v) = value.cast::<PyComplex>() {
@@ -78,7 +82,11 @@ fn common(scalars: &[Scalar]) -> PyResult<DType> {
             None => next,
             Some(d) if d == next => d,
             Some(d) if d.is_integer() && next.is_integer() => {
-                if d == DType::U64 || next == DType::U64 { DType::U64 } else { DType::I64 }
+                if d == DType::U64 || next == DType::U64 {
+                    DType::U64
+                } else {
+                    DType::I64
+                }
             }
             Some(d) if d.is_numeric() && next.is_numeric() => match (d.is_complex() || next.is_complex(), d) {
                 (true, _) => DType::C128,
@@ -206,7 +214,9 @@ fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut V
 }
 
 fn ragged() -> PyErr {
-    PyValueError::new_err("cannot convert a non-rectangular Python sequence to a tensor: all inner sequences must have the same length")
+    PyValueError::new_err(
+        "cannot convert a non-rectangular Python sequence to a tensor: all inner sequences must have the same length",
+    )
 }
 
 fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
@@ -222,7 +232,11 @@ fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny
 }
 
 /// The tensor of Python scalars and nested sequences of them; `None` where there is something else in it.
-pub(crate) fn from_python(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Option<Tensor>> {
+pub(crate) fn from_python(
+    value: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+    hint: Option<DType>,
+) -> PyResult<Option<Tensor>> {
     let py = value.py();
     let (mut dims, mut scalars) = (Dims::new(), Vec::new());
     if !walk(value, 0, &mut dims, &mut scalars)? {
@@ -334,7 +348,8 @@ pub(crate) fn shape_of(value: &Bound<'_, PyAny>) -> PyResult<penstock_data::Shap
         if v.is_none() {
             return Ok(Dim::Unknown);
         }
-        let n: i64 = v.extract().map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {v:?}")))?;
+        let n: i64 =
+            v.extract().map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {v:?}")))?;
         match usize::try_from(n) {
             Ok(n) => Ok(Dim::Known(n)),
             Err(_) => Err(PyValueError::new_err(format!("a dimension cannot be negative: {n}"))),

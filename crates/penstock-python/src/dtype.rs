@@ -14,7 +14,8 @@ static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
 
 /// The one Python object of a dtype.
 pub(crate) fn object(py: Python<'_>, dtype: DType) -> PyResult<&Bound<'_, PyDType>> {
-    let all = OBJECTS.get_or_try_init(py, || ALL_DTYPES.into_iter().map(|d| Py::new(py, PyDType(d))).collect::<PyResult<_>>())?;
+    let all = OBJECTS
+        .get_or_try_init(py, || ALL_DTYPES.into_iter().map(|d| Py::new(py, PyDType(d))).collect::<PyResult<_>>())?;
     Ok(all[dtype as usize].bind(py))
 }
 

@@ -254,7 +254,10 @@ impl PyFunction {
         let all: Vec<Bound<'py, PyAny>> = first.cloned().into_iter().chain(args.iter()).collect();
         match signature.call_method("bind", PyTuple::new(py, all)?, kwargs) {
             Err(e) => Err(PyTypeError::new_err(format!("{}(): {}", self.name, e.value(py)))),
-            Ok(_) => Err(PyTypeError::new_err(format!("{}(): the arguments do not fit the function's parameters", self.name))),
+            Ok(_) => Err(PyTypeError::new_err(format!(
+                "{}(): the arguments do not fit the function's parameters",
+                self.name
+            ))),
         }
     }
 
@@ -383,10 +386,8 @@ impl PyFunction {
             &self.params,
         )?;
         let mut specs = specs.into_iter();
-        let described = bound.replaced(
-            &mut |_, _, value| Ok(specs.next().unwrap_or_else(|| value.clone())),
-            &self.params,
-        )?;
+        let described =
+            bound.replaced(&mut |_, _, value| Ok(specs.next().unwrap_or_else(|| value.clone())), &self.params)?;
         let (spec_args, spec_kwargs) = described.call_args(py, &self.params)?;
         let (args, kwargs) = symbolic.call_args(py, &self.params)?;
         let result = function.call(args, Some(&kwargs))?;
@@ -499,9 +500,11 @@ impl PyFunction {
         _owner: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match instance {
-            Some(instance) if !instance.is_none() => {
-                Ok(Bound::new(slf.py(), PyBoundFunction { function: slf.clone().unbind(), instance: instance.unbind() })?.into_any())
-            }
+            Some(instance) if !instance.is_none() => Ok(Bound::new(
+                slf.py(),
+                PyBoundFunction { function: slf.clone().unbind(), instance: instance.unbind() },
+            )?
+            .into_any()),
             _ => Ok(slf.into_any()),
         }
     }
@@ -604,14 +607,24 @@ impl PyConcrete {
             }
             return match (due, here) {
                 ([Token::Tensor(..)], [Token::Tensor(..)]) => {
-                    let message = format!("argument '{name}' of {} must be {:?}, got {:?}", self.trace.name, due[0], here[0]);
+                    let message =
+                        format!("argument '{name}' of {} must be {:?}, got {:?}", self.trace.name, due[0], here[0]);
                     crate::errors::to_py(py, &penstock_data::Error::invalid(message))
                 }
-                ([Token::Tensor(..)], _) => PyTypeError::new_err(format!("argument '{name}' of {} must be a tensor {:?}, got {here:?}", self.trace.name, due[0])),
-                _ => PyTypeError::new_err(format!("argument '{name}' of {} was traced with {due:?}, and cannot be {here:?}", self.trace.name)),
+                ([Token::Tensor(..)], _) => PyTypeError::new_err(format!(
+                    "argument '{name}' of {} must be a tensor {:?}, got {here:?}",
+                    self.trace.name, due[0]
+                )),
+                _ => PyTypeError::new_err(format!(
+                    "argument '{name}' of {} was traced with {due:?}, and cannot be {here:?}",
+                    self.trace.name
+                )),
             };
         }
-        PyTypeError::new_err(format!("{}: the arguments do not fit the trace: traced with {:?}, got {got:?}", self.trace.name, self.trace.ty))
+        PyTypeError::new_err(format!(
+            "{}: the arguments do not fit the trace: traced with {:?}, got {got:?}",
+            self.trace.name, self.trace.ty
+        ))
     }
 }
 
@@ -628,7 +641,11 @@ impl PyConcrete {
         // Python values of the trace need not be given again.
         let fill = |i: usize| {
             let param = &self.params.named[i];
-            let value = if param.positional { spec_args.get_item(i).ok() } else { spec_kwargs.get_item(&param.name).ok().flatten() };
+            let value = if param.positional {
+                spec_args.get_item(i).ok()
+            } else {
+                spec_kwargs.get_item(&param.name).ok().flatten()
+            };
             value.filter(|v| !layer::get(py, "TensorSpec").and_then(|c| v.is_instance(&c)).unwrap_or(false))
         };
         // Positional arguments are those of the whole signature, or only its tensors.
@@ -638,8 +655,11 @@ impl PyConcrete {
             Some(b) => b,
             None if tensors_only => {
                 let mut given = std::mem::take(&mut spread).into_iter();
-                let all = (0..self.params.positional).map_while(|i| fill(i).or_else(|| given.next())).collect::<Vec<_>>();
-                self.params.bind(py, None, &PyTuple::new(py, all)?, None, &fill).ok_or_else(|| self.arity_error(args.len()))?
+                let all =
+                    (0..self.params.positional).map_while(|i| fill(i).or_else(|| given.next())).collect::<Vec<_>>();
+                self.params
+                    .bind(py, None, &PyTuple::new(py, all)?, None, &fill)
+                    .ok_or_else(|| self.arity_error(args.len()))?
             }
             None => return Err(self.arity_error(args.len() + kwargs.map_or(0, |k| k.len()))),
         };
@@ -655,7 +675,10 @@ impl PyConcrete {
     /// The graph.
     #[getter]
     fn graph<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyGraph>> {
-        Bound::new(py, PyGraph { function: self.trace.concrete.function.clone(), captures: self.trace.concrete.captures.len() })
+        Bound::new(
+            py,
+            PyGraph { function: self.trace.concrete.function.clone(), captures: self.trace.concrete.captures.len() },
+        )
     }
 
     /// `(args, kwargs)` with a `TensorSpec` for each tensor.
@@ -725,7 +748,11 @@ impl PyConcrete {
 impl PyConcrete {
     fn arity_error(&self, got: usize) -> PyErr {
         let names: Vec<&str> = self.params.named.iter().map(|p| p.text.as_str()).collect();
-        PyTypeError::new_err(format!("{} takes ({}), got {got} argument(s) that do not fit", self.trace.name, names.join(", ")))
+        PyTypeError::new_err(format!(
+            "{} takes ({}), got {got} argument(s) that do not fit",
+            self.trace.name,
+            names.join(", ")
+        ))
     }
 
     /// Python numbers where the trace has a tensor become tensors of its dtype.

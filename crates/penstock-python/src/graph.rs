@@ -30,11 +30,18 @@ fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
     };
     let mut names = FxHashMap::default();
     for (i, &v) in graph.inputs().iter().enumerate() {
-        let base = graph.names.get(&v).map_or_else(|| if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") }, |n| n.to_string());
+        let base = graph.names.get(&v).map_or_else(
+            || if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") },
+            |n| n.to_string(),
+        );
         names.insert(v, unique(&base));
     }
     graph.visit(&mut |_, _, data| {
-        let base = data.results.first().and_then(|v| graph.names.get(v)).map_or_else(|| base_name(data.op.name, data.op.tf_name), |n| n.to_string());
+        let base = data
+            .results
+            .first()
+            .and_then(|v| graph.names.get(v))
+            .map_or_else(|| base_name(data.op.name, data.op.tf_name), |n| n.to_string());
         let name = unique(&base);
         for (k, &v) in data.results.iter().enumerate() {
             names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });
@@ -70,11 +77,8 @@ pub(crate) fn tensor_name(s: &Symbolic) -> String {
 
 fn nodes(graph: &Graph) -> Vec<Node> {
     let names = node_names(graph);
-    let mut nodes: Vec<Node> = graph
-        .inputs()
-        .iter()
-        .map(|v| Node { name: names[v].clone(), op: "Placeholder", input: Vec::new() })
-        .collect();
+    let mut nodes: Vec<Node> =
+        graph.inputs().iter().map(|v| Node { name: names[v].clone(), op: "Placeholder", input: Vec::new() }).collect();
     let mut unnamed = 0;
     graph.visit(&mut |_, _, data| {
         let name = match data.results.first() {
@@ -181,14 +185,22 @@ impl PyRegion {
         trace::region_results(self.0)
             .or_py(py)?
             .iter()
-            .map(|ty| Ok((crate::dtype::object(py, ty.dtype())?.clone().into_any(), crate::tensor::shape_object(py, ty.shape())?)))
+            .map(|ty| {
+                Ok((
+                    crate::dtype::object(py, ty.dtype())?.clone().into_any(),
+                    crate::tensor::shape_object(py, ty.shape())?,
+                ))
+            })
             .collect()
     }
 }
 
 /// Opens a region with parameters of the given specifications, and gives the parameters.
 #[pyfunction]
-pub(crate) fn _begin_region<'py>(py: Python<'py>, specs: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+pub(crate) fn _begin_region<'py>(
+    py: Python<'py>,
+    specs: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     let types: Vec<Type> = specs.iter().map(spec_type).collect::<PyResult<_>>()?;
     trace::begin_region(&types).or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
 }
@@ -214,7 +226,12 @@ pub(crate) fn _abandon_region() {
 
 /// Adds an instruction with regions: `cond`, `switch` or `while`.
 #[pyfunction]
-pub(crate) fn _emit_regions(py: Python<'_>, op: &str, operands: Vec<Bound<'_, PyAny>>, regions: Vec<Bound<'_, PyRegion>>) -> PyResult<Py<PyAny>> {
+pub(crate) fn _emit_regions(
+    py: Python<'_>,
+    op: &str,
+    operands: Vec<Bound<'_, PyAny>>,
+    regions: Vec<Bound<'_, PyRegion>>,
+) -> PyResult<Py<PyAny>> {
     if !trace::is_tracing() {
         return Err(PyTypeError::new_err("regions belong to a trace"));
     }
@@ -228,6 +245,9 @@ pub(crate) fn _emit_regions(py: Python<'_>, op: &str, operands: Vec<Bound<'_, Py
 
 /// The constant that a tensor is known to be, as an eager tensor, or `None`.
 #[pyfunction]
-pub(crate) fn _known_value<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+pub(crate) fn _known_value<'py>(
+    py: Python<'py>,
+    value: &Bound<'py, PyTensor>,
+) -> PyResult<Option<Bound<'py, PyTensor>>> {
     trace::known(&value.get().var).map(|t| wrap_eager(py, t)).transpose()
 }

@@ -105,7 +105,8 @@ fn here(py: Python<'_>) -> PyResult<Loc> {
                     seen.clear();
                 }
                 let function: String = code.getattr(pyo3::intern!(py, "co_name"))?.extract()?;
-                let loc = Loc::new(Frame { file: name.into(), line, column: 0, function: function.into(), caller: None });
+                let loc =
+                    Loc::new(Frame { file: name.into(), line, column: 0, function: function.into(), caller: None });
                 seen.insert(key, (loc, true));
                 Ok(loc)
             });
@@ -129,10 +130,8 @@ static CALLBACKS: AtomicU64 = AtomicU64::new(0);
 
 /// A Python callable as host code.
 pub(crate) fn callback(function: &Bound<'_, PyAny>) -> HostRef {
-    let name = function
-        .getattr("__name__")
-        .and_then(|n| n.extract::<String>())
-        .unwrap_or_else(|_| "callback".to_owned());
+    let name =
+        function.getattr("__name__").and_then(|n| n.extract::<String>()).unwrap_or_else(|_| "callback".to_owned());
     let id = CALLBACKS.fetch_add(1, Ordering::Relaxed);
     HostRef(Arc::new(PyCallback { function: function.clone().unbind(), name, id }))
 }
@@ -161,7 +160,10 @@ impl HostFn for PyCallback {
                     .map(|v| {
                         let var = crate::convert::to_var(&v?, None, None)?;
                         var.tensor().cloned().ok_or_else(|| {
-                            pyo3::exceptions::PyTypeError::new_err(format!("{} returned a symbolic tensor", self.describe()))
+                            pyo3::exceptions::PyTypeError::new_err(format!(
+                                "{} returned a symbolic tensor",
+                                self.describe()
+                            ))
                         })
                     })
                     .collect()

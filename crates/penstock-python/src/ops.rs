@@ -141,7 +141,12 @@ impl PyOp {
     }
 
     #[pyo3(signature = (*args, **kwargs))]
-    fn __call__(&self, py: Python<'_>, args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
         let (inputs, attrs, name) = self.bind(args, kwargs)?;
         let outs = trace::dispatch(self.0, &inputs, attrs).or_py(py)?;
         if let (Some(name), [out, ..]) = (name, outs.as_slice()) {
@@ -169,7 +174,11 @@ pub(crate) fn wrap_outs(py: Python<'_>, mut outs: trace::Outs) -> PyResult<Py<Py
 
 impl PyOp {
     /// Sorts arguments into operands and attributes.
-    fn bind(&self, args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<(SmallVec<[Var; 4]>, Attrs, Option<String>)> {
+    fn bind(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(SmallVec<[Var; 4]>, Attrs, Option<String>)> {
         let op = self.0;
         let py = args.py();
         let mut raw: SmallVec<[Bound<'_, PyAny>; 4]> = args.iter().collect();
@@ -191,14 +200,18 @@ impl PyOp {
         keyword.sort_by_key(|(i, _)| *i);
         for (i, value) in keyword {
             if i != raw.len() {
-                return Err(PyTypeError::new_err(format!("{}() got multiple or missing values before argument '{}'", op.name, op.operands[i].name)));
+                return Err(PyTypeError::new_err(format!(
+                    "{}() got multiple or missing values before argument '{}'",
+                    op.name, op.operands[i].name
+                )));
             }
             raw.push(value);
         }
         // A variadic operand may come as one list.
         if op.operands.last().is_some_and(|a| a.variadic)
             && raw.len() == op.operands.len()
-            && let Some(items) = raw.last().filter(|v| v.is_instance_of::<PyList>() || v.is_instance_of::<PyTuple>()).cloned()
+            && let Some(items) =
+                raw.last().filter(|v| v.is_instance_of::<PyList>() || v.is_instance_of::<PyTuple>()).cloned()
         {
             raw.pop();
             for item in items.try_iter()? {
@@ -234,7 +247,11 @@ impl PyOp {
             let (dtype, hint) = match arg.map(|a| a.ty) {
                 Some(ArgType::Variable) => {
                     let variable = value.cast::<PyVariable>().map_err(|_| {
-                        PyTypeError::new_err(format!("{}: argument '{}' must be a tf.Variable", op.name, arg.map_or("", |a| a.name)))
+                        PyTypeError::new_err(format!(
+                            "{}: argument '{}' must be a tf.Variable",
+                            op.name,
+                            arg.map_or("", |a| a.name)
+                        ))
                     })?;
                     inputs.push(variable.get().var());
                     continue;
@@ -244,7 +261,8 @@ impl PyOp {
                 Some(ArgType::In(set)) => (None, set.contains(DType::I32).then_some(DType::I32)),
                 _ => (None, None),
             };
-            let var = to_var(value, dtype, hint).map_err(|e| name_argument(value.py(), e, op, arg.map_or("", |a| a.name)))?;
+            let var =
+                to_var(value, dtype, hint).map_err(|e| name_argument(value.py(), e, op, arg.map_or("", |a| a.name)))?;
             if let Some(ArgType::Var(v)) = arg.map(|a| a.ty) {
                 bound[v as usize].get_or_insert(var.dtype());
             }
@@ -282,17 +300,16 @@ pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
         AttrKind::Shape => Attr::Shape(convert::shape_of(value)?),
         AttrKind::Tensor => {
             let var = to_var(value, None, None)?;
-            Attr::Tensor(trace::known(&var).ok_or_else(|| PyTypeError::new_err(format!("argument '{}' must be a constant", def.name)))?)
+            Attr::Tensor(
+                trace::known(&var)
+                    .ok_or_else(|| PyTypeError::new_err(format!("argument '{}' must be a constant", def.name)))?,
+            )
         }
-        AttrKind::Types => Attr::Types(
-            value
-                .try_iter()?
-                .map(|v| spec_type(&v?))
-                .collect::<PyResult<Vec<_>>>()?
-                .into(),
-        ),
+        AttrKind::Types => Attr::Types(value.try_iter()?.map(|v| spec_type(&v?)).collect::<PyResult<Vec<_>>>()?.into()),
         AttrKind::Host => Attr::Host(crate::host::callback(value)),
-        AttrKind::Func => return Err(PyTypeError::new_err(format!("argument '{}' cannot be given from Python", def.name))),
+        AttrKind::Func => {
+            return Err(PyTypeError::new_err(format!("argument '{}' cannot be given from Python", def.name)));
+        }
     })
 }
 
@@ -301,7 +318,8 @@ fn ints(value: &Bound<'_, PyAny>) -> PyResult<SmallVec<[i64; 4]>> {
         return Ok(SmallVec::from_slice(&[one]));
     }
     if let Ok(t) = value.cast::<PyTensor>() {
-        let tensor = trace::known(&t.get().var).ok_or_else(|| PyTypeError::new_err("must be constant while tracing, got a symbolic tensor"))?;
+        let tensor = trace::known(&t.get().var)
+            .ok_or_else(|| PyTypeError::new_err("must be constant while tracing, got a symbolic tensor"))?;
         return Ok(tensor.to_ints().or_py(value.py())?.iter().copied().collect());
     }
     value.try_iter()?.map(|v| v?.extract::<i64>()).collect()

@@ -9,7 +9,9 @@ use penstock_ir::Type;
 use penstock_trace::{Opaque, RawKey, Token, TraceType, Var};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference,
+};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -72,7 +74,9 @@ impl Leaf<'_> {
             Leaf::Variable(v) => Ok(v.get().var()),
             Leaf::Other(other) => match other.as_ref() {
                 Other::Array(v) | Other::As(v, ..) => Ok(v.clone()),
-                Other::Spec(ty, _) => Err(PyTypeError::new_err(format!("a TensorSpec ({ty}) cannot be passed to a call"))),
+                Other::Spec(ty, _) => {
+                    Err(PyTypeError::new_err(format!("a TensorSpec ({ty}) cannot be passed to a call")))
+                }
             },
         }
     }
@@ -435,11 +439,9 @@ impl Opaque for PyOpaque {
     fn is_subtype_of(&self, other: &dyn Opaque) -> bool {
         let Some(other) = other.as_any().downcast_ref::<PyOpaque>() else { return false };
         Python::attach(|py| match (&self.kind, &other.kind) {
-            (OpaqueKind::TraceType(a), OpaqueKind::TraceType(b)) => a
-                .bind(py)
-                .call_method1("is_subtype_of", (b,))
-                .and_then(|r| r.is_truthy())
-                .unwrap_or(false),
+            (OpaqueKind::TraceType(a), OpaqueKind::TraceType(b)) => {
+                a.bind(py).call_method1("is_subtype_of", (b,)).and_then(|r| r.is_truthy()).unwrap_or(false)
+            }
             (OpaqueKind::TraceType(_), _) | (_, OpaqueKind::TraceType(_)) => false,
             _ => match (self.object(py), other.object(py)) {
                 (Some(a), Some(b)) => a.is(&b) || (a.get_type().is(b.get_type()) && a.eq(&b).unwrap_or(false)),
@@ -491,7 +493,8 @@ impl Tree {
             return Ok(Tree::List(v.iter().map(|item| Tree::of(&item, leaves)).collect::<PyResult<_>>()?));
         }
         if let Ok(v) = value.cast::<PyDict>() {
-            let items = v.iter().map(|(k, item)| Ok((k.unbind(), Tree::of(&item, leaves)?))).collect::<PyResult<_>>()?;
+            let items =
+                v.iter().map(|(k, item)| Ok((k.unbind(), Tree::of(&item, leaves)?))).collect::<PyResult<_>>()?;
             return Ok(Tree::Dict(items));
         }
         let var = to_var(value, None, None).map_err(|e| {
@@ -506,7 +509,11 @@ impl Tree {
     }
 
     /// The results as that structure.
-    pub(crate) fn build<'py>(&self, py: Python<'py>, flat: &mut dyn Iterator<Item = Var>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn build<'py>(
+        &self,
+        py: Python<'py>,
+        flat: &mut dyn Iterator<Item = Var>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.build_with(py, &mut |py| {
             let var = flat.next().ok_or_else(|| PyTypeError::new_err("fewer results than the structure holds"))?;
             Ok(wrap(py, var)?.into_any())

@@ -78,7 +78,12 @@ impl PyTape {
     }
 
     /// Records an operation whose gradient a Python function computes from the output gradients.
-    fn record_custom(&self, inputs: Vec<Bound<'_, PyAny>>, outputs: Vec<Bound<'_, PyAny>>, vjp: Py<PyAny>) -> PyResult<()> {
+    fn record_custom(
+        &self,
+        inputs: Vec<Bound<'_, PyAny>>,
+        outputs: Vec<Bound<'_, PyAny>>,
+        vjp: Py<PyAny>,
+    ) -> PyResult<()> {
         let inputs: Vec<Var> = inputs.iter().map(handle).collect::<PyResult<_>>()?;
         let outputs: Vec<Var> = outputs.iter().map(handle).collect::<PyResult<_>>()?;
         self.lock().record_custom(&inputs, &outputs, python_vjp(vjp));
@@ -98,7 +103,8 @@ fn python_vjp(function: Py<PyAny>) -> penstock_autodiff::CustomVjp<Var> {
     Box::new(move |_, grads, _| {
         Python::attach(|py| {
             let run = || -> PyResult<Vec<Option<Var>>> {
-                let args = grads.iter().map(|g| g.clone().map(|v| wrap(py, v)).transpose()).collect::<PyResult<Vec<_>>>()?;
+                let args =
+                    grads.iter().map(|g| g.clone().map(|v| wrap(py, v)).transpose()).collect::<PyResult<Vec<_>>>()?;
                 let out = function.bind(py).call1((args,))?;
                 out.try_iter()?
                     .map(|v| {
@@ -114,7 +120,11 @@ fn python_vjp(function: Py<PyAny>) -> penstock_autodiff::CustomVjp<Var> {
 
 /// Records an operation with a gradient of its own on every tape that records here.
 #[pyfunction]
-pub(crate) fn _record_custom(inputs: Vec<Bound<'_, PyAny>>, outputs: Vec<Bound<'_, PyAny>>, vjp: Py<PyAny>) -> PyResult<()> {
+pub(crate) fn _record_custom(
+    inputs: Vec<Bound<'_, PyAny>>,
+    outputs: Vec<Bound<'_, PyAny>>,
+    vjp: Py<PyAny>,
+) -> PyResult<()> {
     let inputs: Vec<Var> = inputs.iter().map(handle).collect::<PyResult<_>>()?;
     let outputs: Vec<Var> = outputs.iter().map(handle).collect::<PyResult<_>>()?;
     let py_free = &vjp;

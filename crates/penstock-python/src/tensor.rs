@@ -79,7 +79,13 @@ fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(
     let hint = a.dtype();
     match to_var(other, None, Some(hint)) {
         Ok(b) => Ok(Some((a, b))),
-        Err(e) if e.is_instance_of::<PyTypeError>(slf.py()) && !crate::convert::is_tensor_like(other) && !is_plain_value(other) => Ok(None),
+        Err(e)
+            if e.is_instance_of::<PyTypeError>(slf.py())
+                && !crate::convert::is_tensor_like(other)
+                && !is_plain_value(other) =>
+        {
+            Ok(None)
+        }
         Err(e) => Err(e),
     }
 }
@@ -197,13 +203,21 @@ impl Operand {
     fn __rmod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf, other, |o, _| o.floormod, true)
     }
-    fn __pow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn __pow__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        modulo: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
         if modulo.is_some_and(|m| !m.is_none()) {
             return Err(PyTypeError::new_err("pow() of tensors takes no modulus"));
         }
         binary(slf, other, |o, _| o.pow, false)
     }
-    fn __rpow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn __rpow__(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+        _modulo: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
         binary(slf, other, |o, _| o.pow, true)
     }
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -259,7 +273,11 @@ impl Operand {
         }
         match binary(slf, other, choose, false) {
             // Shapes that do not broadcast, and values that cannot be tensors, are simply not equal.
-            Err(e) if equality && (e.is_instance_of::<PyTypeError>(py) || e.is_instance_of::<PyValueError>(py)) && !other.is_instance_of::<PyTensor>() => {
+            Err(e)
+                if equality
+                    && (e.is_instance_of::<PyTypeError>(py) || e.is_instance_of::<PyValueError>(py))
+                    && !other.is_instance_of::<PyTensor>() =>
+            {
                 Ok(py.NotImplemented())
             }
             result => result,
@@ -283,9 +301,9 @@ impl Operand {
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
         let shape = value_of(slf)?.shape();
         match shape.dims() {
-            Some([first, ..]) => {
-                first.known().ok_or_else(|| PyTypeError::new_err("len() of a tensor whose first dimension is unknown; use tf.shape(x)[0]"))
-            }
+            Some([first, ..]) => first.known().ok_or_else(|| {
+                PyTypeError::new_err("len() of a tensor whose first dimension is unknown; use tf.shape(x)[0]")
+            }),
             Some([]) => Err(PyTypeError::new_err("len() of a scalar tensor")),
             None => Err(PyTypeError::new_err("len() of a tensor of unknown rank")),
         }
@@ -295,7 +313,10 @@ impl Operand {
         let py = slf.py();
         let var = value_of(slf)?;
         if var.tensor().is_none() {
-            return Err(layer::graph_type_error(py, "iterating over a symbolic tensor is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.map_fn, tf.unstack or tf.while_loop"));
+            return Err(layer::graph_type_error(
+                py,
+                "iterating over a symbolic tensor is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.map_fn, tf.unstack or tf.while_loop",
+            ));
         }
         if var.shape().rank() == Some(0) {
             return Err(PyTypeError::new_err("cannot iterate over a scalar tensor"));
@@ -309,13 +330,18 @@ impl Operand {
         let py = slf.py();
         let var = value_of(slf)?;
         let Some(t) = var.tensor() else {
-            return Err(layer::graph_type_error(py, "using a symbolic tensor as a Python bool is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.cond or tf.while_loop"));
+            return Err(layer::graph_type_error(
+                py,
+                "using a symbolic tensor as a Python bool is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.cond or tf.while_loop",
+            ));
         };
         if let Some(b) = t.item::<Bool8>() {
             return Ok(b.get());
         }
         if t.len() != 1 {
-            return Err(PyValueError::new_err("the truth value of a tensor with more or fewer than one element is ambiguous; use tf.reduce_any or tf.reduce_all"));
+            return Err(PyValueError::new_err(
+                "the truth value of a tensor with more or fewer than one element is ambiguous; use tf.reduce_any or tf.reduce_all",
+            ));
         }
         match t.dtype() {
             DType::Str => Ok(!t.strings()[0].is_empty()),
@@ -352,7 +378,11 @@ impl Operand {
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<&Bound<'py, PyAny>>, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let array = eager_tensor(slf, "__array__")?;
         let array = array::to_numpy(&array, array.get().var.tensor().expect("eager_tensor gives an eager tensor"))?;
@@ -373,10 +403,16 @@ fn scalar_item(slf: &Bound<'_, Operand>, what: &str) -> PyResult<Py<PyAny>> {
     let py = slf.py();
     let var = value_of(slf)?;
     let Some(t) = var.tensor() else {
-        return Err(layer::graph_type_error(py, &format!("a symbolic tensor has no value to convert by {what}() while the function is traced")));
+        return Err(layer::graph_type_error(
+            py,
+            &format!("a symbolic tensor has no value to convert by {what}() while the function is traced"),
+        ));
     };
     if t.len() != 1 {
-        return Err(PyTypeError::new_err(format!("only tensors of one element can be converted by {what}(); shape is {:?}", t.dims())));
+        return Err(PyTypeError::new_err(format!(
+            "only tensors of one element can be converted by {what}(); shape is {:?}",
+            t.dims()
+        )));
     }
     item(py, t, 0)
 }
@@ -421,8 +457,13 @@ fn eager_tensor<'py>(slf: &Bound<'py, Operand>, attribute: &str) -> PyResult<Bou
     if let Ok(t) = slf.as_any().cast::<PyTensor>() {
         return match t.get().var.kind() {
             Kind::Eager(_) => Ok(t.clone()),
-            _ if attribute == "__array__" => Err(layer::not_implemented_error(py, "a symbolic tensor cannot be converted to a NumPy array while the function is traced")),
-            _ => Err(PyAttributeError::new_err(format!("'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"))),
+            _ if attribute == "__array__" => Err(layer::not_implemented_error(
+                py,
+                "a symbolic tensor cannot be converted to a NumPy array while the function is traced",
+            )),
+            _ => Err(PyAttributeError::new_err(format!(
+                "'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"
+            ))),
         };
     }
     wrap(py, slf.as_any().cast::<PyVariable>()?.get().read(py)?)
@@ -536,7 +577,8 @@ impl PyTensor {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
-        let value = slf.get().var.tensor().ok_or_else(|| PyTypeError::new_err("a symbolic tensor cannot be pickled"))?;
+        let value =
+            slf.get().var.tensor().ok_or_else(|| PyTypeError::new_err("a symbolic tensor cannot be pickled"))?;
         let array = array::to_numpy(slf, value)?;
         let dtype = dtype::object(py, value.dtype())?;
         Ok((layer::get(py, "constant")?, (array, dtype).into_pyobject(py)?))

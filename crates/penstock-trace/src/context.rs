@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use penstock_autodiff::Tape;
+use penstock_autodiff::{Request, Tape, gradients_in};
 use penstock_data::{Error, Loc, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Env, Graph, OpDef, Region, Type, Value};
+use penstock_ir::{Attrs, Builder, Env, Graph, Inst, OpDef, Region, Type, Value};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -42,8 +42,22 @@ pub(crate) struct Tracer {
     builder: Builder,
     captures: Vec<Var>,
     by_id: FxHashMap<u64, Value>,
+    /// What the program holds for each value: the handle that tapes know it by.
+    vars: FxHashMap<Value, Var>,
     /// Inputs that are trainable variables which the trace reads.
     trainable: Vec<Value>,
+}
+
+impl Tracer {
+    /// The program's handle of a value.
+    fn var(&mut self, value: Value) -> Var {
+        if let Some(var) = self.vars.get(&value) {
+            return var.clone();
+        }
+        let var = Var::symbolic(Symbolic::new(self.id, value, self.builder.graph().ty(value).clone()));
+        self.vars.insert(value, var.clone());
+        var
+    }
 }
 
 /// A tape that records where the thread was when it started: not inside a trace or branch begun since.
@@ -75,7 +89,8 @@ fn with_state<R>(f: impl FnOnce(&mut State) -> R) -> R {
     STATE.with(|state| {
         let mut state = state.borrow_mut();
         let result = f(&mut state);
-        let flags = if state.tracers.is_empty() { 0 } else { TRACING } | if state.tapes.is_empty() { 0 } else { TAPING };
+        let flags =
+            if state.tracers.is_empty() { 0 } else { TRACING } | if state.tapes.is_empty() { 0 } else { TAPING };
         FLAGS.with(|f| f.set(flags));
         result
     })
@@ -125,6 +140,7 @@ impl State {
         let value = tracer.builder.input(ty, None);
         tracer.captures.push(var.clone());
         tracer.by_id.insert(var.id(), value);
+        tracer.vars.insert(value, var.clone());
         Ok(value)
     }
 
@@ -160,6 +176,7 @@ pub fn begin_trace() -> u64 {
             builder: Builder::new(&control::CONST),
             captures: Vec::new(),
             by_id: FxHashMap::default(),
+            vars: FxHashMap::default(),
             trainable: Vec::new(),
         });
     });
@@ -174,8 +191,8 @@ pub fn placeholder(ty: &Type, name: Option<&str>) -> Result<Var> {
     with_state(|state| {
         let tracer = state.top()?;
         let ty = ty.with_shape(tracer.builder.symbolic(ty.shape()));
-        let value = tracer.builder.input(ty.clone(), name);
-        Ok(Var::symbolic(Symbolic::new(tracer.id, value, ty)))
+        let value = tracer.builder.input(ty, name);
+        Ok(tracer.var(value))
     })
 }
 
@@ -188,6 +205,7 @@ pub fn bind_variable(variable: &Var, name: Option<&str>) -> Result<()> {
         let tracer = state.top()?;
         let value = tracer.builder.input(variable.ty(), name);
         tracer.by_id.entry(variable.id()).or_insert(value);
+        tracer.vars.insert(value, variable.clone());
         Ok(())
     })
 }
@@ -264,11 +282,7 @@ pub fn begin_region(params: &[Type]) -> Result<Vec<Var>> {
         let tracer = state.top()?;
         let region = tracer.builder.begin_region(params.iter().cloned());
         let values = tracer.builder.params(region);
-        Ok(values
-            .iter()
-            .zip(params)
-            .map(|(&v, ty)| Var::symbolic(Symbolic::new(tracer.id, v, ty.clone())))
-            .collect())
+        Ok(values.into_iter().map(|v| tracer.var(v)).collect())
     })
 }
 
@@ -311,7 +325,7 @@ pub(crate) fn capture(
     inputs: &[Var],
     attrs: Attrs,
     regions: &[Region],
-) -> Result<SmallVec<[Var; 1]>> {
+) -> Result<(Inst, SmallVec<[Var; 1]>)> {
     let loc = host().loc();
     with_state(|state| {
         let operands = inputs.iter().map(|v| state.value_of(v)).collect::<Result<SmallVec<[Value; 4]>>>();
@@ -319,11 +333,7 @@ pub(crate) fn capture(
         tracer.builder.set_loc(loc);
         let inst = tracer.builder.inst(op, &operands.map_err(|e| e.in_op(op.name).at(loc))?, attrs, regions)?;
         let results: SmallVec<[Value; 4]> = tracer.builder.results(inst).into();
-        let graph = tracer.builder.graph();
-        Ok(results
-            .iter()
-            .map(|&v| Var::symbolic(Symbolic::new(tracer.id, v, graph.ty(v).clone())))
-            .collect())
+        Ok((inst, results.into_iter().map(|v| tracer.var(v)).collect()))
     })
 }
 
@@ -334,8 +344,7 @@ pub(crate) fn capture_constant(value: Tensor) -> Result<Var> {
         let tracer = state.top()?;
         tracer.builder.set_loc(loc);
         let value = tracer.builder.constant(value);
-        let ty = tracer.builder.graph().ty(value).clone();
-        Ok(Var::symbolic(Symbolic::new(tracer.id, value, ty)))
+        Ok(tracer.var(value))
     })
 }
 
@@ -429,6 +438,57 @@ pub(crate) fn tapes_here() -> SmallVec<[SharedTape; 2]> {
         let state = state.borrow();
         let depth = state.depth();
         state.tapes.iter().filter(|t| t.depth == depth).map(|t| t.tape.clone()).collect()
+    })
+}
+
+/// The tapes that were started in the innermost trace, or, outside of traces, all.
+pub(crate) fn tapes_of_trace() -> SmallVec<[SharedTape; 2]> {
+    if FLAGS.with(|f| f.get() & TAPING == 0) {
+        return SmallVec::new();
+    }
+    STATE.with(|state| {
+        let state = state.borrow();
+        let outside: usize = state.tracers.iter().rev().skip(1).map(|t| t.builder.depth()).sum();
+        let floor = if state.tracers.is_empty() { 0 } else { outside + 1 };
+        state.tapes.iter().filter(|t| t.depth >= floor).map(|t| t.tape.clone()).collect()
+    })
+}
+
+/// What the regions of an instruction of the innermost trace take from around it.
+pub(crate) fn captured_by(inst: Inst) -> Result<Vec<Var>> {
+    with_state(|state| {
+        let tracer = state.top()?;
+        let graph = tracer.builder.graph();
+        let values = penstock_autodiff::captures(graph, &graph.insts[inst].regions);
+        Ok(values.into_iter().map(|v| tracer.var(v)).collect())
+    })
+}
+
+/// The number of instructions that the innermost trace has made so far.
+pub(crate) fn inst_count() -> Result<usize> {
+    with_state(|state| Ok(state.top()?.builder.graph().insts.len()))
+}
+
+/// Emits, in the innermost trace, the cotangents of `sources` through the instructions that `recorded` allows.
+pub(crate) fn differentiate(
+    targets: &[Var],
+    target_grads: &[Option<Var>],
+    sources: &[Var],
+    recorded: &dyn Fn(Inst) -> bool,
+) -> Result<Vec<Option<Var>>> {
+    with_state(|state| {
+        let values =
+            |state: &mut State, vars: &[Var]| vars.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
+        let (targets, sources) = (values(state, targets)?, values(state, sources)?);
+        let target_grads = target_grads
+            .iter()
+            .map(|g| g.as_ref().map(|g| state.value_of(g)).transpose())
+            .collect::<Result<Vec<_>>>()?;
+        let tracer = state.top()?;
+        let request =
+            Request { targets: &targets, target_grads: &target_grads, sources: &sources, recorded: Some(recorded) };
+        let found = gradients_in(&mut tracer.builder, &request)?;
+        Ok(found.into_iter().map(|v| v.map(|v| tracer.var(v))).collect())
     })
 }
 

@@ -1,16 +1,18 @@
 //! The one way in: an operation on [`Var`]s runs now, or joins the open trace, and is recorded on tapes.
 
+use std::ops::Range;
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use penstock_autodiff::{CustomVjp, Dispatcher, Residual, Tape, vjp_function};
 use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable};
-use penstock_ir::{Attr, Attrs, FuncRef, Function, OpDef, OpSet, Region, Type};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, OpDef, OpSet, Region, Type};
 use penstock_ops::{control, state};
 use smallvec::{SmallVec, smallvec};
 
 use crate::context::{
     self, SharedTape, capture, capture_constant, current_loc, host, is_tracing, note_trainable, tapes_here,
+    tapes_of_trace,
 };
 use crate::var::{Kind, Var};
 
@@ -27,11 +29,8 @@ fn joins_trace(inputs: &[Var]) -> bool {
 /// # Errors
 /// What inference or the kernel reports, with operator, argument and location.
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
-    let outs = if joins_trace(inputs) {
-        capture(op, inputs, attrs.clone(), &[])?
-    } else {
-        run_eager(op, inputs, &attrs)?
-    };
+    let outs =
+        if joins_trace(inputs) { capture(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
     for tape in tapes_here() {
         lock(&tape).record(op, &attrs, inputs, &outs, current_loc());
     }
@@ -55,7 +54,44 @@ pub fn apply(op: &'static OpDef, inputs: &[Var], named: &[(&str, Attr)]) -> Resu
 /// # Errors
 /// What inference reports.
 pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<Outs> {
-    capture(op, inputs, attrs, regions)
+    let (inst, outs) = capture(op, inputs, attrs, regions)?;
+    if !tapes_here().is_empty() {
+        let mut seen = inputs.to_vec();
+        seen.extend(context::captured_by(inst)?);
+        record_segment(vec![inst.index()..inst.index() + 1], seen, outs.to_vec());
+    }
+    Ok(outs)
+}
+
+/// Records a part of the innermost trace as one operation. Its gradient goes through the
+/// instructions of `part`, and is recorded in the same way, so that outer tapes differentiate it.
+fn record_segment(part: Vec<Range<usize>>, inputs: Vec<Var>, outputs: Vec<Var>) {
+    let make = || -> CustomVjp<Var> {
+        let (part, inputs, outputs) = (part.clone(), inputs.clone(), outputs.clone());
+        Box::new(move |_, grads, needed| {
+            let flowing = |i: usize| grads[i].is_some() && outputs[i].dtype().is_differentiable();
+            let targets: Vec<Var> = (0..outputs.len()).filter(|&i| flowing(i)).map(|i| outputs[i].clone()).collect();
+            let cotangents: Vec<Option<Var>> =
+                (0..outputs.len()).filter(|&i| flowing(i)).map(|i| grads[i].clone()).collect();
+            let wanted: Vec<usize> =
+                (0..inputs.len()).filter(|&i| needed[i] && inputs[i].dtype().is_differentiable()).collect();
+            let sources: Vec<Var> = wanted.iter().map(|&i| inputs[i].clone()).collect();
+            let start = context::inst_count()?;
+            let found = context::differentiate(&targets, &cotangents, &sources, &|i| {
+                part.iter().any(|range| range.contains(&i.index()))
+            })?;
+            let mut part = part.clone();
+            part.push(start..context::inst_count()?);
+            let seen = inputs.iter().cloned().chain(cotangents.into_iter().flatten()).collect();
+            record_segment(part, seen, found.iter().flatten().cloned().collect());
+            let mut all = vec![None; inputs.len()];
+            for (i, grad) in wanted.into_iter().zip(found) {
+                all[i] = grad;
+            }
+            Ok(all)
+        })
+    };
+    record_custom(&inputs, &outputs, make);
 }
 
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
@@ -95,7 +131,7 @@ pub fn constant(value: Tensor) -> Result<Var> {
 /// `FailedPrecondition` where it is not initialised.
 pub fn read_variable(variable: &Var, trainable: bool) -> Result<Var> {
     if trainable {
-        watch_accessed(&tapes_here(), variable);
+        watch_accessed(&tapes_of_trace(), variable);
         note_trainable(variable)?;
     }
     let mut outs = dispatch(&state::READ_VARIABLE, std::slice::from_ref(variable), Attrs::EMPTY)?;
@@ -157,12 +193,14 @@ impl Concrete {
     /// What running or inference reports.
     pub fn call(&self, args: SmallVec<[Var; 8]>) -> Result<Outs> {
         let operands: SmallVec<[Var; 8]> = args.into_iter().chain(self.captures.iter().cloned()).collect();
-        let tapes = tapes_here();
-        for &i in &self.trainable {
-            watch_accessed(&tapes, &operands[i]);
-            note_trainable(&operands[i])?;
+        if !self.trainable.is_empty() {
+            let tapes = tapes_of_trace();
+            for &i in &self.trainable {
+                watch_accessed(&tapes, &operands[i]);
+                note_trainable(&operands[i])?;
+            }
         }
-        call_under(&self.function, &operands, &tapes)
+        call_under(&self.function, &operands, &tapes_here())
     }
 }
 
@@ -234,7 +272,7 @@ fn zeros_like(value: &Var) -> Result<Var> {
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     if joins_trace(operands) {
         let attrs = Attrs(smallvec![Attr::Func(FuncRef(function.clone()))]);
-        return capture(&control::CALL, operands, attrs, &[]);
+        return Ok(capture(&control::CALL, operands, attrs, &[])?.1);
     }
     let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
     Ok(outs.into_iter().map(Var::eager).collect())

@@ -323,7 +323,13 @@ mod tests {
         cache.insert(vec![Token::Tensor(DType::F32, Shape::UNRANKED)], "any");
         cache.insert(vec![tensor(&[None, None])], "matrix");
         cache.insert(vec![tensor(&[Some(1), None])], "row");
-        let find = |dims: &[usize]| most_specific(&[Token::Tensor(DType::F32, Shape::known(dims))], cache.traces().iter().map(|(t, _)| t.as_slice())).map(|i| cache.traces()[i].1);
+        let find = |dims: &[usize]| {
+            most_specific(
+                &[Token::Tensor(DType::F32, Shape::known(dims))],
+                cache.traces().iter().map(|(t, _)| t.as_slice()),
+            )
+            .map(|i| cache.traces()[i].1)
+        };
         assert_eq!(find(&[1, 2]), Some("row"));
         assert_eq!(find(&[3, 2]), Some("matrix"));
         assert_eq!(find(&[3]), Some("any"));
@@ -333,7 +339,8 @@ mod tests {
 
     #[test]
     fn literals_of_different_types_never_match() {
-        let all = [Token::Int(1), Token::Bool(true), Token::Float(1f64.to_bits()), Token::Literal("1".into()), Token::None];
+        let all =
+            [Token::Int(1), Token::Bool(true), Token::Float(1f64.to_bits()), Token::Literal("1".into()), Token::None];
         for (i, a) in all.iter().enumerate() {
             for (j, b) in all.iter().enumerate() {
                 assert_eq!(a.is_subtype_of(b), i == j, "{a:?} {b:?}");

@@ -111,30 +111,36 @@ fn copy_plain<T, E: Element>(array: ArrayViewD<'_, T>, element: impl Fn(&T) -> E
     Ok(tensor)
 }
 
+/// A tensor over the memory of `values`, or a copy where that is little.
+fn adopt_plain<T: Repr>(dims: &[usize], values: Vec<T>, first: usize) -> Result<Tensor> {
+    let end = num_elements(dims).and_then(|count| first.checked_add(count));
+    let own = end.and_then(|end| values.get(first..end));
+    let own = own.ok_or_else(|| Error::internal("an array has fewer elements than its shape says"))?;
+    let bytes = size_of_val(own);
+    if bytes <= INLINE_BYTES {
+        let array = ArrayViewD::from_shape(dims, own).map_err(|e| Error::internal(e.to_string()))?;
+        return T::copy(array);
+    }
+    let start = NonNull::from(own).cast::<u8>();
+    // SAFETY: `start` begins `bytes` initialised bytes on the heap (no plain element has padding), which moving `values`
+    // into its box does not move. Nothing writes them: the buffer's owner alone can reach them.
+    let buffer = unsafe { Buffer::external(start, bytes, Box::new(values)) };
+    Tensor::from_buffer(T::DTYPE, dims, Arc::new(buffer))
+}
+
+/// Elements that lie in a tensor as they do in an array: `type as element of the tensor: in place, converted`.
 macro_rules! plain {
     ($($ty:ty as $element:ty: $elements:expr, $convert:expr;)*) => {$(
         impl ArrayElement for $ty {}
         impl Repr for $ty {
-            const DTYPE: DType = <$element>::DTYPE;
+            const DTYPE: DType = <$element as Element>::DTYPE;
 
             fn elements(tensor: &Tensor) -> Result<&[$ty]> {
                 $elements(tensor)
             }
 
             fn adopt(dims: &[usize], values: Vec<$ty>, first: usize) -> Result<Tensor> {
-                let count = num_elements(dims).unwrap_or(usize::MAX);
-                let own = first.checked_add(count).and_then(|end| values.get(first..end));
-                let own = own.ok_or_else(|| Error::internal("an array has fewer elements than its shape says"))?;
-                let bytes = size_of_val(own);
-                if bytes <= INLINE_BYTES {
-                    let array = ArrayViewD::from_shape(dims, own).map_err(|e| Error::internal(e.to_string()))?;
-                    return Self::copy(array);
-                }
-                let start = NonNull::from(own).cast::<u8>();
-                // SAFETY: `start` begins `bytes` initialised bytes on the heap, which moving `values` into its box does
-                // not move; nothing writes them, as the buffer's owner is the only one that can reach them.
-                let buffer = unsafe { Buffer::external(start, bytes, Box::new(values)) };
-                Tensor::from_buffer(Self::DTYPE, dims, Arc::new(buffer))
+                adopt_plain(dims, values, first)
             }
 
             fn copy(array: ArrayViewD<'_, $ty>) -> Result<Tensor> {
@@ -142,7 +148,7 @@ macro_rules! plain {
             }
         }
     )*};
-    ($($ty:ty),*) => { plain! { $($ty as $ty: |t: &'_ Tensor| same(t), |&x| x;)* } };
+    ($($ty:ty),*) => { plain! { $($ty as $ty: same, |&x| x;)* } };
 }
 
 /// The elements of a tensor of this dtype.

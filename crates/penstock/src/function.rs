@@ -135,6 +135,13 @@ impl ConcreteFunction {
         &self.function
     }
 
+    /// Its graph.
+    pub fn graph(&self) -> &Graph {
+        // A function is made ready only when its graph is there.
+        static EMPTY: std::sync::LazyLock<Graph> = std::sync::LazyLock::new(Graph::default);
+        self.function.graph().unwrap_or(&EMPTY)
+    }
+
     /// What runs, for callers that hold [`Arg`]s.
     pub fn executable(&self) -> &Arc<Executable> {
         &self.executable

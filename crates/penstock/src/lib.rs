@@ -1,3 +1,267 @@
+//! Penstock runs dataflow graphs. This crate is the engine for Rust programs: it builds graphs or reads graphs that
+//! were traced in Python, and runs them on [`ndarray`] arrays. There is no Python in the process.
+//!
+//! # Build, print, run
+//!
+//! A [`Builder`] checks and types every instruction as it is added. The operators are the statics of [`ops`], by
+//! family; [`OpDef::doc`] says what each computes.
+//!
+//! ```
+//! use ndarray::{ArrayView1, array};
+//! use penstock::{ConcreteFunction, DType, Dim, Shape, TensorExt, Type, builder, ops};
+//!
+//! # fn main() -> penstock::Result<()> {
+//! let mut g = builder();
+//! let rows = Dim::Sym(g.fresh_symbol());
+//! let x = g.input(Type::tensor(DType::F32, Shape::new([rows, Dim::Known(2)])), Some("x"));
+//! let w = g.constant(penstock::Tensor::from_array(array![[1.0f32], [10.0]])?);
+//! let product = g.emit(&ops::linalg::MATMUL, &[x, w], &[])?[0];
+//! let sums = g.emit(&ops::reduce::REDUCE_SUM, &[product], &[("axes", vec![1].into())])?[0];
+//! let f = ConcreteFunction::new("sums", g.finish(&[sums])?)?;
+//!
+//! // The size `s0` is whatever a run brings.
+//! assert_eq!(f.to_string(), r#"func @sums(%0 "x": f32[s0,2]) -> f32[s0] {
+//!   %1: f32[2,1] = const {value=f32[2,1] [1,10]}
+//!   %2: f32[s0,1] = matmul %0, %1
+//!   %3: f32[s0] = reduce_sum %2 {axes=[1]}
+//!   return %3
+//! }
+//! "#);
+//!
+//! let out = f.run(&[&array![[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]])?;
+//! let y: ArrayView1<f32> = out[0].array_view()?;
+//! assert_eq!(y, array![21.0, 43.0, 65.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`ConcreteFunction::run`] takes what is [`ToArg`]: arrays and views of any layout, [`Tensor`]s, scalars, strings and
+//! variables. It copies arrays; [`TensorExt::from_array`] takes over the memory of a row-major one instead.
+//! Outputs are tensors: [`TensorExt::array_view`] shows one as an array in place, [`TensorExt::to_array`] copies it.
+//! Tensors are immutable and cloned for free.
+//!
+//! # Read the text form
+//!
+//! What is printed can be read back, whether Rust or Python printed it: `f.get_concrete_function(...).graph.to_text()`
+//! there is [`parse`] here. What the Python function captures, its variables and tensors of around it, are inputs that
+//! follow its arguments; [`ConcreteFunction::inputs`] lists them.
+//!
+//! ```
+//! use ndarray::Ix1;
+//! use penstock::{Class, TensorExt};
+//!
+//! # fn main() -> penstock::Result<()> {
+//! let f = penstock::parse("
+//!     func @scale(%x: f32[s0], %factor: f32[]) -> f32[s0] {
+//!       %y = mul %x, %factor
+//!       return %y
+//!     }")?;
+//! let out = f.run(&[&ndarray::arr1(&[1.0f32, 2.0]), &3.0f32])?;
+//! assert_eq!(out[0].array_view::<f32, Ix1>()?, ndarray::arr1(&[3.0, 6.0]));
+//!
+//! let error = penstock::parse("func @f(%x: f32[2]) -> f32[2] {\n  return %y\n}").unwrap_err();
+//! assert_eq!(error.class(), Class::InvalidArgument);
+//! assert_eq!(error.message(), "2:10: %y is not defined");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Variables
+//!
+//! A [`Variable`] is a cell that outlives a run. A graph takes it as an input of type `var`, reads and assigns it; what
+//! a graph does to variables it does in program order.
+//!
+//! ```
+//! use penstock::{DType, Shape, Tensor, Variable};
+//!
+//! # fn main() -> penstock::Result<()> {
+//! let count = Variable::new("count", DType::I64, Shape::scalar(), Some(Tensor::from(0i64)))?;
+//! let step = penstock::parse("
+//!     func @step(%count: var i64[], %by: i64[]) -> i64[] {
+//!       assign_add %count, %by
+//!       %now = read_variable %count
+//!       return %now
+//!     }")?;
+//! step.run(&[&count, &2i64])?;
+//! let out = step.run(&[&count, &3i64])?;
+//! assert_eq!(out[0].item::<i64>(), Some(5));
+//! assert_eq!(count.read()?, out[0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Host code
+//!
+//! A graph calls back into the program by `host_call`, which names the callback and declares the types of its results.
+//! [`host_fn`] makes one of a closure; [`HostFn`] is the trait behind it. It runs on the thread that called
+//! [`ConcreteFunction::run`], and its error is the error of the run.
+//!
+//! ```
+//! use penstock::{DType, Error, Tensor, host_fn};
+//!
+//! # fn main() -> penstock::Result<()> {
+//! let clamp = host_fn("clamp", |inputs| {
+//!     let x: f64 = inputs[0].item().ok_or_else(|| Error::invalid("clamp takes one number"))?;
+//!     Ok(vec![Tensor::from(x.clamp(0.0, 1.0))])
+//! });
+//! let text = "
+//!     func @f(%x: f64[]) -> f64[] {
+//!       %y = host_call %x {func=host(\"clamp\"), outs=(f64[])}
+//!       return %y
+//!     }";
+//! let f = penstock::parse_with_hosts(text, &[clamp])?;
+//! assert_eq!(f.run(&[&7.0f64])?[0].item(), Some(1.0f64));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Gradients
+//!
+//! [`ConcreteFunction::gradients`] runs a function forward and backward; [`ConcreteFunction::vjp`] takes the cotangents
+//! of the outputs from its caller. [`autodiff`] holds what they are made of: gradients inside a graph under
+//! construction, the derivative of a function as a function, and tapes.
+//!
+//! ```
+//! # fn main() -> penstock::Result<()> {
+//! let f = penstock::parse("
+//!     func @cube(%x: f64[]) -> f64[] {
+//!       %square = mul %x, %x
+//!       %cube = mul %square, %x
+//!       return %cube
+//!     }")?;
+//! let (outputs, grads) = f.gradients(&[&2.0f64], &[0])?;
+//! assert_eq!(outputs[0].item(), Some(8.0f64));
+//! assert_eq!(grads[0].as_ref().and_then(|g| g.item()), Some(12.0f64));
+//!
+//! let (_, pullback) = f.vjp(&[&2.0f64], &[0])?;
+//! assert_eq!(pullback.run(&[&0.5f64])?[0].as_ref().and_then(|g| g.item()), Some(6.0f64));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Threads
+//!
+//! Functions, tensors and variables may be used from any number of threads at once. A run works on the thread that
+//! asked for it, and no lock is held while it does, but for the cell of a variable at the moment of an access.
+//!
+//! ```
+//! # fn main() -> penstock::Result<()> {
+//! let f = penstock::parse("func @f(%x: i32[]) -> i32[] {\n %y = mul %x, %x\n return %y\n}")?;
+//! let squares: Vec<i32> = std::thread::scope(|s| {
+//!     let runs: Vec<_> = (0..4).map(|i| s.spawn({ let f = &f; move || f.run(&[&i]) })).collect();
+//!     runs.into_iter().map(|r| r.join().unwrap().unwrap()[0].item().unwrap()).collect()
+//! });
+//! assert_eq!(squares, [0, 1, 4, 9]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What surrounds a run is an [`Env`]: where prints go, where random numbers come from, and whether to stop.
+//! [`ConcreteFunction::run`] uses [`std_env`]; with an `Env` of its own, [`ConcreteFunction::run_in`] runs captured or
+//! under a deadline.
+//!
+//! # Errors
+//!
+//! Nothing that a graph, a text or an argument holds makes a call panic. An [`Error`] has a [`Class`], says which operator
+//! and which argument is at fault, and where the instruction was written, for a traced graph in the Python source.
+//!
+//! ```
+//! # fn main() -> penstock::Result<()> {
+//! let f = penstock::parse("
+//!     func @pick(%x: f32[s0], %i: i32[]) -> f32[] {
+//!       %y = gather %x, %i                ; model.py:12:9
+//!       return %y
+//!     }")?;
+//! let error = f.run(&[&ndarray::arr1(&[1.0f32, 2.0]), &5i32]).unwrap_err();
+//! assert_eq!(error.op(), Some("gather"));
+//! assert_eq!(error.argument_name(), Some("indices"));
+//! assert_eq!(error.loc().unwrap().to_string(), "model.py:12:9");
+//!
+//! let error = f.run(&[&1.0f32, &0i32]).unwrap_err();
+//! assert_eq!(error.to_string(), "argument '#0': expected f32[s0], got f32[]");
+//! # Ok(())
+//! # }
+//! ```
+
+mod array;
+mod function;
+mod host;
 pub mod ops;
-mod array; mod function; mod host;
-pub use array::*; pub use function::*; pub use host::*;
+
+pub use array::{ArrayElement, TensorExt};
+pub use function::{ConcreteFunction, Pullback, ToArg, std_env};
+pub use host::host_fn;
+
+pub use ndarray;
+
+#[doc(inline)]
+pub use penstock_data::{
+    ALL_DTYPES, Bool8, Buffer, Bytes, C64, C128, Class, DType, DTypeSet, Dim, Dims, Element, Error, Frame, Loc, Result,
+    Shape, Symbol, Tensor, bf16, f16,
+};
+#[doc(inline)]
+pub use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, executable, reference};
+#[doc(inline)]
+pub use penstock_ir::{
+    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Signature, Type,
+    Value, parse_tensors, print_function, print_graph, print_tensor,
+};
+#[doc(inline)]
+pub use penstock_passes::Options;
+
+/// The parts of graphs and of operator declarations, for programs that walk or rewrite graphs.
+pub mod ir {
+    #[doc(inline)]
+    pub use penstock_ir::{
+        Arena, ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, CONST, Call, Cotangents, Cpu, Cuda, DTypeVar, Def,
+        Effect, EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, KnownValues, NoValues,
+        OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
+        effects_of_region, no_hosts, order, parse_function, verify, verify_after,
+    };
+}
+
+/// Reverse-mode differentiation: of tapes, of functions, and inside graphs under construction.
+pub mod autodiff {
+    #[doc(inline)]
+    pub use penstock_autodiff::{
+        Backward, CustomVjp, Dispatcher, Handle, Request, Residual, Tape, VjpPair, gradients_in, vjp_function,
+    };
+}
+
+/// The optimiser.
+pub mod passes {
+    #[doc(inline)]
+    pub use penstock_passes::{MIN_FUSED_BYTES, PASSES, Pass, optimize, optimize_for, specialise};
+}
+
+/// Devices.
+pub mod device {
+    #[doc(inline)]
+    pub use penstock_exec::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices, register};
+}
+
+use std::sync::Arc;
+
+/// A graph to build.
+pub fn builder() -> Builder {
+    Builder::new(&ops::control::CONST)
+}
+
+/// Reads the text form and makes its main function, which is the last, ready to run.
+///
+/// # Errors
+/// `InvalidArgument` whose message starts with `line:column:` and says what was expected there; the class that a wrong
+/// instruction has, with its place. Text that calls host code is read by [`parse_with_hosts`].
+pub fn parse(text: &str) -> Result<ConcreteFunction> {
+    parse_with_hosts(text, &[])
+}
+
+/// As [`parse`], with the host code that the text names.
+///
+/// # Errors
+/// As [`parse`]; `InvalidArgument` with the place of a name that none of `hosts` has.
+pub fn parse_with_hosts(text: &str, hosts: &[HostRef]) -> Result<ConcreteFunction> {
+    let find = |name: &str| hosts.iter().find(|h| h.0.name() == name).cloned();
+    let function: Arc<Function> = ir::parse_function(text, &ops::Ops, &find)?;
+    ConcreteFunction::from_function(function)
+}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Cpu, Cuda, DTypeVar, Fold, Function, HostFn, HostRef, InferCx, OpDef,
-    OpSet, OutTypes, Type, Vjp, arg, arg_of, args_of, parse_function,
+    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Cpu, Cuda, DTypeVar, Fold, Function, HostFn, HostRef, InferCx,
+    OpDef, OpSet, OutTypes, Type, Vjp, arg, arg_of, args_of, parse_function,
 };
 
 const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
@@ -35,18 +35,18 @@ const fn op(
     }
 }
 
-pub static CONST: OpDef = op("const", &[], &[AttrDef::required("value", AttrKind::Tensor)], |cx| {
+pub(crate) static CONST: OpDef = op("const", &[], &[AttrDef::required("value", AttrKind::Tensor)], |cx| {
     Ok(OutTypes::from_iter([Type::of(cx.attrs.tensor(0))]))
 });
 
-pub static ADD: OpDef = op("add", &[arg("x"), arg("y")], &[AttrDef::flag("swap", false)], |cx| {
+pub(crate) static ADD: OpDef = op("add", &[arg("x"), arg("y")], &[AttrDef::flag("swap", false)], |cx| {
     let shape = cx.shape(0).broadcast(cx.shape(1));
     let shape = shape.ok_or_else(|| Error::invalid(format!("{} and {} do not broadcast", cx.shape(0), cx.shape(1))))?;
     Ok(OutTypes::from_iter([Type::Tensor(cx.dtype(0), shape)]))
 });
 
 /// One attribute of each kind, and two with defaults; no results.
-pub static KINDS: OpDef = op(
+pub(crate) static KINDS: OpDef = op(
     "kinds",
     &[],
     &[
@@ -68,25 +68,25 @@ pub static KINDS: OpDef = op(
 );
 
 /// The results of its last region.
-pub static BLOCK: OpDef = op("block", &[args_of("args", ArgType::Anything)], &[], |cx| {
+pub(crate) static BLOCK: OpDef = op("block", &[args_of("args", ArgType::Anything)], &[], |cx| {
     Ok(cx.regions.last().map_or_else(OutTypes::new, |r| r.results.iter().cloned().collect()))
 });
 
 /// No operands, one result, one optional attribute.
-pub static DRAW: OpDef = op("draw", &[], &[AttrDef::optional("seed", AttrKind::Int)], |_| {
+pub(crate) static DRAW: OpDef = op("draw", &[], &[AttrDef::optional("seed", AttrKind::Int)], |_| {
     Ok(OutTypes::from_iter([Type::scalar(DType::F32)]))
 });
 
-pub static READ: OpDef = op("read", &[arg_of("variable", ArgType::Variable)], &[], |cx| {
+pub(crate) static READ: OpDef = op("read", &[arg_of("variable", ArgType::Variable)], &[], |cx| {
     Ok(OutTypes::from_iter([Type::Tensor(cx.dtype(0), cx.shape(0).clone())]))
 });
 
-pub static CALL: OpDef =
+pub(crate) static CALL: OpDef =
     op("call", &[args_of("args", ArgType::Anything)], &[AttrDef::required("func", AttrKind::Func)], |cx| {
         Ok(cx.regions[0].results.iter().cloned().collect())
     });
 
-pub struct Ops;
+pub(crate) struct Ops;
 
 impl OpSet for Ops {
     fn find(&self, name: &str) -> Option<&'static OpDef> {
@@ -95,7 +95,7 @@ impl OpSet for Ops {
 }
 
 /// Host code that knows its name.
-pub struct Named(pub String);
+pub(crate) struct Named(String);
 
 impl HostFn for Named {
     fn name(&self) -> &str {
@@ -111,17 +111,17 @@ impl HostFn for Named {
     }
 }
 
-pub fn host(name: &str) -> HostRef {
+pub(crate) fn host(name: &str) -> HostRef {
     HostRef(Arc::new(Named(name.to_string())))
 }
 
 /// Reads a text in which any host code may be named.
-pub fn parse(text: &str) -> Result<Arc<Function>> {
+pub(crate) fn parse(text: &str) -> Result<Arc<Function>> {
     parse_function(text, &Ops, &|name| Some(host(name)))
 }
 
 /// The error of a text that must not be read.
-pub fn error(text: &str) -> String {
+pub(crate) fn error(text: &str) -> String {
     match parse(text) {
         Ok(function) => panic!("was read:\n{}", function.to_text()),
         Err(e) => e.to_string(),

@@ -1,0 +1,701 @@
+"""Shapes, and making, joining and rearranging tensors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._shape import TensorShape
+from penstock._wrap import axes, axis_of, extents, integer, known_rank, product, sizes
+
+_ASSERT = getattr(raw_ops, "assert")
+
+# --- shapes ---
+
+
+def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
+    """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`."""
+    return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+
+
+def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None = None) -> list[_core.Tensor]:
+    """The shape of each tensor of a list."""
+    return [shape(x, out_type) for x in input]
+
+
+def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
+    """The number of elements, an `int32` scalar unless `out_type` says `int64`."""
+    return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+
+
+def rank(input: Any, name: str | None = None) -> _core.Tensor:
+    """The number of dimensions, an `int32` scalar."""
+    return raw_ops.rank(input)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The same elements, in row-major order, in another shape.
+
+    Args:
+        tensor: any tensor.
+        shape: the sizes; one of them may be -1, which stands for what is left.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the number of elements differs.
+
+    >>> reshape([1, 2, 3, 4, 5, 6], [2, -1]).shape
+    TensorShape([2, 3])
+    """
+    return raw_ops.reshape(tensor, extents(shape))
+
+
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last."""
+    return raw_ops.expand_dims(input, axis=integer(axis, "axis"))
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """The tensor without the dimensions `axis`, or without all of size 1.
+
+    Raises:
+        InvalidArgumentError: where one of `axis` is not of size 1.
+    """
+    chosen = axes(axis)
+    return raw_ops.squeeze(input, axes=chosen or None)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, known to have a shape, which is checked when the operation runs.
+
+    Raises:
+        InvalidArgumentError: where it has another.
+    """
+    return raw_ops.ensure_shape(x, shape=TensorShape(shape))
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`."""
+    return raw_ops.broadcast_to(input, extents(shape))
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape of a broadcast of two shapes that are known now.
+
+    Raises:
+        ValueError: where they do not broadcast.
+
+    >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
+    TensorShape([2, 3])
+    """
+    a, b = TensorShape(shape_x), TensorShape(shape_y)
+    if a.dims is None or b.dims is None:
+        return TensorShape(None)
+    length = max(len(a), len(b))
+    dims: list[int | None] = []
+    for p, q in zip([1] * (length - len(a)) + a.dims, [1] * (length - len(b)) + b.dims, strict=True):
+        if p == 1 or q == 1:
+            dims.append(q if p == 1 else p)
+        elif p is not None and q is not None and p != q:
+            raise ValueError(f"shapes {a} and {b} do not broadcast: {p} is not {q}")
+        else:
+            dims.append(q if p is None else p)
+    return TensorShape(dims)
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
+    """The shape of a broadcast of two shapes that are integer vectors.
+
+    Raises:
+        InvalidArgumentError: where they do not broadcast.
+    """
+    x = _core._convert(shape_x, None, _core.int32)
+    y = _core._convert(shape_y, None, x.dtype)
+    n, m = raw_ops.size(x), raw_ops.size(y)
+    one = _core._convert(1, x.dtype)
+    longest = raw_ops.maximum(n, m)
+    x = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - n, [1]), one), x], axis=0)
+    y = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - m, [1]), one), y], axis=0)
+    fits = raw_ops.reduce_all(raw_ops.logical_or(raw_ops.equal(x, y), raw_ops.logical_or(raw_ops.equal(x, one), raw_ops.equal(y, one))))
+    _ASSERT(fits, x, y, message="broadcast_dynamic_shape: the shapes do not broadcast:", summarize=-1)
+    return raw_ops.select(raw_ops.equal(x, one), y, x)
+
+
+# --- making ---
+
+
+def _zero(dtype: _core.DType) -> _core.Tensor:
+    value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
+    return _core._convert(value, dtype)
+
+
+def _one(dtype: _core.DType) -> _core.Tensor:
+    if dtype == _core.string:
+        raise TypeError("argument 'dtype' must be numeric or bool, got string")
+    return _core._convert(True if dtype == _core.bool else 1, dtype)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
+    """A tensor of shape `dims` that holds the scalar `value` everywhere."""
+    return raw_ops.fill(extents(dims, "dims"), value)
+
+
+def zeros(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
+    """A tensor of zeros; of empty strings, or of false, for those dtypes.
+
+    >>> zeros([2, 3], "int32").numpy().sum()
+    np.int64(0)
+    """
+    return raw_ops.fill(extents(shape), _zero(_core.DType(dtype)))
+
+
+def ones(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
+    """A tensor of ones; of true for `bool`."""
+    return raw_ops.fill(extents(shape), _one(_core.DType(dtype)))
+
+
+def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
+    """Zeros in the shape of a tensor, and of its dtype unless another is given."""
+    x = _core._convert(input)
+    target = x.dtype if dtype is None else _core.DType(dtype)
+    return raw_ops.zeros_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _zero(target))
+
+
+def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
+    """Ones in the shape of a tensor, and of its dtype unless another is given."""
+    x = _core._convert(input)
+    target = x.dtype if dtype is None else _core.DType(dtype)
+    return raw_ops.ones_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _one(target))
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = _core.float32,
+    name: str | None = None,
+) -> _core.Tensor:
+    """A matrix with ones on its diagonal and zeros elsewhere, or a batch of them.
+
+    Args:
+        num_rows: the number of rows.
+        num_columns: the number of columns; by default that of rows.
+        batch_shape: the leading dimensions of the result.
+        dtype: the element type.
+        name: ignored.
+    """
+    target = _core.DType(dtype)
+    rows = raw_ops.range(0, num_rows, 1)
+    columns = rows if num_columns is None else raw_ops.range(0, num_columns, 1)
+    matrix = raw_ops.cast(raw_ops.equal(raw_ops.expand_dims(rows, axis=1), columns), dtype=target)
+    if batch_shape is None:
+        return matrix
+    return raw_ops.broadcast_to(matrix, raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0))
+
+
+# In TensorFlow's order: the dtype of a range is the last among those of its arguments.
+_RANGE_DTYPES = (_core.int32, _core.int64, _core.float16, _core.bfloat16, _core.float32, _core.float64)
+
+
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> _core.Tensor:
+    """The numbers from `start`, in steps of `delta`, up to but without `limit`.
+
+    Args:
+        start: the first number; the limit, of a range from 0, where `limit` is not given.
+        limit: where the range ends.
+        delta: the step, not 0.
+        dtype: the element type; by default one that all arguments have or can be cast to.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a step of 0, or one that leads away from `limit`.
+
+    >>> range(1, 10, 4).numpy().tolist()
+    [1, 5, 9]
+    """
+    if limit is None:
+        start, limit = 0, start
+    if dtype is not None:
+        target = _core.DType(dtype)
+        return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)))
+    tensors = [v if isinstance(v, _core.Tensor) else _core._convert(v) for v in (start, limit, delta)]
+    found = [t.dtype for t in tensors]
+    if all(d in _RANGE_DTYPES for d in found):
+        target = max(found, key=_RANGE_DTYPES.index)
+    else:
+        target = next(t.dtype for t, v in zip(tensors, (start, limit, delta), strict=True) if t.dtype not in _RANGE_DTYPES or hasattr(v, "dtype"))
+    return raw_ops.range(*(_as(t, target) for t in tensors))
+
+
+def _as(value: Any, dtype: _core.DType) -> _core.Tensor:
+    tensor = value if isinstance(value, _core.Tensor) else _core._convert(value, None, dtype)
+    return tensor if tensor.dtype == dtype else raw_ops.cast(tensor, dtype=dtype)
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> _core.Tensor:
+    """`num` values at equal distances from `start` to `stop`, both included.
+
+    Args:
+        start: the first value, or a tensor of first values.
+        stop: the last value, of a shape that broadcasts with that of `start`.
+        num: how many; 1 gives `start` alone.
+        name: ignored.
+        axis: where the result has its dimension of size `num`.
+
+    >>> linspace(0.0, 1.0, 3).numpy().tolist()
+    [0.0, 0.5, 1.0]
+    """
+    start = _core._convert(start)
+    if start.dtype.is_integer:
+        start = raw_ops.cast(start, dtype=_core.float64)
+    stop = _as(stop, start.dtype)
+    count = raw_ops.cast(_core._convert(num, None, _core.int32), dtype=_core.int32)
+    both = raw_ops.stack([start + raw_ops.zeros_like(stop), stop + raw_ops.zeros_like(start)])
+    first, last = raw_ops.unstack(both, num=2)
+    steps = raw_ops.maximum(count - 1, 1)
+    delta = (last - first) / raw_ops.cast(steps, dtype=start.dtype)
+    i = raw_ops.range(0, count, 1)
+    column = [-1] + [1] * len(known_rank(first))
+    values = raw_ops.expand_dims(first, axis=0) + raw_ops.expand_dims(delta, axis=0) * raw_ops.cast(
+        raw_ops.reshape(i, column), dtype=start.dtype
+    )
+    at_end = raw_ops.reshape(raw_ops.logical_and(raw_ops.equal(i, count - 1), i > 0), column)
+    values = raw_ops.select(at_end, raw_ops.expand_dims(last, axis=0), values)
+    position = axis_of(axis, len(column))
+    if position == 0:
+        return values
+    perm = list(builtins.range(1, len(column)))
+    perm.insert(position, 0)
+    return raw_ops.transpose(values, perm=perm)
+
+
+def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
+    """Coordinates of a grid: for each vector a tensor that varies along one dimension of the grid.
+
+    Args:
+        *args: the vectors, of one dtype.
+        **kwargs: `indexing="ij"` gives the vectors their dimensions in order, `"xy"` (the default) swaps
+            the first two; `name` is ignored.
+
+    Raises:
+        ValueError: for another `indexing`.
+        TypeError: for another keyword.
+    """
+    indexing = kwargs.pop("indexing", "xy")
+    kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"meshgrid() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
+    vectors = [_core._convert(a) for a in args]
+    places = list(builtins.range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = [1, 0]
+    grid: list[Any] = [None] * len(vectors)
+    for place, vector in zip(places, vectors, strict=True):
+        grid[place] = raw_ops.reshape(raw_ops.size(vector), [1])
+    if not grid:
+        return []
+    dims = raw_ops.concat(grid, axis=0)
+    out = []
+    for place, vector in zip(places, vectors, strict=True):
+        column = [1] * len(vectors)
+        column[place] = -1
+        out.append(raw_ops.broadcast_to(raw_ops.reshape(vector, column), dims))
+    return out
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """A new dimension of size `depth` with `on_value` at each index and `off_value` elsewhere.
+
+    Args:
+        indices: integers; those outside of `[0, depth)` give `off_value` alone.
+        depth: the size of the new dimension.
+        on_value: a scalar, 1 by default.
+        off_value: a scalar, 0 by default.
+        axis: where the new dimension goes; last by default.
+        dtype: the element type; by default that of the values, or `float32`.
+        name: ignored.
+
+    Raises:
+        TypeError: where the values have different dtypes, or not `dtype`.
+
+    >>> one_hot([1, 0], 2).numpy().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    target = None if dtype is None else _core.DType(dtype)
+    given = [None if v is None else _core._convert(v, None, target) for v in (on_value, off_value)]
+    if target is None:
+        target = next((v.dtype for v in given if v is not None), _core.float32)
+    for argument, v in zip(("on_value", "off_value"), given, strict=True):
+        if v is not None and v.dtype != target:
+            raise TypeError(f"one_hot: argument '{argument}' has dtype {v.dtype.name}, expected {target.name}")
+    on, off = given
+    return raw_ops.one_hot(
+        indices,
+        depth,
+        _one(target) if on is None else on,
+        _zero(target) if off is None else off,
+        axis=-1 if axis is None else integer(axis, "axis"),
+    )
+
+
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = _core.bool, name: str | None = None) -> _core.Tensor:
+    """For each length a row of `maxlen` elements that is true up to that length.
+
+    Args:
+        lengths: integers.
+        maxlen: the size of the new last dimension; by default the greatest length.
+        dtype: the element type.
+        name: ignored.
+    """
+    lengths = _core._convert(lengths)
+    if maxlen is None:
+        maxlen = raw_ops.maximum(raw_ops.reduce_max(lengths), 0)
+    limit = _as(maxlen, lengths.dtype)
+    mask = raw_ops.less(raw_ops.range(_core._convert(0, limit.dtype), limit, _core._convert(1, limit.dtype)), raw_ops.expand_dims(lengths, axis=-1))
+    target = _core.DType(dtype)
+    return mask if target == _core.bool else raw_ops.cast(mask, dtype=target)
+
+
+# --- identities ---
+
+
+def identity(input: Any, name: str | None = None) -> _core.Tensor:
+    """A tensor of the same value: a snapshot, where `input` is a variable."""
+    return raw_ops.identity(input)
+
+
+def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tensor]:
+    """A tensor of the same value for each of a list."""
+    return [raw_ops.identity(x) for x in input]
+
+
+def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
+    """The tensors of a list, each of which is there once all are; `None` entries stay."""
+    return [None if x is None else raw_ops.identity(x) for x in tensors]
+
+
+def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, taken as a constant by differentiation."""
+    return raw_ops.stop_gradient(input)
+
+
+# --- joining and parting ---
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
+    """Tensors that are alike but for one dimension, joined along it.
+
+    Raises:
+        InvalidArgumentError: for scalars, or shapes that differ in another dimension.
+
+    >>> concat([[[1, 2]], [[3, 4]]], axis=0).shape
+    TensorShape([2, 2])
+    """
+    if not isinstance(values, list | builtins.tuple):
+        return raw_ops.identity(values)
+    if not values:
+        raise ValueError("concat: argument 'values' must hold at least one tensor")
+    return raw_ops.concat(list(values), axis=integer(axis, "axis"))
+
+
+def stack(values: Any, axis: Any = 0, name: str = "stack") -> _core.Tensor:
+    """Tensors of one shape, joined along a new dimension.
+
+    Raises:
+        InvalidArgumentError: where the shapes differ.
+    """
+    items = list(values)
+    if not items:
+        raise ValueError("stack: argument 'values' must hold at least one tensor")
+    return raw_ops.stack(items, axis=integer(axis, "axis"))
+
+
+def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unstack") -> list[_core.Tensor]:
+    """The slices along a dimension, which they lack.
+
+    Args:
+        value: a tensor.
+        num: the size of that dimension, needed where it is not known.
+        axis: the dimension.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the size is not known, or not `num`.
+    """
+    return list(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
+
+
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[_core.Tensor]:
+    """Parts along a dimension.
+
+    Args:
+        value: a tensor.
+        num_or_size_splits: the number of equal parts, or the size of each; one size may be -1.
+        axis: the dimension.
+        num: how many sizes there are, needed where that is not known.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the parts do not make up the dimension.
+
+    >>> [part.shape[0] for part in split([1, 2, 3, 4, 5], [2, 3])]
+    [2, 3]
+    """
+    along = integer(axis, "axis")
+    parts = num_or_size_splits
+    if isinstance(parts, list | builtins.tuple) and any(isinstance(p, _core.Tensor) for p in parts):
+        parts = _core._convert(parts, None, _core.int32)
+    if isinstance(parts, _core.Tensor):
+        known = _core._known_value(parts)
+        if known is None:
+            return _split_by_tensor(_core._convert(value), parts, along, num)
+        parts = known
+    if hasattr(parts, "tolist"):
+        parts = parts.tolist()
+    if isinstance(parts, list | builtins.tuple):
+        return list(raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along))
+    return list(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
+
+
+def _split_by_tensor(value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None) -> list[_core.Tensor]:
+    """A split whose sizes are known only when the graph runs."""
+    count = parts.shape[0] if parts.shape.rank == 1 else None
+    if num is None and count is None:
+        raise ValueError("split: argument 'num' must be given where the number of sizes is not known")
+    sizes_of = raw_ops.unstack(parts, num=num if count is None else count)
+    ndim = len(known_rank(value))
+    axis = axis_of(axis, ndim)
+    out, position = [], _core._convert(0, parts.dtype)
+    before, after = [0] * axis, [0] * (ndim - axis - 1)
+    for part in sizes_of:
+        begin = _core._convert([*before, position, *after])
+        length = _core._convert([-1] * axis + [part] + [-1] * len(after))
+        out.append(raw_ops.slice(value, begin, length))
+        position = position + part
+    return out
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, repeated as a whole `multiples[i]` times along dimension `i`."""
+    return raw_ops.tile(input, extents(multiples, "multiples"))
+
+
+def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """Each element, repeated where it stands.
+
+    Args:
+        input: a tensor.
+        repeats: how often: a scalar, or a vector with a number for each element along `axis`.
+        axis: the dimension; without it the tensor is flattened first.
+        name: ignored.
+
+    >>> repeat([3, 4], [1, 2]).numpy().tolist()
+    [3, 4, 4]
+    """
+    x = _core._convert(input)
+    if axis is None:
+        x, axis = raw_ops.reshape(x, [-1]), 0
+    along = axis_of(axis, len(known_rank(x)))
+    counts = _core._convert(repeats, None, _core.int32)
+    length = sizes(x)[along]
+    if counts.shape.rank == 0 or counts.shape.dims == [1]:
+        one = raw_ops.reshape(counts, [])
+        index = raw_ops.floordiv(
+            raw_ops.range(0, raw_ops.cast(one, dtype=_core.int32) * length, 1),
+            raw_ops.maximum(raw_ops.cast(one, dtype=_core.int32), 1),
+        )
+        return raw_ops.gather(x, index, axis=along)
+    counts = raw_ops.cast(counts, dtype=_core.int32)
+    most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
+    mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
+    if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
+        raise ValueError(f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements along axis {along}")
+    index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
+    return raw_ops.gather(x, index, axis=along)
+
+
+# --- rearranging ---
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> _core.Tensor:
+    """The tensor with its dimensions permuted.
+
+    Args:
+        a: a tensor.
+        perm: which dimension comes at each place; by default they are reversed.
+        conjugate: whether to take the complex conjugate too.
+        name: ignored.
+
+    >>> transpose([[1, 2, 3]]).shape
+    TensorShape([3, 1])
+    """
+    x = raw_ops.transpose(a, perm=axes(perm))
+    return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with its elements in the opposite order along each dimension of `axis`."""
+    return raw_ops.reverse(tensor, axes=axes(axis) or [])
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with its elements moved along dimensions; those that leave at one end come in at the other.
+
+    Args:
+        input: a tensor.
+        shift: by how much: a scalar, or a vector with a number for each of `axis`.
+        axis: the dimensions, which may repeat.
+        name: ignored.
+
+    >>> roll([0, 1, 2, 3], 1, 0).numpy().tolist()
+    [3, 0, 1, 2]
+    """
+    x = _core._convert(input)
+    along = axes(axis) or []
+    shifts = _core._convert(shift, None, _core.int32)
+    if shifts.shape.rank == 0:
+        moves = [shifts]
+    else:
+        moves = list(raw_ops.unstack(shifts))
+    if len(moves) != len(along):
+        raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
+    for move, place in zip(moves, along, strict=True):
+        place = axis_of(place, len(known_rank(x)))
+        length = _as(sizes(x)[place], move.dtype)
+        one, zero = _core._convert(1, move.dtype), _core._convert(0, move.dtype)
+        index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
+        x = raw_ops.gather(x, index, axis=place)
+    return x
+
+
+def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> _core.Tensor:
+    """The tensor with elements added before and after it along each dimension.
+
+    Args:
+        tensor: a tensor of rank n.
+        paddings: n pairs: how many elements to add before and after.
+        mode: `"CONSTANT"`; `"REFLECT"`, which mirrors at the last element; or `"SYMMETRIC"`, which mirrors
+            behind it. Case does not matter.
+        constant_values: the scalar to pad with.
+        name: ignored.
+
+    Raises:
+        ValueError: for another mode.
+        InvalidArgumentError: for a negative padding, or one that is wider than what can be mirrored.
+
+    >>> pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
+    [3, 2, 1, 2, 3, 2]
+    """
+    kind = mode.upper()
+    if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
+    x = _core._convert(tensor)
+    amounts = _core._convert(paddings, None, _core.int32)
+    if kind == "CONSTANT":
+        value = _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
+        return raw_ops.pad(x, amounts, value)
+    ndim = len(known_rank(x))
+    if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
+        raise ValueError(f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}")
+    amounts = raw_ops.cast(amounts, dtype=_core.int32)
+    for axis, length in enumerate(sizes(x)):
+        before, after = amounts[axis, 0], amounts[axis, 1]
+        at_most = length - 1 if kind == "REFLECT" else length
+        fits = raw_ops.logical_and(raw_ops.less_equal(raw_ops.maximum(before, after), at_most), raw_ops.greater_equal(raw_ops.minimum(before, after), 0))
+        _ASSERT(fits, amounts[axis], message=f"pad: argument 'paddings' is out of range for mode {kind} along axis {axis}:")
+        index = raw_ops.range(-before, after + length, 1)
+        if kind == "REFLECT":
+            index = (length - 1) - raw_ops.abs((length - 1) - raw_ops.abs(index))
+        else:
+            index = raw_ops.select(index < 0, -1 - index, index)
+            index = raw_ops.select(index >= length, 2 * length - 1 - index, index)
+        x = raw_ops.gather(x, index, axis=axis)
+    return x
+
+
+def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> _core.Tensor:
+    """Blocks of `block_size` × `block_size` pixels as the channels of one pixel.
+
+    Args:
+        input: images, of the layout `data_format`.
+        block_size: at least 2; it divides height and width.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: ignored.
+    """
+    return _blocks(input, block_size, data_format, to_depth=True)
+
+
+def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> _core.Tensor:
+    """The channels of one pixel as a block of `block_size` × `block_size` pixels.
+
+    Args:
+        input: images, of the layout `data_format`; the square of `block_size` divides the channels.
+        block_size: at least 2.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: ignored.
+    """
+    return _blocks(input, block_size, data_format, to_depth=False)
+
+
+def _blocks(input: Any, block_size: int, data_format: str, to_depth: bool) -> _core.Tensor:
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"argument 'data_format' must be 'NHWC' or 'NCHW', got {data_format!r}")
+    b = integer(block_size, "block_size")
+    if b < 2:
+        raise ValueError(f"argument 'block_size' must be at least 2, got {b}")
+    x = _core._convert(input)
+    if len(known_rank(x)) != 4:
+        raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
+    if data_format == "NCHW":
+        x = raw_ops.transpose(x, perm=[0, 2, 3, 1])
+    n, h, w, c = sizes(x)
+    if to_depth:
+        for what, extent in (("height", h), ("width", w)):
+            if isinstance(extent, int) and extent % b:
+                raise ValueError(f"argument 'block_size' ({b}) must divide the {what} {extent}")
+        x = raw_ops.reshape(x, extents([n, h // b, b, w // b, b, c]))
+        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
+        x = raw_ops.reshape(x, extents([n, h // b, w // b, product([b * b, c])]))
+    else:
+        if isinstance(c, int) and c % (b * b):
+            raise ValueError(f"the square of argument 'block_size' ({b}) must divide the {c} channels")
+        d = c // (b * b)
+        x = raw_ops.reshape(x, extents([n, h, w, b, b, d]))
+        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
+        x = raw_ops.reshape(x, extents([n, product([h, b]), product([w, b]), d]))
+    return raw_ops.transpose(x, perm=[0, 3, 1, 2]) if data_format == "NCHW" else x
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> _core.Tensor:
+    """Each element as text.
+
+    Args:
+        input: numbers or booleans.
+        precision: digits after the point, of floating point numbers.
+        scientific: whether to write an exponent.
+        shortest: whether to take the shorter of both forms.
+        width: the least number of characters.
+        fill: what to fill up to `width` with: blanks by default, or `"0"`.
+        name: ignored.
+    """
+    return raw_ops.as_string(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill)

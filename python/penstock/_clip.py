@@ -1,0 +1,65 @@
+"""Clipping by norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._wrap import axes as axis_list
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
+    """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`."""
+    t = _core._convert(t)
+    limit = _core._convert(clip_norm, None, t.dtype)
+    squares = raw_ops.reduce_sum(raw_ops.square(t), axes=axis_list(axes), keepdims=True)
+    positive = squares > 0
+    safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
+    length = raw_ops.select(positive, raw_ops.sqrt(safe), squares)
+    return t * limit / raw_ops.maximum(length, limit)
+
+
+def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
+    """The Euclidean norm of all elements of all tensors of a list; `None` entries count nothing.
+
+    Raises:
+        ValueError: where there is no tensor.
+    """
+    tensors = [_core._convert(t) for t in _sequence(t_list) if t is not None]
+    if not tensors:
+        raise ValueError("argument 't_list' must hold at least one tensor")
+    return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]))
+
+
+def clip_by_global_norm(
+    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+) -> tuple[list[Any], _core.Tensor]:
+    """The tensors, all scaled by one factor where their common norm is above `clip_norm`.
+
+    Args:
+        t_list: tensors; `None` entries stay.
+        clip_norm: the greatest norm that is left as it is.
+        use_norm: the common norm where it is known already.
+        name: ignored.
+
+    Returns:
+        The list, NaN throughout where the norm is not finite; and the norm.
+    """
+    norm = global_norm(t_list) if use_norm is None else _core._convert(use_norm)
+    limit = _core._convert(clip_norm, None, norm.dtype)
+    scale = limit * raw_ops.minimum(raw_ops.reciprocal(norm), raw_ops.reciprocal(limit))
+    # Infinity and NaN make every result NaN; nothing else changes the scale.
+    scale = scale + (norm - norm)
+    clipped = [None if t is None else t * raw_ops.cast(scale, dtype=t.dtype) for t in map(_tensor, _sequence(t_list))]
+    return clipped, norm
+
+
+def _sequence(t_list: Any) -> Sequence[Any]:
+    if isinstance(t_list, _core.Tensor | _core._Variable) or not isinstance(t_list, Sequence):
+        raise TypeError(f"argument 't_list' must be a sequence of tensors, got {type(t_list).__name__}")
+    return t_list
+
+
+def _tensor(t: Any) -> Any:
+    return None if t is None else _core._convert(t)

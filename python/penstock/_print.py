@@ -1,0 +1,110 @@
+"""Printing and assertions."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from penstock import _core, nest, raw_ops
+
+_ASSERT = getattr(raw_ops, "assert")
+_LOG_LEVELS = ("info", "warning", "error")
+
+
+def print(*inputs: Any, **kwargs: Any) -> None:
+    """Prints tensors and other values; in a traced function each time that it runs.
+
+    Args:
+        *inputs: tensors, strings, other values, and nests of them.
+        **kwargs: `output_stream`: `sys.stderr` (the default), `sys.stdout`, `"file://" + path`, or a
+            logger of the `logging` module's level: `"info"`, `"warning"`, `"error"` or such a method as
+            `logging.info`; `summarize`: how many elements to show at both ends of each dimension, 3 by
+            default, -1 for all; `sep`: what stands between values, a blank by default; `end`: what
+            follows them, a new line by default; `name` is ignored.
+
+    Raises:
+        ValueError: for another stream.
+        TypeError: for another keyword.
+
+    >>> import sys, penstock as tf
+    >>> tf.print("x =", tf.constant([1, 2]), output_stream=sys.stdout)
+    x = [1 2]
+    """
+    stream = _stream(kwargs.pop("output_stream", None))
+    sep = kwargs.pop("sep", " ")
+    end = kwargs.pop("end", "\n")
+    summarize = kwargs.pop("summarize", 3)
+    kwargs.pop("name", None)
+    if kwargs:
+        raise TypeError(f"print() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    tensors: list[Any] = []
+    parts = [_literal(x) if isinstance(x, str) else _part(x, tensors) for x in inputs]
+    raw_ops.print(tensors, template=_literal(str(sep)).join(parts), stream=stream, end=str(end), summarize=int(summarize))
+
+
+def _literal(text: str) -> str:
+    """Text as a template that stands for itself."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+class _Hole:
+    """The place of a tensor in the printed form of a nest."""
+
+    def __repr__(self) -> str:
+        return "\0"
+
+
+def _part(value: Any, tensors: list[Any]) -> str:
+    """The template of a value; its tensors are appended."""
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, _core._Variable):
+            x = x.read_value()
+        if isinstance(x, _core.Tensor):
+            tensors.append(x)
+            return _Hole()
+        return x
+
+    shown = nest.map_structure(leaf, value) if nest.is_nested(value) else leaf(value)
+    return _literal(repr(shown)).replace("\0", "{}")
+
+
+def _stream(stream: Any) -> str:
+    if stream is None or stream is sys.stderr or stream is sys.__stderr__:
+        return "stderr"
+    if stream is sys.stdout or stream is sys.__stdout__:
+        return "stdout"
+    if isinstance(stream, str):
+        if stream.startswith("file://"):
+            return stream
+        name = stream.removeprefix("log:")
+    else:
+        name = getattr(stream, "__name__", "")
+        if "logging" not in (getattr(stream, "__module__", None) or ""):
+            name = ""
+    if name in _LOG_LEVELS:
+        return f"log:{name}"
+    raise ValueError(
+        f"argument 'output_stream' must be sys.stdout, sys.stderr, 'file://<path>' or a logging level, got {stream!r}"
+    )
+
+
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> None:
+    """Raises unless `condition` is true; in a traced function each time that it runs.
+
+    Args:
+        condition: a `bool` scalar.
+        data: values to show in the error.
+        summarize: how many elements of each to show, 3 by default.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the condition is false.
+    """
+    check(condition, data, "", summarize)
+
+
+def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:
+    """`Assert` with a message."""
+    items = [x if isinstance(x, str) else _core._convert(x) for x in data]
+    _ASSERT(condition, *items, message=message or "", summarize=3 if summarize is None else summarize)

@@ -1,0 +1,168 @@
+"""Where operations run, and what they are called: devices, name scopes, and questions about tracing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock.errors import InvalidArgumentError
+
+_scopes: ContextVar[tuple[str, ...]] = ContextVar("penstock_name_scopes", default=())
+
+
+class Placement:
+    """What is to happen with devices that the machine lacks."""
+
+    soft = False
+    hidden: tuple[str, ...] = ()
+
+
+def executing_eagerly() -> bool:
+    """Whether operations run at once: true unless a function is being traced."""
+    return not _core._is_tracing()
+
+
+def inside_function() -> bool:
+    """Whether a function is being traced."""
+    return _core._is_tracing()
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of a function that is being traced, and so has no value yet."""
+    return isinstance(tensor, _core.Tensor) and tensor._is_symbolic
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor as a NumPy array where it is known while tracing, else None.
+
+    Args:
+        tensor: a tensor.
+        partial: accepted; a value is known as a whole or not at all.
+    """
+    if not isinstance(tensor, _core.Tensor):
+        return None
+    known = _core._known_value(tensor)
+    return None if known is None else known.numpy()
+
+
+def no_op(name: str | None = None) -> None:
+    """Does nothing."""
+
+
+def timestamp(name: str | None = None) -> _core.Tensor:
+    """The seconds since 1970-01-01 00:00 UTC, as a `float64` scalar, when the operation runs."""
+    return raw_ops.timestamp()
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that computes what `f` does and whose gradient is that of the identity.
+
+    Args:
+        f: takes tensors and gives a tensor of their shape and dtype.
+
+    >>> import penstock as tf
+    >>> rounded = tf.grad_pass_through(tf.round)
+    """
+    from penstock._tape import custom_gradient
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs), lambda *grads: grads[0] if len(grads) == 1 else list(grads)
+
+    return custom_gradient(call)  # type: ignore[no-any-return]
+
+
+class name_scope:
+    """Within it, scopes have names below this one.
+
+    Args:
+        name: a name; one that ends in `/` stands for itself, whatever scope is open.
+
+    Raises:
+        ValueError: where it is no string.
+
+    >>> with name_scope("model") as scope:
+    ...     scope
+    'model/'
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"argument 'name' must be a string, got {name!r}")
+        self._name = name
+        self._tokens: list[Any] = []
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        outer = _scopes.get()
+        if self._name.endswith("/"):
+            inner = tuple(self._name.rstrip("/").split("/"))
+        else:
+            inner = (*outer, self._name) if self._name else ()
+        self._tokens.append(_scopes.set(inner))
+        return "/".join(inner) + "/" if inner else ""
+
+    def __exit__(self, *exc: object) -> None:
+        _scopes.reset(self._tokens.pop())
+
+
+def current_name_scope() -> str:
+    """The names of the open scopes, each followed by `/`."""
+    scopes = _scopes.get()
+    return "/".join(scopes) + "/" if scopes else ""
+
+
+def visible_devices() -> Sequence[tuple[str, str]]:
+    """The devices that may be used: `(kind, name)`."""
+    return [d for d in _core._devices() if d[1] not in Placement.hidden]
+
+
+class device:
+    """Asks for a device for the operations within.
+
+    Args:
+        device_name: such as `"/CPU:0"`, `"/device:GPU:0"` or `"GPU:1"`; None for no wish.
+
+    Raises:
+        ValueError: for something that names no device.
+        InvalidArgumentError: on entry, for a device that the machine lacks, unless
+            `tf.config.set_soft_device_placement(True)` allows another in its place.
+    """
+
+    def __init__(self, device_name: str | None) -> None:
+        self._wanted = None if device_name is None else _parse_device(device_name)
+        self._name = device_name
+
+    def __enter__(self) -> None:
+        if self._wanted is None or Placement.soft:
+            return
+        kind, number = self._wanted
+        present = [name for k, name in visible_devices() if k == kind]
+        if number >= len(present):
+            known = ", ".join(name for _, name in visible_devices())
+            raise InvalidArgumentError(f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}")
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def _parse_device(name: Any) -> tuple[str, int] | None:
+    """The kind and number of a device; None where the name leaves both open."""
+    if not isinstance(name, str):
+        raise ValueError(f"argument 'device_name' must be a string or None, got {name!r}")
+    found = None
+    for part in filter(None, name.split("/")):
+        key, _, rest = part.partition(":")
+        if key.lower() in ("job", "replica", "task"):
+            continue
+        if key.lower() == "device":
+            key, _, rest = rest.partition(":")
+        if key.upper() not in ("CPU", "GPU", "TPU") or not (rest in ("", "*") or rest.isdigit()):
+            raise ValueError(f"argument 'device_name' names no device: {name!r}")
+        found = key.upper(), int(rest) if rest.isdigit() else 0
+    return found
