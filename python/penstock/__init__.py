@@ -1,6 +1,57 @@
 """Penstock: Python functions as dataflow graphs, run by an engine in Rust. Names follow TensorFlow 2."""
 
-from penstock import _core, _layer, errors, nest, raw_ops
+from penstock import (
+    _core,
+    _layer,
+    errors as errors,
+    linalg as linalg,
+    math as math,
+    nest as nest,
+    raw_ops as raw_ops,
+)
+from penstock._array import (
+    as_string as as_string,
+    broadcast_dynamic_shape as broadcast_dynamic_shape,
+    broadcast_static_shape as broadcast_static_shape,
+    broadcast_to as broadcast_to,
+    concat as concat,
+    ensure_shape as ensure_shape,
+    expand_dims as expand_dims,
+    eye as eye,
+    fill as fill,
+    identity as identity,
+    identity_n as identity_n,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    one_hot as one_hot,
+    ones as ones,
+    ones_like as ones_like,
+    pad as pad,
+    range as range,
+    rank as rank,
+    repeat as repeat,
+    reshape as reshape,
+    reverse as reverse,
+    roll as roll,
+    sequence_mask as sequence_mask,
+    shape as shape,
+    shape_n as shape_n,
+    size as size,
+    split as split,
+    squeeze as squeeze,
+    stack as stack,
+    stop_gradient as stop_gradient,
+    tile as tile,
+    transpose as transpose,
+    tuple as tuple,
+    unstack as unstack,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from penstock._clip import (
+    clip_by_global_norm as clip_by_global_norm,
+    clip_by_norm as clip_by_norm,
+)
 from penstock._control import (
     case as case,
     cond as cond,
@@ -18,6 +69,44 @@ from penstock._conversion import (
 )
 from penstock._core import DType as DType, Tensor as Tensor
 from penstock._function import function as function
+from penstock._host import (
+    numpy_function as numpy_function,
+    py_function as py_function,
+)
+from penstock._indexing import (
+    boolean_mask as boolean_mask,
+    dynamic_partition as dynamic_partition,
+    dynamic_stitch as dynamic_stitch,
+    gather as gather,
+    gather_nd as gather_nd,
+    scatter_nd as scatter_nd,
+    slice as slice,
+    strided_slice as strided_slice,
+    tensor_scatter_nd_add as tensor_scatter_nd_add,
+    tensor_scatter_nd_max as tensor_scatter_nd_max,
+    tensor_scatter_nd_min as tensor_scatter_nd_min,
+    tensor_scatter_nd_sub as tensor_scatter_nd_sub,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+    where as where,
+)
+from penstock._module import (
+    Module as Module,
+)
+from penstock._print import (
+    Assert as Assert,
+    print as print,
+)
+from penstock._scope import (
+    device as device,
+    executing_eagerly as executing_eagerly,
+    get_static_value as get_static_value,
+    grad_pass_through as grad_pass_through,
+    inside_function as inside_function,
+    is_symbolic_tensor as is_symbolic_tensor,
+    name_scope as name_scope,
+    no_op as no_op,
+    timestamp as timestamp,
+)
 from penstock._shape import TensorShape as TensorShape
 from penstock._spec import (
     TensorSpec as TensorSpec,
@@ -30,9 +119,76 @@ from penstock._tape import (
     custom_gradient as custom_gradient,
 )
 from penstock._variable import Variable as Variable, variable_creator_scope as variable_creator_scope
+from penstock.linalg import (
+    einsum as einsum,
+    matmul as matmul,
+    norm as norm,
+    tensordot as tensordot,
+)
+from penstock.math import (
+    abs as abs,
+    acos as acos,
+    acosh as acosh,
+    add as add,
+    add_n as add_n,
+    argmax as argmax,
+    argmin as argmin,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atan2 as atan2,
+    atanh as atanh,
+    cast as cast,
+    clip_by_value as clip_by_value,
+    complex as complex,
+    cos as cos,
+    cosh as cosh,
+    cumsum as cumsum,
+    divide as divide,
+    equal as equal,
+    exp as exp,
+    floor as floor,
+    greater as greater,
+    greater_equal as greater_equal,
+    less as less,
+    less_equal as less_equal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    maximum as maximum,
+    minimum as minimum,
+    multiply as multiply,
+    negative as negative,
+    not_equal as not_equal,
+    pow as pow,
+    realdiv as realdiv,
+    reduce_all as reduce_all,
+    reduce_any as reduce_any,
+    reduce_logsumexp as reduce_logsumexp,
+    reduce_max as reduce_max,
+    reduce_mean as reduce_mean,
+    reduce_min as reduce_min,
+    reduce_prod as reduce_prod,
+    reduce_sum as reduce_sum,
+    round as round,
+    saturate_cast as saturate_cast,
+    sigmoid as sigmoid,
+    sign as sign,
+    sin as sin,
+    sinh as sinh,
+    sqrt as sqrt,
+    square as square,
+    subtract as subtract,
+    tan as tan,
+    tanh as tanh,
+    truediv as truediv,
+    truncatediv as truncatediv,
+    truncatemod as truncatemod,
+)
 
 _layer.install()
 
+as_dtype = DType
 bool = _core.bool
 int8, int16, int32, int64 = _core.int8, _core.int16, _core.int32, _core.int64
 uint8, uint16, uint32, uint64 = _core.uint8, _core.uint16, _core.uint32, _core.uint64
@@ -45,3 +201,30 @@ string = _core.string
 newaxis = None
 
 __version__ = _core.__version__
+
+# Namespaces that are imported when they are first used, and names that live in one of them.
+_NAMESPACES = {
+    "autograph", "bitwise", "compat", "config", "debugging", "experimental", "initializers", "nn", "random", "strings", "types",
+}  # fmt: skip
+_ELSEWHERE = {
+    "constant_initializer": "initializers",
+    "ones_initializer": "initializers",
+    "random_normal_initializer": "initializers",
+    "random_uniform_initializer": "initializers",
+    "zeros_initializer": "initializers",
+}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name in _NAMESPACES:
+        return importlib.import_module(f"penstock.{name}")
+    if name in _ELSEWHERE:
+        value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
+        return value
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMESPACES, *_ELSEWHERE})

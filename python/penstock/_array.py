@@ -118,7 +118,11 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
     longest = raw_ops.maximum(n, m)
     x = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - n, [1]), one), x], axis=0)
     y = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - m, [1]), one), y], axis=0)
-    fits = raw_ops.reduce_all(raw_ops.logical_or(raw_ops.equal(x, y), raw_ops.logical_or(raw_ops.equal(x, one), raw_ops.equal(y, one))))
+    fits = raw_ops.reduce_all(
+        raw_ops.logical_or(
+            raw_ops.equal(x, y), raw_ops.logical_or(raw_ops.equal(x, one), raw_ops.equal(y, one))
+        )
+    )
     _ASSERT(fits, x, y, message="broadcast_dynamic_shape: the shapes do not broadcast:", summarize=-1)
     return raw_ops.select(raw_ops.equal(x, one), y, x)
 
@@ -142,7 +146,9 @@ def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
     return raw_ops.fill(extents(dims, "dims"), value)
 
 
-def zeros(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
+def zeros(
+    shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None
+) -> _core.Tensor:
     """A tensor of zeros; of empty strings, or of false, for those dtypes.
 
     >>> zeros([2, 3], "int32").numpy().sum()
@@ -192,14 +198,18 @@ def eye(
     matrix = raw_ops.cast(raw_ops.equal(raw_ops.expand_dims(rows, axis=1), columns), dtype=target)
     if batch_shape is None:
         return matrix
-    return raw_ops.broadcast_to(matrix, raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0))
+    return raw_ops.broadcast_to(
+        matrix, raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0)
+    )
 
 
 # In TensorFlow's order: the dtype of a range is the last among those of its arguments.
 _RANGE_DTYPES = (_core.int32, _core.int64, _core.float16, _core.bfloat16, _core.float32, _core.float64)
 
 
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> _core.Tensor:
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> _core.Tensor:
     """The numbers from `start`, in steps of `delta`, up to but without `limit`.
 
     Args:
@@ -225,7 +235,11 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     if all(d in _RANGE_DTYPES for d in found):
         target = max(found, key=_RANGE_DTYPES.index)
     else:
-        target = next(t.dtype for t, v in zip(tensors, (start, limit, delta), strict=True) if t.dtype not in _RANGE_DTYPES or hasattr(v, "dtype"))
+        target = next(
+            t.dtype
+            for t, v in zip(tensors, (start, limit, delta), strict=True)
+            if t.dtype not in _RANGE_DTYPES or hasattr(v, "dtype")
+        )
     return raw_ops.range(*(_as(t, target) for t in tensors))
 
 
@@ -339,7 +353,9 @@ def one_hot(
         target = next((v.dtype for v in given if v is not None), _core.float32)
     for argument, v in zip(("on_value", "off_value"), given, strict=True):
         if v is not None and v.dtype != target:
-            raise TypeError(f"one_hot: argument '{argument}' has dtype {v.dtype.name}, expected {target.name}")
+            raise TypeError(
+                f"one_hot: argument '{argument}' has dtype {v.dtype.name}, expected {target.name}"
+            )
     on, off = given
     return raw_ops.one_hot(
         indices,
@@ -350,7 +366,9 @@ def one_hot(
     )
 
 
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = _core.bool, name: str | None = None) -> _core.Tensor:
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = _core.bool, name: str | None = None
+) -> _core.Tensor:
     """For each length a row of `maxlen` elements that is true up to that length.
 
     Args:
@@ -363,7 +381,10 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = _core.bool, nam
     if maxlen is None:
         maxlen = raw_ops.maximum(raw_ops.reduce_max(lengths), 0)
     limit = _as(maxlen, lengths.dtype)
-    mask = raw_ops.less(raw_ops.range(_core._convert(0, limit.dtype), limit, _core._convert(1, limit.dtype)), raw_ops.expand_dims(lengths, axis=-1))
+    mask = raw_ops.less(
+        raw_ops.range(_core._convert(0, limit.dtype), limit, _core._convert(1, limit.dtype)),
+        raw_ops.expand_dims(lengths, axis=-1),
+    )
     target = _core.DType(dtype)
     return mask if target == _core.bool else raw_ops.cast(mask, dtype=target)
 
@@ -437,7 +458,9 @@ def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unst
     return list(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
 
 
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[_core.Tensor]:
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[_core.Tensor]:
     """Parts along a dimension.
 
     Args:
@@ -469,7 +492,9 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = 
     return list(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
 
 
-def _split_by_tensor(value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None) -> list[_core.Tensor]:
+def _split_by_tensor(
+    value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None
+) -> list[_core.Tensor]:
     """A split whose sizes are known only when the graph runs."""
     count = parts.shape[0] if parts.shape.rank == 1 else None
     if num is None and count is None:
@@ -521,7 +546,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
     if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
-        raise ValueError(f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements along axis {along}")
+        raise ValueError(
+            f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements along axis {along}"
+        )
     index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
     return raw_ops.gather(x, index, axis=along)
 
@@ -580,7 +607,9 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
     return x
 
 
-def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> _core.Tensor:
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+) -> _core.Tensor:
     """The tensor with elements added before and after it along each dimension.
 
     Args:
@@ -604,7 +633,9 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     x = _core._convert(tensor)
     amounts = _core._convert(paddings, None, _core.int32)
     if kind == "CONSTANT":
-        value = _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
+        value = (
+            _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
+        )
         return raw_ops.pad(x, amounts, value)
     ndim = len(known_rank(x))
     if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
@@ -613,8 +644,15 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     for axis, length in enumerate(sizes(x)):
         before, after = amounts[axis, 0], amounts[axis, 1]
         at_most = length - 1 if kind == "REFLECT" else length
-        fits = raw_ops.logical_and(raw_ops.less_equal(raw_ops.maximum(before, after), at_most), raw_ops.greater_equal(raw_ops.minimum(before, after), 0))
-        _ASSERT(fits, amounts[axis], message=f"pad: argument 'paddings' is out of range for mode {kind} along axis {axis}:")
+        fits = raw_ops.logical_and(
+            raw_ops.less_equal(raw_ops.maximum(before, after), at_most),
+            raw_ops.greater_equal(raw_ops.minimum(before, after), 0),
+        )
+        _ASSERT(
+            fits,
+            amounts[axis],
+            message=f"pad: argument 'paddings' is out of range for mode {kind} along axis {axis}:",
+        )
         index = raw_ops.range(-before, after + length, 1)
         if kind == "REFLECT":
             index = (length - 1) - raw_ops.abs((length - 1) - raw_ops.abs(index))
@@ -625,7 +663,9 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     return x
 
 
-def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> _core.Tensor:
+def space_to_depth(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> _core.Tensor:
     """Blocks of `block_size` × `block_size` pixels as the channels of one pixel.
 
     Args:
@@ -637,7 +677,9 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
     return _blocks(input, block_size, data_format, to_depth=True)
 
 
-def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> _core.Tensor:
+def depth_to_space(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> _core.Tensor:
     """The channels of one pixel as a block of `block_size` × `block_size` pixels.
 
     Args:
@@ -698,4 +740,6 @@ def as_string(
         fill: what to fill up to `width` with: blanks by default, or `"0"`.
         name: ignored.
     """
-    return raw_ops.as_string(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill)
+    return raw_ops.as_string(
+        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill
+    )

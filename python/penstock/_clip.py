@@ -51,7 +51,9 @@ def clip_by_global_norm(
     scale = limit * raw_ops.minimum(raw_ops.reciprocal(norm), raw_ops.reciprocal(limit))
     # Infinity and NaN make every result NaN; nothing else changes the scale.
     scale = scale + (norm - norm)
-    clipped = [None if t is None else t * raw_ops.cast(scale, dtype=t.dtype) for t in map(_tensor, _sequence(t_list))]
+    clipped = [
+        None if t is None else t * raw_ops.cast(scale, dtype=t.dtype) for t in map(_tensor, _sequence(t_list))
+    ]
     return clipped, norm
 
 

@@ -105,7 +105,9 @@ def switch_case(
     if isinstance(branch_fns, dict) or any(isinstance(item, tuple) for item in items):
         by_index = dict(items)
         if sorted(by_index) != list(range(len(by_index))):
-            raise ValueError(f"argument 'branch_fns' must have the indices 0 to {len(by_index) - 1}, got {sorted(by_index)}")
+            raise ValueError(
+                f"argument 'branch_fns' must have the indices 0 to {len(by_index) - 1}, got {sorted(by_index)}"
+            )
         functions = [by_index[i] for i in range(len(by_index))]
     else:
         functions = list(items)
@@ -217,7 +219,8 @@ def while_loop(
         result = type(loop_vars)(result) if not hasattr(loop_vars, "_fields") else type(loop_vars)(*result)
         nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
         after = [
-            _core._convert(leaf, None, spec.dtype) for leaf, spec in zip(nest.flatten(result), specs, strict=True)
+            _core._convert(leaf, None, spec.dtype)
+            for leaf, spec in zip(nest.flatten(result), specs, strict=True)
         ]
         for k, (spec, value) in enumerate(zip(specs, after, strict=True)):
             _check_loop_var(k, spec, value)
@@ -234,10 +237,14 @@ def _loop_specs(flat: list[Any], loop_vars: Any, shape_invariants: Any) -> list[
         return [TensorSpec(value.shape, value.dtype) for value in flat]
     shapes = _flatten_shapes(shape_invariants)
     if len(shapes) != len(flat):
-        raise ValueError(f"argument 'shape_invariants' has {len(shapes)} entries for {len(flat)} loop variables")
+        raise ValueError(
+            f"argument 'shape_invariants' has {len(shapes)} entries for {len(flat)} loop variables"
+        )
     for value, shape in zip(flat, shapes, strict=True):
         if not value.shape.is_subtype_of(shape):
-            raise ValueError(f"a loop variable starts with shape {value.shape}, which its invariant {shape} does not allow")
+            raise ValueError(
+                f"a loop variable starts with shape {value.shape}, which its invariant {shape} does not allow"
+            )
     return [TensorSpec(shape, value.dtype) for value, shape in zip(flat, shapes, strict=True)]
 
 
@@ -253,7 +260,9 @@ def _flatten_shapes(shapes: Any) -> list[TensorShape]:
 
 def _check_loop_var(index: int, spec: TensorSpec, value: Any) -> None:
     if value.dtype != spec.dtype:
-        raise TypeError(f"loop variable {index} has dtype {spec.dtype.name} before the body and {value.dtype.name} after it")
+        raise TypeError(
+            f"loop variable {index} has dtype {spec.dtype.name} before the body and {value.dtype.name} after it"
+        )
     if not value.shape.is_subtype_of(spec.shape):
         raise ValueError(
             f"loop variable {index} has shape {spec.shape} before the body and {value.shape} after it; "
@@ -267,7 +276,9 @@ def _eager_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: A
         if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
             result = [result]
         nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
-        loop_vars = nest.pack_sequence_as(loop_vars, [_core._convert(leaf) for leaf in nest.flatten(list(result))])
+        loop_vars = nest.pack_sequence_as(
+            loop_vars, [_core._convert(leaf) for leaf in nest.flatten(list(result))]
+        )
     return loop_vars
 
 

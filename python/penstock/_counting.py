@@ -10,7 +10,9 @@ from penstock._wrap import known_rank
 _ASSERT = getattr(raw_ops, "assert")
 
 
-def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+def unsorted_segment_mean(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> _core.Tensor:
     """The means of the rows of each segment, 0 for one without rows; arguments as for `unsorted_segment_sum`."""
     x = _core._convert(data)
     ids = _core._convert(segment_ids, None, _core.int32)
@@ -33,7 +35,9 @@ def _extreme(op: Any, data: Any, segment_ids: Any, num_segments: Any, start: Any
     rows = raw_ops.reshape(x, raw_ops.concat([raw_ops.reshape(raw_ops.size(ids), [1]), rest], axis=0))
     # Rows of negative segments go to one more row, which is cut off.
     flat = raw_ops.select(flat < 0, count, flat)
-    _ASSERT(raw_ops.reduce_all(flat <= count), ids, message="argument 'segment_ids' must be below 'num_segments':")
+    _ASSERT(
+        raw_ops.reduce_all(flat <= count), ids, message="argument 'segment_ids' must be below 'num_segments':"
+    )
     head = raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1])
     empty = raw_ops.fill(raw_ops.concat([head + 1, rest], axis=0), _core._convert(start(x.dtype), x.dtype))
     return op(empty, raw_ops.expand_dims(flat, axis=1), rows)[:-1]
@@ -43,14 +47,22 @@ def _number(value: Any, dtype: Any) -> Any:
     return float(value) if dtype.is_floating else int(value)
 
 
-def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+def unsorted_segment_max(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> _core.Tensor:
     """The maxima of the rows of each segment, the least value for one without rows."""
-    return _extreme(raw_ops.tensor_scatter_nd_max, data, segment_ids, num_segments, lambda d: _number(d.min, d))
+    return _extreme(
+        raw_ops.tensor_scatter_nd_max, data, segment_ids, num_segments, lambda d: _number(d.min, d)
+    )
 
 
-def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+def unsorted_segment_min(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> _core.Tensor:
     """The minima of the rows of each segment, the greatest value for one without rows."""
-    return _extreme(raw_ops.tensor_scatter_nd_min, data, segment_ids, num_segments, lambda d: _number(d.max, d))
+    return _extreme(
+        raw_ops.tensor_scatter_nd_min, data, segment_ids, num_segments, lambda d: _number(d.max, d)
+    )
 
 
 def _sorted_ids(segment_ids: Any) -> tuple[_core.Tensor, _core.Tensor]:
@@ -141,7 +153,12 @@ def bincount(
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     x = raw_ops.cast(x, dtype=_core.int64)
     _ASSERT(raw_ops.reduce_all(x >= 0), x, message="bincount: argument 'arr' must not be negative:")
-    length = raw_ops.reduce_max(raw_ops.concat([raw_ops.reshape(x, [-1]), _core._convert([-1], _core.int64)], axis=0)) + 1
+    length = (
+        raw_ops.reduce_max(
+            raw_ops.concat([raw_ops.reshape(x, [-1]), _core._convert([-1], _core.int64)], axis=0)
+        )
+        + 1
+    )
     if minlength is not None:
         length = raw_ops.maximum(length, raw_ops.cast(_core._convert(minlength), dtype=_core.int64))
     if maxlength is not None:
@@ -189,7 +206,10 @@ def confusion_matrix(
     Raises:
         InvalidArgumentError: for a class that is negative or not below `num_classes`.
     """
-    pair = [raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1]) for v in (labels, predictions)]
+    pair = [
+        raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1])
+        for v in (labels, predictions)
+    ]
     index = raw_ops.stack(pair, axis=1)
     if num_classes is None:
         count = raw_ops.reduce_max(raw_ops.concat([*pair, _core._convert([-1], _core.int64)], axis=0)) + 1
@@ -218,5 +238,9 @@ def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
     place = raw_ops.expand_dims(x, axis=1)
     dims = raw_ops.reshape(length, [1])
     seen = raw_ops.scatter_nd(place, raw_ops.ones_like(x), dims)
-    _ASSERT(raw_ops.reduce_all(raw_ops.equal(seen, one)), x, message="invert_permutation: argument 'x' is no permutation:")
+    _ASSERT(
+        raw_ops.reduce_all(raw_ops.equal(seen, one)),
+        x,
+        message="invert_permutation: argument 'x' is no permutation:",
+    )
     return raw_ops.scatter_nd(place, raw_ops.range(zero, length, one), dims)

@@ -32,7 +32,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> _core.Tenso
         axes = _known_axes(axes)
     if isinstance(axes, int):
         if not 0 <= axes <= min(n, m):
-            raise ValueError(f"argument 'axes' must be from 0 to {min(n, m)} for ranks {n} and {m}, got {axes}")
+            raise ValueError(
+                f"argument 'axes' must be from 0 to {min(n, m)} for ranks {n} and {m}, got {axes}"
+            )
         of_a, of_b = list(range(n - axes, n)), list(range(axes))
     else:
         pair = list(axes)
@@ -95,7 +97,10 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
     for value in inputs:
         tensors.append(_core._convert(value, None, tensors[0].dtype if tensors else None))
     labels, output = _parse(equation, tensors)
-    terms = [_simplify(x, own, _outside(k, labels, output)) for k, (x, own) in enumerate(zip(tensors, labels, strict=True))]
+    terms = [
+        _simplify(x, own, _outside(k, labels, output))
+        for k, (x, own) in enumerate(zip(tensors, labels, strict=True))
+    ]
     x, own = terms[0]
     for k, (other, its) in enumerate(terms[1:], 1):
         later = set(output).union(*(names for _, names in terms[k + 1 :]))
@@ -115,7 +120,9 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str
     left, arrow, right = text.partition("->")
     operands = left.split(",")
     if len(operands) != len(tensors):
-        raise ValueError(f"einsum: argument 'equation' {equation!r} has {len(operands)} operands, {len(tensors)} are given")
+        raise ValueError(
+            f"einsum: argument 'equation' {equation!r} has {len(operands)} operands, {len(tensors)} are given"
+        )
     labels, widest = [], 0
     for k, (operand, x) in enumerate(zip(operands, tensors, strict=True)):
         rank = len(known_rank(x))
@@ -126,7 +133,9 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str
             own[place : place + 1] = [f".{i}" for i in reversed(range(max(hidden, 0)))]
             widest = max(widest, hidden)
         if len(own) != rank:
-            raise ValueError(f"einsum: argument 'equation' {equation!r} does not fit operand {k} of rank {rank}")
+            raise ValueError(
+                f"einsum: argument 'equation' {equation!r} does not fit operand {k} of rank {rank}"
+            )
         labels.append(own)
     dots = [f".{i}" for i in reversed(range(widest))]
     if arrow:
@@ -136,7 +145,9 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str
             output[place : place + 1] = dots
         known = set().union(*labels) if labels else set()
         if len(set(output)) != len(output) or not set(output) <= known:
-            raise ValueError(f"einsum: the result of argument 'equation' {equation!r} repeats a label or has one that no operand has")
+            raise ValueError(
+                f"einsum: the result of argument 'equation' {equation!r} repeats a label or has one that no operand has"
+            )
     else:
         counts = Counter(label for own in labels for label in own if not label.startswith("."))
         output = dots + sorted(label for label, n in counts.items() if n == 1)
@@ -175,7 +186,8 @@ def _diagonal(x: Any, first: int, second: int, label: str) -> Any:
     rest = [i for i in range(len(dims)) if i not in (first, second)]
     n = dims[first]
     flat = raw_ops.reshape(
-        raw_ops.transpose(x, perm=[*rest, first, second]), extents([*(dims[i] for i in rest), product([n, dims[second]])])
+        raw_ops.transpose(x, perm=[*rest, first, second]),
+        extents([*(dims[i] for i in rest), product([n, dims[second]])]),
     )
     return raw_ops.gather(flat, raw_ops.range(0, n, 1) * (n + 1), axis=-1)
 
@@ -193,7 +205,12 @@ def _contract(a: Any, of_a: list[str], b: Any, of_b: list[str], later: set[str])
     size_a, size_b = dict(zip(of_a, sizes(a), strict=True)), dict(zip(of_b, sizes(b), strict=True))
     for name in shared:
         p, q = size_a[name], size_b[name]
-        if isinstance(p, int) and isinstance(q, int) and p != q and (not name.startswith(".") or 1 not in (p, q)):
+        if (
+            isinstance(p, int)
+            and isinstance(q, int)
+            and p != q
+            and (not name.startswith(".") or 1 not in (p, q))
+        ):
             raise ValueError(f"einsum: label '{name}' stands for sizes {p} and {q}")
     left = raw_ops.transpose(a, perm=[of_a.index(n) for n in batch + free_a + summed])
     right = raw_ops.transpose(b, perm=[of_b.index(n) for n in batch + summed + free_b])
@@ -202,12 +219,17 @@ def _contract(a: Any, of_a: list[str], b: Any, of_b: list[str], later: set[str])
     if summed:
         inner_a, inner_b = product([size_a[n] for n in summed]), product([size_b[n] for n in summed])
         result = raw_ops.matmul(
-            raw_ops.reshape(left, extents([*head_a, rows, inner_a])), raw_ops.reshape(right, extents([*head_b, inner_b, columns]))
+            raw_ops.reshape(left, extents([*head_a, rows, inner_a])),
+            raw_ops.reshape(right, extents([*head_b, inner_b, columns])),
         )
     else:
-        result = raw_ops.reshape(left, extents([*head_a, rows, 1])) * raw_ops.reshape(right, extents([*head_b, 1, columns]))
+        result = raw_ops.reshape(left, extents([*head_a, rows, 1])) * raw_ops.reshape(
+            right, extents([*head_b, 1, columns])
+        )
     head = sizes(result)[: len(batch)]
-    result = raw_ops.reshape(result, extents([*head, *(size_a[n] for n in free_a), *(size_b[n] for n in free_b)]))
+    result = raw_ops.reshape(
+        result, extents([*head, *(size_a[n] for n in free_a), *(size_b[n] for n in free_b)])
+    )
     labels = batch + free_a + free_b
     if late:
         result = raw_ops.reduce_sum(result, axes=[labels.index(name) for name in late])

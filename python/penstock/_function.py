@@ -166,12 +166,16 @@ def _check_signature(
         raise TypeError(f"{name}: input_signature must hold TensorSpec objects, got {spec!r}")
 
     def named(spec: Any, param: str) -> Any:
-        return TensorSpec.from_spec(spec, param) if isinstance(spec, TensorSpec) and spec.name is None else spec
+        return (
+            TensorSpec.from_spec(spec, param) if isinstance(spec, TensorSpec) and spec.name is None else spec
+        )
 
     return tuple(named(check(spec), p[0]) for spec, p in zip(input_signature, own, strict=False))
 
 
-def conform_to_signature(name: str, names: list[str], values: tuple[Any, ...], specs: tuple[Any, ...]) -> list[Any]:
+def conform_to_signature(
+    name: str, names: list[str], values: tuple[Any, ...], specs: tuple[Any, ...]
+) -> list[Any]:
     """The arguments as the specifications ask for them; the engine calls this for each call."""
     offset = 1 if names and names[0] == "self" else 0
     out = list(values)
@@ -190,7 +194,9 @@ def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
             try:
                 value = _core._convert(value, None, spec.dtype)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}: {error}") from None
+                raise ValueError(
+                    f"{name}: argument '{param}' must be {spec}, got {value!r}: {error}"
+                ) from None
         elif isinstance(value, _core._Variable):
             value = value.read_value()
         if not spec.is_compatible_with(value):
@@ -199,7 +205,9 @@ def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
         return _Specified(value, spec)
     if isinstance(spec, dict):
         if not isinstance(value, dict) or set(value) != set(spec):
-            raise TypeError(f"{name}: argument '{param}' must be a dict with keys {sorted(spec)}, got {value!r}")
+            raise TypeError(
+                f"{name}: argument '{param}' must be a dict with keys {sorted(spec)}, got {value!r}"
+            )
         return {key: _conform(name, f"{param}[{key!r}]", value[key], spec[key]) for key in value}
     if not isinstance(value, list | tuple) or len(value) != len(spec):
         raise TypeError(f"{name}: argument '{param}' must be a sequence of {len(spec)}, got {value!r}")

@@ -11,7 +11,9 @@ from penstock._tape import GradientTape
 from penstock.errors import InvalidArgumentError, _DTypeError
 
 
-def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
+def py_function(
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None
+) -> Any:
     """Calls a Python function with eager tensors; from a traced function each time that it runs.
 
     It is differentiable where `func` is: in a traced function the gradient runs `func` once more, under a tape.
@@ -70,7 +72,9 @@ def numpy_function(
     return _HostFunction(func, Tout, as_numpy=True).call(inp, stateful)
 
 
-def py_func(func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+def py_func(
+    func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
+) -> Any:
     """`numpy_function` by its old name."""
     return numpy_function(func, inp, Tout, stateful)
 
@@ -97,12 +101,16 @@ class _HostFunction:
             outputs = self._run(*inputs)
         else:
             outputs = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
-            outputs = [] if outputs is None else [outputs] if isinstance(outputs, _core.Tensor) else list(outputs)
+            outputs = (
+                [] if outputs is None else [outputs] if isinstance(outputs, _core.Tensor) else list(outputs)
+            )
             if not self.as_numpy:
                 self._record(inputs, outputs)
         if self.structure is None:
             return None
-        return nest.pack_sequence_as(self.structure, outputs) if nest.is_nested(self.structure) else outputs[0]
+        return (
+            nest.pack_sequence_as(self.structure, outputs) if nest.is_nested(self.structure) else outputs[0]
+        )
 
     def _host(self, method: str) -> Callable[..., Any]:
         bound = getattr(self, method)
@@ -122,7 +130,9 @@ class _HostFunction:
         expected = len(self.specs)
         values = [] if expected == 0 else self._parts(result)
         if len(values) != expected:
-            raise InvalidArgumentError(f"{self.name} returned {len(values)} values, argument 'Tout' has {expected}")
+            raise InvalidArgumentError(
+                f"{self.name} returned {len(values)} values, argument 'Tout' has {expected}"
+            )
         return [self._result(i, v, spec) for i, (v, spec) in enumerate(zip(values, self.specs, strict=True))]
 
     def _parts(self, result: Any) -> list[Any]:
@@ -134,7 +144,9 @@ class _HostFunction:
 
     def _result(self, index: int, value: Any, spec: Any) -> Any:
         if value is None:
-            raise InvalidArgumentError(f"{self.name} returned None for result {index}, argument 'Tout' has {spec.dtype.name}")
+            raise InvalidArgumentError(
+                f"{self.name} returned None for result {index}, argument 'Tout' has {spec.dtype.name}"
+            )
         if isinstance(value, _core._Variable):
             value = value.read_value()
         if isinstance(value, _core.Tensor):
@@ -177,7 +189,9 @@ class _HostFunction:
 
         _core._record_custom(inputs, outputs, backward)
 
-    def _gradient(self, args: Sequence[Any], seeds: Sequence[Any], smooth: list[int], seeded: list[int]) -> list[Any]:
+    def _gradient(
+        self, args: Sequence[Any], seeds: Sequence[Any], smooth: list[int], seeded: list[int]
+    ) -> list[Any]:
         sources = [args[i] for i in smooth]
         with GradientTape() as tape:
             tape.watch(sources)

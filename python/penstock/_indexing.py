@@ -87,7 +87,9 @@ def gather(
     if batch < 0:
         indices = _core._convert(indices, None, _core.int32)
         batch += len(known_rank(indices))
-    return raw_ops.gather(params, indices, axis=batch if axis is None else integer(axis, "axis"), batch_dims=batch)
+    return raw_ops.gather(
+        params, indices, axis=batch if axis is None else integer(axis, "axis"), batch_dims=batch
+    )
 
 
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> _core.Tensor:
@@ -152,7 +154,9 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
     return raw_ops.tensor_scatter_nd_min(tensor, indices, updates)
 
 
-def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> _core.Tensor:
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> _core.Tensor:
     """`tensor` with `updates` in place of its elements at the rows of `indices`; the last of equal rows wins."""
     return raw_ops.tensor_scatter_nd_update(tensor, indices, updates)
 
@@ -182,7 +186,9 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     dims = sizes(x)
     start = 0 if axis is None else axis_of(axis, len(dims))
     if not x.shape[start : start + covered].is_compatible_with(mask.shape):
-        raise ValueError(f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit shape {x.shape} from axis {start}")
+        raise ValueError(
+            f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit shape {x.shape} from axis {start}"
+        )
     if covered > 1:
         x = raw_ops.reshape(x, extents([*dims[:start], -1, *dims[start + covered :]]))
         if 0 in dims[:start] + dims[start + covered :]:
@@ -219,7 +225,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return (raw_ops.string_select if x.dtype == _core.string else raw_ops.select)(condition, x, y)
 
 
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[_core.Tensor]:
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[_core.Tensor]:
     """The slices of `data`, divided by the numbers in `partitions`.
 
     Args:
@@ -257,21 +265,37 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     [10, 20, 30]
     """
     if len(indices) != len(data) or not indices:
-        raise ValueError(f"arguments 'indices' and 'data' must have the same length, at least 1, got {len(indices)} and {len(data)}")
+        raise ValueError(
+            f"arguments 'indices' and 'data' must have the same length, at least 1, got {len(indices)} and {len(data)}"
+        )
     where_to, what = [], []
     for index, values in zip(indices, data, strict=True):
         index = _core._convert(index, None, _core.int32)
         values = _core._convert(values, None, what[0].dtype if what else None)
         inner = known_rank(index)
         if not TensorShape(inner).is_compatible_with(values.shape[: len(inner)]):
-            raise ValueError(f"argument 'data' has an entry of shape {values.shape} for indices of shape {index.shape}")
+            raise ValueError(
+                f"argument 'data' has an entry of shape {values.shape} for indices of shape {index.shape}"
+            )
         flat = raw_ops.reshape(index, [-1])
         where_to.append(flat)
         rest = raw_ops.shape(values)[len(inner) :]
-        what.append(raw_ops.reshape(values, raw_ops.concat([raw_ops.reshape(raw_ops.size(flat), [1]), rest], axis=0)))
+        what.append(
+            raw_ops.reshape(values, raw_ops.concat([raw_ops.reshape(raw_ops.size(flat), [1]), rest], axis=0))
+        )
     rows = raw_ops.concat(where_to, axis=0)
     values = raw_ops.concat(what, axis=0)
-    count = raw_ops.reduce_max(raw_ops.concat([rows, raw_ops.fill([1], _core._convert(-1, rows.dtype))], axis=0)) + 1
-    dims = raw_ops.concat([raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1]), raw_ops.shape(values)[1:]], axis=0)
-    empty = raw_ops.fill(dims, _core._convert("" if values.dtype == _core.string else False if values.dtype == _core.bool else 0, values.dtype))
+    count = (
+        raw_ops.reduce_max(raw_ops.concat([rows, raw_ops.fill([1], _core._convert(-1, rows.dtype))], axis=0))
+        + 1
+    )
+    dims = raw_ops.concat(
+        [raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1]), raw_ops.shape(values)[1:]], axis=0
+    )
+    empty = raw_ops.fill(
+        dims,
+        _core._convert(
+            "" if values.dtype == _core.string else False if values.dtype == _core.bool else 0, values.dtype
+        ),
+    )
     return raw_ops.tensor_scatter_nd_update(empty, raw_ops.expand_dims(rows, axis=1), values)

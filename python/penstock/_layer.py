@@ -65,7 +65,9 @@ def install() -> None:
             "TensorShape": TensorShape,
             "TensorSpec": TensorSpec,
             "boolean_mask": _boolean_mask,
-            "concrete_repr": lambda trace: f"<ConcreteFunction {_function.signature_line(trace)} at {id(trace):#x}>",
+            "concrete_repr": lambda trace: (
+                f"<ConcreteFunction {_function.signature_line(trace)} at {id(trace):#x}>"
+            ),
             "concrete_str": lambda trace: "ConcreteFunction " + _function.describe(trace),
             "conform_to_signature": _function.conform_to_signature,
             "constant": _conversion.constant,

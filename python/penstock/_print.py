@@ -39,7 +39,13 @@ def print(*inputs: Any, **kwargs: Any) -> None:
         raise TypeError(f"print() got an unexpected keyword argument '{next(iter(kwargs))}'")
     tensors: list[Any] = []
     parts = [_literal(x) if isinstance(x, str) else _part(x, tensors) for x in inputs]
-    raw_ops.print(tensors, template=_literal(str(sep)).join(parts), stream=stream, end=str(end), summarize=int(summarize))
+    raw_ops.print(
+        tensors,
+        template=_literal(str(sep)).join(parts),
+        stream=stream,
+        end=str(end),
+        summarize=int(summarize),
+    )
 
 
 def _literal(text: str) -> str:

@@ -145,7 +145,9 @@ class device:
         present = [name for k, name in visible_devices() if k == kind]
         if number >= len(present):
             known = ", ".join(name for _, name in visible_devices())
-            raise InvalidArgumentError(f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}")
+            raise InvalidArgumentError(
+                f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}"
+            )
 
     def __exit__(self, *exc: object) -> None:
         pass

@@ -72,12 +72,16 @@ class TensorSpec(TypeSpec):
         """Whether a tensor, or some tensor of another specification, is described by this one."""
         if not hasattr(spec_or_value, "dtype") or not hasattr(spec_or_value, "shape"):
             spec_or_value = _core._convert(spec_or_value, None, self._dtype)
-        return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(spec_or_value.shape)
+        return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(
+            spec_or_value.shape
+        )
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether every tensor of this specification is one of `other`."""
         return (
-            isinstance(other, TensorSpec) and self._dtype == other._dtype and self._shape.is_subtype_of(other._shape)
+            isinstance(other, TensorSpec)
+            and self._dtype == other._dtype
+            and self._shape.is_subtype_of(other._shape)
         )
 
     def most_specific_common_supertype(self, others: Any) -> TensorSpec | None:

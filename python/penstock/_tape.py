@@ -66,7 +66,9 @@ class GradientTape:
         """
         for item in nest.flatten(tensor):
             if not isinstance(item, _core.Tensor | _core._Variable):
-                raise TypeError(f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}")
+                raise TypeError(
+                    f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}"
+                )
             self._tape.watch(item)
 
     @contextmanager
@@ -123,14 +125,19 @@ class GradientTape:
         flat = nest.flatten(sources)
         for source in flat:
             if not isinstance(source, _core.Tensor | _core._Variable):
-                raise TypeError(f"argument 'sources' must hold tensors or variables, got {type(source).__name__}")
+                raise TypeError(
+                    f"argument 'sources' must hold tensors or variables, got {type(source).__name__}"
+                )
         seeds = [None] * len(targets) if output_gradients is None else list(nest.flatten(output_gradients))
         if len(seeds) != len(targets):
-            raise ValueError(f"argument 'output_gradients' has {len(seeds)} entries for {len(targets)} targets")
+            raise ValueError(
+                f"argument 'output_gradients' has {len(seeds)} entries for {len(targets)} targets"
+            )
         grads: list[Any] = self._tape.gradient(targets, flat, seeds)
         if unconnected is UnconnectedGradients.ZERO:
             grads = [
-                raw_ops.zeros_like(source) if grad is None else grad for grad, source in zip(grads, flat, strict=True)
+                raw_ops.zeros_like(source) if grad is None else grad
+                for grad, source in zip(grads, flat, strict=True)
             ]
         return nest.pack_sequence_as(sources, grads)
 
@@ -162,7 +169,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     @functools.wraps(f)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inputs = [
-            a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a) for a in nest.flatten(args)
+            a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
+            for a in nest.flatten(args)
         ]
         with _core._NoTapes():
             result, grad = f(*nest.pack_sequence_as(args, inputs), **kwargs)

@@ -97,10 +97,14 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             shape = tensor.shape if validate_shape else TensorShape(None)
         shape = TensorShape(shape)
         if not shape.is_compatible_with(tensor.shape):
-            raise ValueError(f"the initial value has shape {tensor.shape}, which argument 'shape' ({shape}) does not allow")
+            raise ValueError(
+                f"the initial value has shape {tensor.shape}, which argument 'shape' ({shape}) does not allow"
+            )
         number = next(_numbers)
         label = name or ("Variable" if number == 0 else f"Variable_{number}")
-        self: Variable = super().__new__(cls, tensor, tensor.dtype, shape, label, trainable is None or bool(trainable))
+        self: Variable = super().__new__(
+            cls, tensor, tensor.dtype, shape, label, trainable is None or bool(trainable)
+        )
         self.__dict__.update(_constraint=constraint, _initial=tensor)
         _alive[self._unique_id] = self
         for note in on_create:
@@ -148,7 +152,9 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """Whether it holds a value."""
         return _core._convert(self._is_initialized())
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Makes `value`, of the variable's dtype and shape, its value.
 
         Returns:
@@ -161,12 +167,16 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         self._assign(value)
         return self._after(read_value)
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Adds `delta`, of the variable's dtype and shape. Returns as `assign`."""
         self._assign_add(delta)
         return self._after(read_value)
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Subtracts `delta`, of the variable's dtype and shape. Returns as `assign`."""
         self._assign_sub(delta)
         return self._after(read_value)
@@ -192,7 +202,9 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        copy = Variable(self.read_value(), self.trainable, name=self._name, dtype=self.dtype, shape=self.shape)
+        copy = Variable(
+            self.read_value(), self.trainable, name=self._name, dtype=self.dtype, shape=self.shape
+        )
         memo[id(self)] = copy
         return copy
 
@@ -231,5 +243,3 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
         yield
     finally:
         _creators.remove(variable_creator)
-
-

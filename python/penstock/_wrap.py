@@ -49,7 +49,9 @@ def axes(axis: Any) -> list[int] | None:
     if isinstance(axis, _core.Tensor):
         known = _core._known_value(axis)
         if known is None:
-            raise TypeError("argument 'axis' must be constant while a function is traced, got a symbolic tensor")
+            raise TypeError(
+                "argument 'axis' must be constant while a function is traced, got a symbolic tensor"
+            )
         axis = known.numpy().reshape(-1).tolist()
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
@@ -61,7 +63,9 @@ def integer(value: Any, argument: str) -> int:
     if isinstance(value, _core.Tensor):
         known = _core._known_value(value)
         if known is None:
-            raise TypeError(f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor")
+            raise TypeError(
+                f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor"
+            )
         return int(known.numpy())
     try:
         return int(value.__index__())
@@ -75,7 +79,9 @@ def extents(shape: Any, argument: str = "shape") -> Any:
 
     if isinstance(shape, TensorShape):
         if not shape.is_fully_defined():
-            raise ValueError(f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes")
+            raise ValueError(
+                f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
+            )
         return _core._convert(shape.as_list(), _core.int32)
     if isinstance(shape, _core.Tensor):
         return shape
@@ -118,7 +124,9 @@ def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:
     """
     number = integer(axis, argument)
     if not -rank <= number < rank:
-        raise ValueError(f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)")
+        raise ValueError(
+            f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)"
+        )
     return number % rank
 
 

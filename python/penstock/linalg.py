@@ -61,7 +61,12 @@ def matmul(
         raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
         a, b = (raw_ops.cast(x, dtype=_core.DType(output_type)) for x in (a, b))
-    flags = {"transpose_a": transpose_a, "transpose_b": transpose_b, "adjoint_a": adjoint_a, "adjoint_b": adjoint_b}
+    flags = {
+        "transpose_a": transpose_a,
+        "transpose_b": transpose_b,
+        "adjoint_a": adjoint_a,
+        "adjoint_b": adjoint_b,
+    }
     if name is not None:
         flags["name"] = name  # type: ignore[assignment]
     return raw_ops.matmul(a, b, **flags)
@@ -135,7 +140,8 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     below = raw_ops.cast(_core._convert(num_lower), dtype=_core.int32)
     above = raw_ops.cast(_core._convert(num_upper), dtype=_core.int32)
     keep = raw_ops.logical_and(
-        raw_ops.logical_or(below < 0, rows - columns <= below), raw_ops.logical_or(above < 0, columns - rows <= above)
+        raw_ops.logical_or(below < 0, rows - columns <= below),
+        raw_ops.logical_or(above < 0, columns - rows <= above),
     )
     return raw_ops.select(keep, x, raw_ops.zeros_like(x))
 
@@ -214,8 +220,14 @@ def diag(
     rows_needed, columns_needed = length - min(k, 0), length + max(k, 0)
     rows = rows_needed if m == -1 else m
     columns = columns_needed if n == -1 else n
-    if isinstance(length, int) and (rows < rows_needed or columns < columns_needed or (m != -1 and n != -1 and rows != rows_needed and columns != columns_needed)):
-        raise ValueError(f"a diagonal of {length} elements does not fit {rows} rows and {columns} columns at k={k}")
+    if isinstance(length, int) and (
+        rows < rows_needed
+        or columns < columns_needed
+        or (m != -1 and n != -1 and rows != rows_needed and columns != columns_needed)
+    ):
+        raise ValueError(
+            f"a diagonal of {length} elements does not fit {rows} rows and {columns} columns at k={k}"
+        )
     pad = _core._convert(padding_value, None, x.dtype)
     column_of = raw_ops.expand_dims(raw_ops.range(0, rows, 1), axis=1) + k
     on = raw_ops.equal(column_of, raw_ops.range(0, columns, 1))
@@ -228,7 +240,9 @@ def diag(
     return raw_ops.select(on, spread, pad)
 
 
-def set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT") -> _core.Tensor:
+def set_diag(
+    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> _core.Tensor:
     """Each matrix with another diagonal.
 
     Args:
@@ -248,7 +262,9 @@ def set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, alig
     _check_diagonal(k, m, n)
     length = sizes(diagonal)[-1]
     if all(isinstance(v, int) for v in (m, n, length)) and length != min(m + min(k, 0), n - max(k, 0)):
-        raise ValueError(f"argument 'diagonal' has {length} elements, diagonal {k} of {m} by {n} has another number")
+        raise ValueError(
+            f"argument 'diagonal' has {length} elements, diagonal {k} of {m} by {n} has another number"
+        )
     if isinstance(length, int) and length == 0:
         return raw_ops.identity(x)
     i = raw_ops.range(0, m, 1) + min(k, 0)
@@ -290,7 +306,9 @@ def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
     a, b = _core._convert(a), _core._convert(b)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
-            raise ValueError(f"argument '{argument}' must have 3 elements along its last dimension, got shape {x.shape}")
+            raise ValueError(
+                f"argument '{argument}' must have 3 elements along its last dimension, got shape {x.shape}"
+            )
     forward, back = [1, 2, 0], [2, 0, 1]
     return raw_ops.gather(a, forward, axis=-1) * raw_ops.gather(b, back, axis=-1) - raw_ops.gather(
         a, back, axis=-1
@@ -298,7 +316,11 @@ def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
 
 
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
+    tensor: Any,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
     """The norm of vectors, or of matrices.
 
@@ -338,9 +360,13 @@ def norm(
         if ord == 2:
             raise UnimplementedError("norm: the 2-norm of matrices is not supported")
         if ord not in (1, _math.inf):
-            raise ValueError(f"argument 'ord' must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}")
+            raise ValueError(
+                f"argument 'ord' must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}"
+            )
         summed, greatest = along if ord == 1 else along[::-1]
-        result = raw_ops.reduce_max(raw_ops.reduce_sum(size, axes=[summed], keepdims=True), axes=[greatest], keepdims=True)
+        result = raw_ops.reduce_max(
+            raw_ops.reduce_sum(size, axes=[summed], keepdims=True), axes=[greatest], keepdims=True
+        )
         return result if keep else raw_ops.squeeze(result, axes=sorted(along))
     if ord == _math.inf:
         return raw_ops.reduce_max(size, axes=along, keepdims=keep)

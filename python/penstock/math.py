@@ -7,6 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._counting import (
+    bincount as bincount,
+    confusion_matrix as confusion_matrix,
+    invert_permutation as invert_permutation,
+    segment_max as segment_max,
+    segment_mean as segment_mean,
+    segment_min as segment_min,
+    segment_sum as segment_sum,
+    unsorted_segment_max as unsorted_segment_max,
+    unsorted_segment_mean as unsorted_segment_mean,
+    unsorted_segment_min as unsorted_segment_min,
+)
 from penstock._wrap import axes, binary, integer, unary
 
 # --- elementwise, one operand ---
@@ -169,7 +181,11 @@ def angle(input: Any, name: str | None = None) -> _core.Tensor:
     x = _core._convert(input)
     if x.dtype.is_complex:
         return raw_ops.angle(x)
-    return raw_ops.select(x < 0, raw_ops.fill(raw_ops.shape(x), _core._convert(3.141592653589793, x.dtype)), raw_ops.zeros_like(x))
+    return raw_ops.select(
+        x < 0,
+        raw_ops.fill(raw_ops.shape(x), _core._convert(3.141592653589793, x.dtype)),
+        raw_ops.zeros_like(x),
+    )
 
 
 # --- casts and clipping ---
@@ -220,37 +236,51 @@ def _reduce(op: str, x: Any, axis: Any, keepdims: bool) -> _core.Tensor:
     return raw(x, axes=axes(axis), keepdims=keepdims)  # type: ignore[no-any-return]
 
 
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_sum(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The sum over axes, or over all; 0 over nothing."""
     return _reduce("reduce_sum", input_tensor, axis, keepdims)
 
 
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_prod(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The product over axes, or over all; 1 over nothing."""
     return _reduce("reduce_prod", input_tensor, axis, keepdims)
 
 
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_max(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The maximum over axes, or over all; the least value over nothing. NaN wins."""
     return _reduce("reduce_max", input_tensor, axis, keepdims)
 
 
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_min(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The minimum over axes, or over all; the greatest value over nothing. NaN wins."""
     return _reduce("reduce_min", input_tensor, axis, keepdims)
 
 
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The mean over axes, or over all; NaN over nothing. Means of integers are integers."""
     return _reduce("reduce_mean", input_tensor, axis, keepdims)
 
 
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_any(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """Whether any element is true, over axes, or over all."""
     return _reduce("reduce_any", input_tensor, axis, keepdims)
 
 
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_all(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """Whether all elements are true, over axes, or over all."""
     return _reduce("reduce_all", input_tensor, axis, keepdims)
 
@@ -274,7 +304,9 @@ def reduce_variance(
     return reduce_mean(squared, axis, keepdims)
 
 
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> _core.Tensor:
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> _core.Tensor:
     """The population standard deviation over axes, or over all."""
     return raw_ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
@@ -292,7 +324,9 @@ def count_nonzero(
 ) -> _core.Tensor:
     """The number of elements that are not zero (not empty, for strings), over axes, or over all."""
     x = _core._convert(input)
-    nonzero = raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
+    nonzero = (
+        raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
+    )
     return reduce_sum(cast(nonzero, dtype), axis, keepdims)
 
 
@@ -302,14 +336,22 @@ def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
     return 1.0 - reduce_mean(cast(cast(x, _core.bool), _core.float32))
 
 
-def argmax(input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None) -> _core.Tensor:
+def argmax(
+    input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
+) -> _core.Tensor:
     """The index of the greatest element along an axis (0 by default), the first among equals."""
-    return raw_ops.argmax(input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type))
+    return raw_ops.argmax(
+        input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
+    )
 
 
-def argmin(input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None) -> _core.Tensor:
+def argmin(
+    input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
+) -> _core.Tensor:
     """The index of the least element along an axis (0 by default), the first among equals."""
-    return raw_ops.argmin(input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type))
+    return raw_ops.argmin(
+        input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
+    )
 
 
 def cumsum(
@@ -333,7 +375,9 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     return x * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
 
 
-def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+def unsorted_segment_sum(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> _core.Tensor:
     """The sums of the rows of each segment; rows of a negative segment are left out.
 
     Args:
@@ -380,6 +424,8 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
 __all__ = sorted(
     name
     for name, value in globals().items()
-    if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") != "typing"
+    if not name.startswith("_")
+    and callable(value)
+    and getattr(value, "__module__", "") != "typing"
     and name not in {"Any", "Sequence", "axes", "binary", "integer", "unary"}
 )

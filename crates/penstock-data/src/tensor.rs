@@ -163,7 +163,8 @@ impl Tensor {
     /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
-        self.dims.iter().product()
+        // Only the product with a dimension of 0 may overflow on the way, and it is 0 all the same.
+        self.dims.iter().fold(1, |n, &d| n.wrapping_mul(d))
     }
 
     /// Whether there is no element.

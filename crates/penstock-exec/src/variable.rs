@@ -84,12 +84,12 @@ impl Variable {
     }
 
     /// Changes the value: `f` gets it for writing, and writes in place where nobody else holds its
-    /// buffer. Where `f` fails, or leaves what does not fit, the value is what `f` left or what it was.
+    /// buffer. It must leave a value of a dtype and shape that the variable takes, even where it fails.
     ///
     /// `f` runs while the cell is locked: it must not touch this variable, nor run host code.
     ///
     /// # Errors
-    /// Those of `f`; `FailedPrecondition` where there is no value; as [`Variable::assign`] for what `f` leaves.
+    /// Those of `f`; `FailedPrecondition` where there is no value.
     pub fn update(&self, f: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
         let mut cell = self.cell();
         let value = cell.as_mut().ok_or_else(|| self.uninitialized())?;

@@ -105,7 +105,7 @@ fn options(file: &TestFile) -> Result<Options> {
         options.skip = PASSES.iter().map(|p| p.name).filter(|n| !kept.contains(n)).map(str::to_owned).collect();
     }
     if let Some(fuel) = number("fuel")? {
-        options.fuel = fuel.into();
+        options.fuel = fuel;
     }
     if let Some(bytes) = number("min_fused_bytes")? {
         options.min_fused_bytes = bytes as usize;

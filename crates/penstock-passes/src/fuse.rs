@@ -13,7 +13,7 @@ use crate::edit::{regions, uses};
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
 /// The most instructions of a group.
 const MAX_INSTS: usize = 64;
-/// The most operands and results of a group: streams that are walked at the same time.
+/// The most operands of a group: streams that are read at the same time.
 const MAX_STREAMS: usize = 16;
 /// The most operands of an instruction of a group.
 const MAX_ARITY: usize = 4;
@@ -120,7 +120,7 @@ fn fuse_region(graph: &mut Graph, region: Region, cx: &Cx) {
     replace_outside(graph, &replaced, &gone);
 }
 
-/// The operands from outside, and results at most.
+/// The number of operands from outside.
 fn streams(graph: &Graph, insts: &[Inst]) -> usize {
     let made: FxHashSet<Value> = insts.iter().map(|&i| graph.insts[i].results[0]).collect();
     let ins: FxHashSet<Value> =

@@ -58,10 +58,12 @@ impl Operators {
     }
 }
 
-/// An operator of the engine, callable on tensors: `raw_ops.matmul(a, b, transpose_b=True)`.
-///
-/// Operands come by position or keyword, attributes by keyword. Operands that are not tensors are
-/// converted: to the dtype of the tensors that share their dtype variable, where a Python value can.
+// An operator of the engine, callable on tensors: `raw_ops.matmul(a, b, transpose_b=True)`.
+//
+// Operands come by position or keyword, attributes by keyword. Operands that are not tensors are
+// converted: to the dtype of the tensors that share their dtype variable, where a Python value can.
+//
+// This is no doc comment: a docstring of the class would hide the `__doc__` of each operator.
 #[pyclass(frozen, name = "Op", module = "penstock._core")]
 pub(crate) struct PyOp(pub(crate) &'static OpDef);
 

@@ -48,7 +48,8 @@ fn run_a_traced_step() -> Result<()> {
     let x = Array2::from_shape_fn((64, 2), |(i, j)| ((i * (7 + 4 * j)) % 13) as f32 / 6.0 - 1.0);
     let y = x.dot(&array![[3.0f32], [-2.0]]) + 1.0;
     let (x, y) = (Tensor::from_array(x)?, Tensor::from_array(y)?);
-    let weights = Variable::new("weights", DType::F32, Shape::known(&[2, 1]), Some(Tensor::zeros(DType::F32, &[2, 1])?))?;
+    let weights =
+        Variable::new("weights", DType::F32, Shape::known(&[2, 1]), Some(Tensor::zeros(DType::F32, &[2, 1])?))?;
     let bias = Variable::new("bias", DType::F32, Shape::known(&[1]), Some(Tensor::zeros(DType::F32, &[1])?))?;
     for i in 0..=200 {
         let loss = step.run(&[&x, &y, &weights, &bias])?;

@@ -137,9 +137,7 @@ impl ConcreteFunction {
 
     /// Its graph.
     pub fn graph(&self) -> &Graph {
-        // A function is made ready only when its graph is there.
-        static EMPTY: std::sync::LazyLock<Graph> = std::sync::LazyLock::new(Graph::default);
-        self.function.graph().unwrap_or(&EMPTY)
+        self.function.graph().expect("a function without a graph is not made ready")
     }
 
     /// What runs, for callers that hold [`Arg`]s.
@@ -159,11 +157,8 @@ impl ConcreteFunction {
 
     /// The name of each input, where it has one, and its type.
     pub fn inputs(&self) -> impl Iterator<Item = (Option<&str>, &Type)> {
-        let graph = self.function.graph();
-        self.signature().params.iter().enumerate().map(move |(i, ty)| {
-            let name = graph.and_then(|g| g.names.get(g.inputs().get(i)?));
-            (name.map(|n| &**n), ty)
-        })
+        let graph = self.graph();
+        graph.inputs().iter().map(|v| (graph.names.get(v).map(|n| &**n), graph.ty(*v)))
     }
 
     /// Runs it.

@@ -203,8 +203,8 @@ pub use penstock_data::{
 pub use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]
 pub use penstock_ir::{
-    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Signature, Type,
-    Value, parse_tensors, print_function, print_graph, print_tensor,
+    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Signature,
+    Type, Value, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
 pub use penstock_passes::Options;

@@ -129,10 +129,12 @@ fn observe(count: usize, x: &Tensor, run: impl Fn(&[Arg], &dyn Env) -> Result<Ve
 
 #[test]
 fn random_programs_agree_with_the_reference_in_any_allowed_order() {
+    let mut listings = String::new();
     for seed in 0..400 {
         for len in [Some(3), Some(40), None] {
             let graph = random::program(seed, len, 2);
             let (plain, fused) = (executable(&graph), fusing(&graph));
+            listings.push_str(&fused.text().unwrap());
             for n in len.map_or(vec![0, 1, 7, 40], |n| vec![n]) {
                 let x = vector(n);
                 let expected = observe(2, &x, |args, env| reference::run(&graph, args, env));
@@ -147,6 +149,10 @@ fn random_programs_agree_with_the_reference_in_any_allowed_order() {
                 }
             }
         }
+    }
+    // The programs reach every kind of step.
+    for step in ["scalar", "loop r", "broadcast", "fused", "kernel", "read", "write", "update", "unless", "switch", "goto", " <-> ", "loop "] {
+        assert!(listings.contains(step), "no program has the step '{step}'");
     }
 }
 

@@ -1,0 +1,104 @@
+"""Devices, and how functions run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from penstock import _core
+from penstock._scope import Placement as _Placement, visible_devices as _visible
+from penstock.config import threading as threading
+
+__all__ = [
+    "LogicalDevice", "PhysicalDevice", "functions_run_eagerly", "get_soft_device_placement", "get_visible_devices",
+    "list_logical_devices", "list_physical_devices", "run_functions_eagerly", "set_soft_device_placement",
+    "set_visible_devices", "threading",
+]  # fmt: skip
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of the machine.
+
+    Attributes:
+        name: such as `/physical_device:CPU:0`.
+        device_type: `CPU` or `GPU`.
+    """
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device that operations can run on.
+
+    Attributes:
+        name: such as `/device:CPU:0`.
+        device_type: `CPU` or `GPU`.
+    """
+
+    name: str
+    device_type: str
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices that the machine has and the engine can use, of one type or of all.
+
+    >>> list_physical_devices("CPU")
+    [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
+    """
+    return [PhysicalDevice(name, kind) for kind, name in _core._devices() if device_type in (None, kind)]
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that are visible, of one type or of all."""
+    out: list[LogicalDevice] = []
+    for kind, _ in _visible():
+        number = sum(d.device_type == kind for d in out)
+        out.append(LogicalDevice(f"/device:{kind}:{number}", kind))
+    return [d for d in out if device_type in (None, d.device_type)]
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of the machine that are not hidden, of one type or of all."""
+    return [PhysicalDevice(name, kind) for kind, name in _visible() if device_type in (None, kind)]
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Hides all devices, or all of one type, but those given.
+
+    Args:
+        devices: devices of `list_physical_devices`, or one of them.
+        device_type: the type that it is about; None for all.
+
+    Raises:
+        ValueError: for a device that is not there, or where no CPU would be left.
+    """
+    keep = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
+    own = list_physical_devices(device_type)
+    for device in keep:
+        if device not in own:
+            raise ValueError(f"argument 'devices' has {device!r}, which is none of {own}")
+    hidden = [d.name for d in own if d not in keep]
+    hidden += [d.name for d in list_physical_devices() if d not in own and d.name in _Placement.hidden]
+    if all(name in hidden for kind, name in _core._devices() if kind == "CPU"):
+        raise ValueError("argument 'devices' must leave a CPU visible")
+    _Placement.hidden = tuple(hidden)
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Whether functions made by `tf.function` run as plain Python, one operation after the other."""
+    _core._run_functions_eagerly(bool(run_eagerly))
+
+
+def functions_run_eagerly() -> bool:
+    """What `run_functions_eagerly` said last."""
+    return _core._functions_run_eagerly()
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Whether another device may stand in for one that is asked for and not there."""
+    _Placement.soft = bool(enabled)
+
+
+def get_soft_device_placement() -> bool:
+    """What `set_soft_device_placement` said last; false at first."""
+    return _Placement.soft

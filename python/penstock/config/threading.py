@@ -1,0 +1,41 @@
+"""How many threads the engine uses. It has one pool, for work within an operation and beside it."""
+
+from __future__ import annotations
+
+from penstock import _core
+from penstock._wrap import integer
+
+__all__ = [
+    "get_inter_op_parallelism_threads", "get_intra_op_parallelism_threads", "set_inter_op_parallelism_threads",
+    "set_intra_op_parallelism_threads",
+]  # fmt: skip
+
+_asked = {"intra": 0, "inter": 0}
+
+
+def _set(which: str, num_threads: int) -> None:
+    number = integer(num_threads, "num_threads")
+    if number < 0:
+        raise ValueError(f"argument 'num_threads' must not be negative, got {number}")
+    _asked[which] = number
+    _core._set_threads(max(_asked.values()))
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """What `set_intra_op_parallelism_threads` said last; 0 at first."""
+    return _asked["intra"]
+
+
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """How many threads may work on one operation; 0 lets the engine choose. The pool has the greater of both numbers."""
+    _set("intra", num_threads)
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """What `set_inter_op_parallelism_threads` said last; 0 at first."""
+    return _asked["inter"]
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """How many operations may run side by side; 0 lets the engine choose. The pool has the greater of both numbers."""
+    _set("inter", num_threads)

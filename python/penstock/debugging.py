@@ -1,0 +1,347 @@
+"""Assertions about values, shapes and dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._print import Assert as Assert, check as _check
+from penstock._wrap import integer
+
+__all__ = [
+    "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer",
+    "assert_less", "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
+    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+    "assert_same_float_dtype", "assert_scalar", "assert_shapes", "assert_type", "check_numerics",
+    "disable_traceback_filtering", "enable_traceback_filtering", "is_numeric_tensor", "is_traceback_filtering_enabled",
+]  # fmt: skip
+
+
+def _prefix(message: str | None) -> str:
+    return f"{message} " if message else ""
+
+
+def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    """The assertion that a comparison holds for all pairs of elements."""
+
+    def function(
+        x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    ) -> None:
+        if isinstance(x, _core.Tensor | _core._Variable):
+            x = _core._convert(x)
+            y = _core._convert(y, None, x.dtype)
+        else:
+            y = _core._convert(y)
+            x = _core._convert(x, None, y.dtype)
+        holds = raw_ops.reduce_all(compare(x, y))
+        _check(
+            holds,
+            ["x:", x, "y:", y],
+            f"{_prefix(message)}Condition x {symbol} y did not hold elementwise.",
+            summarize,
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Raises InvalidArgumentError unless {what} for all elements, which broadcast.
+
+    In a traced function the check is made each time that it runs.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: ignored.
+    """
+    return function
+
+
+def _equal(x: Any, y: Any) -> Any:
+    return (raw_ops.string_equal if x.dtype == _core.string else raw_ops.equal)(x, y)
+
+
+assert_equal = _comparison("==", "assert_equal", "`x == y`", _equal)
+assert_none_equal = _comparison(
+    "!=", "assert_none_equal", "`x != y`", lambda x, y: raw_ops.logical_not(_equal(x, y))
+)
+assert_less = _comparison("<", "assert_less", "`x < y`", raw_ops.less)
+assert_less_equal = _comparison("<=", "assert_less_equal", "`x <= y`", raw_ops.less_equal)
+assert_greater = _comparison(">", "assert_greater", "`x > y`", raw_ops.greater)
+assert_greater_equal = _comparison(">=", "assert_greater_equal", "`x >= y`", raw_ops.greater_equal)
+
+
+def _sign(symbol: str, name: str, compare: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    """The assertion that a comparison with 0 holds for all elements."""
+
+    def function(
+        x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    ) -> None:
+        x = _core._convert(x)
+        holds = raw_ops.reduce_all(compare(x, raw_ops.zeros_like(x)))
+        _check(
+            holds, ["x:", x], f"{_prefix(message)}Condition x {symbol} 0 did not hold elementwise.", summarize
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Raises InvalidArgumentError unless `x {symbol} 0` for all elements.
+
+    Args:
+        x: a numeric tensor.
+        message: what the error says first.
+        summarize: how many elements to show, 3 by default.
+        name: ignored.
+    """
+    return function
+
+
+assert_negative = _sign("<", "assert_negative", raw_ops.less)
+assert_positive = _sign(">", "assert_positive", raw_ops.greater)
+assert_non_negative = _sign(">=", "assert_non_negative", raw_ops.greater_equal)
+assert_non_positive = _sign("<=", "assert_non_positive", raw_ops.less_equal)
+
+_EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+
+
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Raises InvalidArgumentError unless `|x - y| <= atol + rtol * |y|` for all elements.
+
+    Args:
+        x: floating point or complex.
+        y: a tensor of the same dtype.
+        rtol: the relative tolerance, by default ten times the dtype's precision.
+        atol: the absolute tolerance, by default the same.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: ignored.
+    """
+    x = _core._convert(x)
+    y = _core._convert(y, None, x.dtype)
+    distance, size = raw_ops.abs(x - y), raw_ops.abs(y)
+    default = 10 * _EPSILONS.get(distance.dtype.name, 0.0)
+    rtol = _core._convert(default if rtol is None else rtol, None, distance.dtype)
+    atol = _core._convert(default if atol is None else atol, None, distance.dtype)
+    holds = raw_ops.reduce_all(distance <= atol + rtol * size)
+    _check(holds, ["x:", x, "y:", y], f"{_prefix(message)}x and y are not equal to tolerance.", summarize)
+
+
+# --- ranks and shapes ---
+
+
+def _assert_rank(
+    x: Any, ranks: Iterable[Any], message: str | None, what: str, fits: Callable[[Any, Any], Any]
+) -> None:
+    x = _core._convert(x)
+    wanted = [integer(rank, "rank") for rank in ranks]
+    static = x.shape.rank
+    if static is not None:
+        if not any(fits(static, rank) for rank in wanted):
+            raise ValueError(
+                f"{_prefix(message)}argument 'x' must have rank {what}, got rank {static} (shape {x.shape})"
+            )
+        return
+    rank = raw_ops.rank(x)
+    holds = raw_ops.reduce_any(raw_ops.stack([_core._convert(fits(rank, r)) for r in wanted]))
+    _check(holds, ["rank:", rank], f"{_prefix(message)}argument 'x' must have rank {what}.", None)
+
+
+def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises unless `x` has `rank` dimensions.
+
+    Raises:
+        ValueError: where the rank is known and another.
+        InvalidArgumentError: where it turns out to be another when a traced function runs.
+    """
+    _assert_rank(x, [rank], message, str(rank), _is)
+
+
+def _is(a: Any, b: int) -> Any:
+    return raw_ops.equal(a, b) if isinstance(a, _core.Tensor) else a == b
+
+
+def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises unless `x` has `rank` dimensions or more; errors as of `assert_rank`."""
+    _assert_rank(x, [rank], message, f"at least {rank}", lambda a, b: a >= b)
+
+
+def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
+    """Raises unless the number of dimensions of `x` is one of `ranks`; errors as of `assert_rank`."""
+    ranks = list(ranks)
+    _assert_rank(x, ranks, message, f"in {ranks}", _is)
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> _core.Tensor:
+    """The tensor, where it has no dimensions; errors as of `assert_rank`."""
+    tensor = _core._convert(tensor)
+    assert_rank(tensor, 0, message)
+    return tensor
+
+
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Raises unless tensors have the shapes that are described, and sizes of one name are the same.
+
+    Args:
+        shapes: a dict, or a list of pairs, of tensors and descriptions: a sequence with an int, a name or
+            None (for any size) for each dimension; `...` or `"*"` first or last stands for any dimensions; a
+            single entry that is no sequence describes a vector; an empty one a scalar.
+        data: values to show in errors when a traced function runs.
+        summarize: how many elements of each to show, 3 by default.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: where what is known contradicts the description.
+        InvalidArgumentError: where it turns out to when a traced function runs.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_shapes([(tf.zeros([2, 3]), ("N", 3)), (tf.zeros([2]), ("N",))])
+    """
+    pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
+    named: dict[str, Any] = {}
+    for x, description in pairs:
+        x = x.deref() if isinstance(x, _core.Reference) else x
+        x = _core._convert(x)
+        for what, wanted, found in _dimensions(x, description, message):
+            expected = wanted
+            if isinstance(wanted, str):
+                expected = named.setdefault(wanted, found)
+            if isinstance(expected, int) and isinstance(found, int):
+                if expected != found:
+                    raise ValueError(
+                        f"{_prefix(message)}{what} of shape {x.shape} must be {expected} ({wanted!r}), got {found}"
+                    )
+            else:
+                text = f"{_prefix(message)}{what} must be {wanted!r}."
+                _check(
+                    raw_ops.equal(expected, found),
+                    [*(data or []), "expected:", expected, "found:", found],
+                    text,
+                    summarize,
+                )
+
+
+def _dimensions(x: _core.Tensor, description: Any, message: str | None) -> list[tuple[str, Any, Any]]:
+    """What is described of each dimension, and its size."""
+    if isinstance(description, str) or not hasattr(description, "__iter__"):
+        description = (
+            list(description) if isinstance(description, str) and len(description) > 1 else [description]
+        )
+    entries = list(description)
+    open_start = bool(entries) and entries[0] in (..., "*")
+    open_end = bool(entries) and entries[-1] in (..., "*") and not (open_start and len(entries) == 1)
+    entries = entries[open_start : len(entries) - open_end]
+    if open_start or open_end:
+        assert_rank_at_least(x, len(entries), message)
+    else:
+        assert_rank(x, len(entries), message)
+    found = []
+    for i, wanted in enumerate(entries):
+        place = i - len(entries) if open_start else i
+        if wanted is None or wanted == ".":
+            continue
+        wanted = wanted if isinstance(wanted, str) else int(wanted)
+        static = x.shape[place] if x.shape.rank is not None else None
+        found.append((f"dimension {place}", wanted, raw_ops.shape(x)[place] if static is None else static))
+    return found
+
+
+# --- dtypes ---
+
+
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises TypeError unless the tensor has the dtype `tf_type`."""
+    tensor, wanted = _core._convert(tensor), _core.DType(tf_type)
+    if tensor.dtype != wanted:
+        raise TypeError(
+            f"{_prefix(message)}argument 'tensor' must be of dtype {wanted.name}, got {tensor.dtype.name}"
+        )
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
+    """Raises TypeError unless the tensor holds integers."""
+    x = _core._convert(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f"{_prefix(message)}argument 'x' must hold integers, got {x.dtype.name}")
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DType:
+    """The one floating point dtype of all tensors.
+
+    Args:
+        tensors: a sequence; `None` entries are left out.
+        dtype: the dtype that they must have; by default that of the first, or `float32` where there is none.
+
+    Raises:
+        ValueError: where they differ, or the dtype is not floating point.
+    """
+    wanted = None if dtype is None else _core.DType(dtype)
+    for tensor in tensors or []:
+        if tensor is None:
+            continue
+        own = _core._convert(tensor).dtype
+        if wanted is None:
+            wanted = own
+        elif own != wanted:
+            raise ValueError(f"argument 'tensors' must all be of dtype {wanted.name}, got {own.name}")
+    if wanted is None:
+        return _core.float32
+    if not wanted.is_floating:
+        raise ValueError(f"expected a floating point dtype, got {wanted.name}")
+    return wanted
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of numbers."""
+    if not isinstance(tensor, _core.Tensor | _core._Variable):
+        return False
+    return bool(tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.Tensor:
+    """The tensor, where no element is infinite or NaN.
+
+    Raises:
+        InvalidArgumentError: where one is, with the message.
+    """
+    return raw_ops.check_numerics(tensor, message=message)
+
+
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Tensor:
+    """`check_numerics` by another name."""
+    return check_numerics(x, message)
+
+
+# --- tracebacks ---
+
+_filtering = True
+
+
+def enable_traceback_filtering() -> None:
+    """Asks for tracebacks without the frames of the Python layer. Kept, and so far without effect: they are few."""
+    global _filtering
+    _filtering = True
+
+
+def disable_traceback_filtering() -> None:
+    """Asks for tracebacks with the frames of the Python layer, as they are."""
+    global _filtering
+    _filtering = False
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """What was asked for last: true at first."""
+    return _filtering

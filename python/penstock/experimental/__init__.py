@@ -1,0 +1,5 @@
+"""What may still change."""
+
+from penstock.experimental import dlpack as dlpack
+
+__all__ = ["dlpack"]

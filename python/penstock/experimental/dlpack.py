@@ -1,0 +1,29 @@
+"""Tensors that share memory with those of other libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import _core
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+def to_dlpack(tf_tensor: Any) -> Any:
+    """A DLPack capsule of the memory of an eager tensor, for one consumer."""
+    if not isinstance(tf_tensor, _core.Tensor):
+        tf_tensor = _core._convert(tf_tensor)
+    return tf_tensor.__dlpack__()
+
+
+def from_dlpack(dlcapsule: Any) -> _core.Tensor:
+    """A tensor of the memory of a DLPack capsule, or of an object with `__dlpack__`.
+
+    Args:
+        dlcapsule: the capsule, which cannot be used again.
+
+    >>> import penstock as tf
+    >>> from_dlpack(to_dlpack(tf.constant([1, 2]))).numpy().tolist()
+    [1, 2]
+    """
+    return _core._from_dlpack(dlcapsule)

@@ -1,0 +1,288 @@
+"""Neural networks: activations, losses, normalisation, lookups."""
+
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._array import depth_to_space as depth_to_space, space_to_depth as space_to_depth
+from penstock._wrap import axes as axis_list, extents, integer, known_rank, unary
+from penstock.math import (
+    l2_normalize as l2_normalize,
+    log_softmax as log_softmax,
+    sigmoid as sigmoid,
+    softmax as softmax,
+    softplus as softplus,
+    softsign as softsign,
+    tanh as tanh,
+    zero_fraction as zero_fraction,
+)
+
+__all__ = [
+    "batch_normalization", "bias_add", "crelu", "depth_to_space", "dropout", "elu", "embedding_lookup", "gelu", "l2_loss",
+    "l2_normalize", "leaky_relu", "log_softmax", "moments", "relu", "relu6", "selu", "sigmoid",
+    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus", "softsign",
+    "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "weighted_cross_entropy_with_logits",
+    "zero_fraction",
+]  # fmt: skip
+
+elu, relu, relu6, selu = (unary(op, argument="features") for op in ("elu", "relu", "relu6", "selu"))
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _core.Tensor:
+    """`x` where it is positive, else `alpha * x`, elementwise."""
+    x = _core._convert(features)
+    if x.dtype.is_integer:
+        x = raw_ops.cast(x, dtype=_core.float32)
+    return raw_ops.select(x > 0, x, x * _core._convert(alpha, None, x.dtype))
+
+
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _core.Tensor:
+    """`x` times the normal distribution's probability of less than `x`, elementwise.
+
+    Args:
+        features: floating point.
+        approximate: whether to compute the probability by a hyperbolic tangent.
+        name: ignored.
+    """
+    x = _core._convert(features)
+    if not x.dtype.is_floating:
+        raise ValueError(f"argument 'features' must be floating point, got {x.dtype.name}")
+    if approximate:
+        inner = _math.sqrt(2.0 / _math.pi) * (x + 0.044715 * (x * x * x))
+        return 0.5 * x * (1.0 + raw_ops.tanh(inner))
+    return 0.5 * x * (1.0 + raw_ops.erf(x * _math.sqrt(0.5)))
+
+
+def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
+    """`x * sigmoid(beta * x)`, elementwise."""
+    x = _core._convert(features)
+    return x * raw_ops.sigmoid(x * _core._convert(beta, None, x.dtype))
+
+
+swish = silu
+
+
+def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tensor:
+    """`relu(x)` and `relu(-x)`, joined along an axis."""
+    x = _core._convert(features)
+    return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")))
+
+
+def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
+    """Half the sum of squares."""
+    t = _core._convert(t)
+    return raw_ops.reduce_sum(raw_ops.square(t)) / _core._convert(2, t.dtype)
+
+
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> _core.Tensor:
+    """The tensor plus a vector along its channels: the last dimension, or the second where `data_format` starts with `NC`.
+
+    Raises:
+        ValueError: for another `data_format`.
+    """
+    if data_format is None or data_format in ("NHWC", "NWC", "NDHWC"):
+        return raw_ops.bias_add(value, bias)
+    if data_format not in ("NCHW", "NCW", "NCDHW"):
+        raise ValueError(
+            f"argument 'data_format' must be None or start with 'N' and have 'C' second or last, got {data_format!r}"
+        )
+    x = _core._convert(value)
+    bias = _core._convert(bias, None, x.dtype)
+    return x + raw_ops.reshape(bias, [-1] + [1] * (len(known_rank(x)) - 2))
+
+
+def dropout(
+    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> _core.Tensor:
+    """The tensor with a random part of its elements set to 0 and the others divided by `1 - rate`.
+
+    Args:
+        x: floating point.
+        rate: the probability of an element to be set to 0, at least 0 and below 1.
+        noise_shape: the shape of what is drawn, which broadcasts to that of `x`; a size of None is that of `x`.
+        seed: makes what is drawn repeatable.
+        name: ignored.
+
+    Raises:
+        ValueError: for another rate, or a tensor of integers.
+    """
+    from penstock import random
+
+    x = _core._convert(x)
+    if not x.dtype.is_floating:
+        raise ValueError(f"argument 'x' must be floating point, got {x.dtype.name}")
+    if isinstance(rate, int | float):
+        if not 0 <= rate < 1:
+            raise ValueError(f"argument 'rate' must be at least 0 and below 1, got {rate}")
+        if rate == 0:
+            return x
+    rate = _core._convert(rate, None, x.dtype)
+    shape = raw_ops.shape(x)
+    if noise_shape is not None:
+        if isinstance(noise_shape, list | tuple):
+            noise_shape = [shape[i] if n is None else n for i, n in enumerate(noise_shape)]
+        shape = extents(noise_shape, "noise_shape")
+    keep = random.uniform(shape, dtype=x.dtype, seed=seed) >= rate
+    return raw_ops.select(keep, x / (1.0 - rate), raw_ops.zeros_like(x))
+
+
+def moments(
+    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+) -> tuple[_core.Tensor, _core.Tensor]:
+    """The mean and the population variance over axes.
+
+    Args:
+        x: a tensor.
+        axes: the dimensions.
+        shift: accepted and ignored.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+    """
+    x = _core._convert(x)
+    own = x.dtype
+    if own in (_core.float16, _core.bfloat16):
+        x = raw_ops.cast(x, dtype=_core.float32)
+    along = axis_list(axes)
+    mean = raw_ops.reduce_mean(x, axes=along, keepdims=True)
+    variance = raw_ops.reduce_mean(
+        raw_ops.squared_difference(x, raw_ops.stop_gradient(mean)), axes=along, keepdims=keepdims
+    )
+    if not keepdims:
+        mean = raw_ops.reduce_mean(x, axes=along, keepdims=False)
+    return raw_ops.cast(mean, dtype=own), raw_ops.cast(variance, dtype=own)
+
+
+def batch_normalization(
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+) -> _core.Tensor:
+    """`(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`.
+
+    Args:
+        x: a tensor.
+        mean: broadcasts with `x`, as do those that follow.
+        variance: the variance.
+        offset: what to add, or None.
+        scale: what to multiply by, or None.
+        variance_epsilon: keeps the division from 0.
+        name: ignored.
+    """
+    x = _core._convert(x)
+    factor = raw_ops.rsqrt(_core._convert(variance, None, x.dtype) + variance_epsilon)
+    if scale is not None:
+        factor = factor * scale
+    shift = -_core._convert(mean, None, x.dtype) * factor
+    if offset is not None:
+        shift = shift + offset
+    return x * raw_ops.cast(factor, dtype=x.dtype) + raw_ops.cast(shift, dtype=x.dtype)
+
+
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> _core.Tensor:
+    """The rows of `params` at `ids`, each scaled down where its norm is above `max_norm`."""
+    if isinstance(params, list | tuple):
+        if len(params) != 1:
+            raise ValueError(
+                "argument 'params' must be one tensor; tables in several parts are not supported"
+            )
+        params = params[0]
+    ids = _core._convert(ids, None, _core.int32)
+    rows = raw_ops.gather(params, ids)
+    if max_norm is None:
+        return rows
+    from penstock._clip import clip_by_norm
+
+    return clip_by_norm(rows, max_norm, list(range(len(known_rank(ids)), len(known_rank(rows)))))
+
+
+# --- losses ---
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> _core.Tensor:
+    """`-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x))`, elementwise, without overflow.
+
+    Args:
+        labels: probabilities `y`, of the shape and dtype of `logits`.
+        logits: `x`.
+        name: ignored.
+
+    Raises:
+        ValueError: where one is missing, or the shapes differ.
+    """
+    labels, x = _labels_and_logits(labels, logits)
+    zero = raw_ops.zeros_like(x)
+    positive = x >= zero
+    size = raw_ops.select(positive, -x, x)
+    return raw_ops.select(positive, x, zero) - x * labels + raw_ops.log1p(raw_ops.exp(size))
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None
+) -> _core.Tensor:
+    """`sigmoid_cross_entropy_with_logits` with the term of `y` multiplied by `pos_weight`."""
+    if pos_weight is None:
+        raise ValueError("argument 'pos_weight' must be given")
+    labels, x = _labels_and_logits(labels, logits)
+    weight = 1 + (_core._convert(pos_weight, None, x.dtype) - 1) * labels
+    return (1 - labels) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
+
+
+def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Tensor]:
+    if labels is None or logits is None:
+        raise ValueError("arguments 'labels' and 'logits' must be given both")
+    x = _core._convert(logits)
+    y = _core._convert(labels, None, x.dtype)
+    if not x.shape.is_compatible_with(y.shape):
+        raise ValueError(
+            f"arguments 'labels' and 'logits' must have the same shape, got {y.shape} and {x.shape}"
+        )
+    return y, x
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any, logits: Any, axis: Any = -1, name: str | None = None
+) -> _core.Tensor:
+    """The cross entropy of `labels` and `softmax(logits)` along an axis, computed without overflow.
+
+    Args:
+        labels: probabilities, of a shape that broadcasts with that of `logits`.
+        logits: floating point.
+        axis: the dimension of the classes, which the result lacks.
+        name: ignored.
+    """
+    x = _core._convert(logits)
+    y = raw_ops.cast(_core._convert(labels, None, x.dtype), dtype=x.dtype)
+    rank = len(known_rank(x))
+    place = integer(axis, "axis") % max(rank, 1)
+    if not x.shape.is_compatible_with(y.shape):
+        both = raw_ops.shape(x + y)
+        x, y = raw_ops.broadcast_to(x, both), raw_ops.broadcast_to(y, both)
+    if place != rank - 1:
+        perm = [i for i in range(rank) if i != place] + [place]
+        x, y = raw_ops.transpose(x, perm=perm), raw_ops.transpose(y, perm=perm)
+    return raw_ops.softmax_cross_entropy(x, y)[0]
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any, logits: Any, name: str | None = None
+) -> _core.Tensor:
+    """The cross entropy of one class each and `softmax(logits)` along the last dimension.
+
+    Args:
+        labels: the classes, `int32` or `int64`, of the shape of `logits` without its last dimension.
+        logits: floating point.
+        name: ignored.
+
+    Raises:
+        ValueError: where the shapes do not fit.
+        InvalidArgumentError: for a class outside of the last dimension.
+    """
+    x = _core._convert(logits)
+    y = _core._convert(labels, None, _core.int32)
+    if x.shape.rank is not None and not x.shape[:-1].is_compatible_with(y.shape):
+        raise ValueError(
+            f"argument 'labels' must have shape {x.shape[:-1]} for logits of shape {x.shape}, got {y.shape}"
+        )
+    return raw_ops.sparse_softmax_cross_entropy(x, y)[0]

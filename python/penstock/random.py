@@ -1,0 +1,307 @@
+"""Random numbers, from counters and keys (Philox): the same seed gives the same numbers on every device.
+
+Functions whose names begin with `stateless_` depend on their seed alone. The others draw from a generator that
+`set_seed` restarts; with a `seed` of their own they draw from a sequence of that seed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._wrap import extents, integer
+from penstock.errors import InvalidArgumentError
+
+__all__ = [
+    "categorical", "fold_in", "normal", "set_seed", "split", "stateless_categorical", "stateless_normal",
+    "stateless_truncated_normal", "stateless_uniform", "truncated_normal", "uniform",
+]  # fmt: skip
+
+_INTEGERS = (_core.int32, _core.int64)
+
+
+class _Seeds:
+    """The seed of `set_seed`, and how often each seed of an operation was used since."""
+
+    overall = 0
+    uses: dict[int, int] = {}  # noqa: RUF012
+
+
+def set_seed(seed: int) -> None:
+    """Restarts the generator from a seed, and the sequences of seeds that operations have of their own.
+
+    Args:
+        seed: any integer.
+
+    >>> import penstock as tf
+    >>> tf.random.set_seed(1)
+    >>> first = tf.random.uniform([3])
+    >>> tf.random.set_seed(1)
+    >>> bool(tf.reduce_all(tf.random.uniform([3]) == first))
+    True
+    """
+    number = integer(seed, "seed")
+    _core._set_seed(number % 2**64)
+    _Seeds.overall = number
+    _Seeds.uses = {}
+
+
+def _sequence(seed: int) -> _core.Tensor:
+    """The next seed of the sequence that belongs to the seed of an operation: two integers."""
+    key = (integer(seed, "seed") * 0x9E3779B97F4A7C15 + _Seeds.overall) % 2**63
+    if not _core._is_tracing():
+        count = _Seeds.uses[key] = _Seeds.uses.get(key, -1) + 1
+        return _core._convert([key, count], _core.int64)
+    # A traced function counts its own draws, from where it was traced, each time that it runs.
+    with _core._Outside():
+        start = _core._convert(0, _core.int64)
+        counter = _core._Variable(start, start.dtype, start.shape, "random_counter", False)
+    count = raw_ops.read_variable(counter)
+    raw_ops.assign_add(counter, 1)
+    return _core._convert([_core._convert(key, _core.int64), count])
+
+
+def uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = _core.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Numbers of equal probability between `minval`, included, and `maxval`, not included.
+
+    Args:
+        shape: the shape of the result.
+        minval: the least number.
+        maxval: the upper bound: 1 by default for floating point, and required for integers.
+        dtype: floating point, `int32` or `int64`.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+
+    Raises:
+        ValueError: for another dtype, or integers without a bound.
+    """
+    target = _checked(dtype, maxval)
+    dims = extents(shape)
+    if seed is not None:
+        return stateless_uniform(dims, _sequence(seed), minval, maxval, target)
+    if target in _INTEGERS:
+        return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target))
+    return _scaled(raw_ops.random_uniform(dims, dtype=target), minval, maxval)
+
+
+def _checked(dtype: Any, maxval: Any) -> _core.DType:
+    target = _core.DType(dtype)
+    if not target.is_floating and target not in _INTEGERS:
+        raise ValueError(f"argument 'dtype' must be floating point, int32 or int64, got {target.name}")
+    if target in _INTEGERS and maxval is None:
+        raise ValueError(f"argument 'maxval' must be given for dtype {target.name}")
+    return target
+
+
+def _bound(value: Any, dtype: _core.DType) -> _core.Tensor:
+    bound = value if isinstance(value, _core.Tensor) else _core._convert(value, dtype)
+    return bound if bound.dtype == dtype else raw_ops.cast(bound, dtype=dtype)
+
+
+def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
+    low = _core._convert(minval, None, unit.dtype)
+    high = _core._convert(1 if maxval is None else maxval, None, unit.dtype)
+    return unit * (high - low) + low
+
+
+def normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = _core.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Numbers of a normal distribution.
+
+    Args:
+        shape: the shape of the result.
+        mean: the mean; broadcasts with the result.
+        stddev: the standard deviation, likewise.
+        dtype: floating point.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+    """
+    if seed is not None:
+        return stateless_normal(shape, _sequence(seed), mean, stddev, dtype)
+    return _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = _core.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Numbers of a normal distribution, none of them more than two standard deviations from the mean; arguments as for `normal`."""
+    if seed is not None:
+        return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
+    return _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
+
+
+def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
+    return standard * _core._convert(stddev, None, standard.dtype) + _core._convert(
+        mean, None, standard.dtype
+    )
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = _core.float32,
+    name: str | None = None,
+    alg: str = "auto_select",
+) -> _core.Tensor:
+    """As `uniform`, of a seed of two integers alone.
+
+    Args:
+        shape: the shape of the result.
+        seed: two integers.
+        minval: the least number; None, with `maxval` None, for integers of all values.
+        maxval: the upper bound: 1 by default for floating point, and required for integers.
+        dtype: floating point, `int32` or `int64`.
+        name: ignored.
+        alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
+
+    >>> stateless_uniform([2], seed=[1, 2]).numpy() == stateless_uniform([2], seed=[1, 2]).numpy()
+    array([ True,  True])
+    """
+    _check_algorithm(alg)
+    target = _core.DType(dtype)
+    dims = extents(shape)
+    if minval is None and maxval is None and target in _INTEGERS:
+        return _any_integer(dims, seed, target)
+    _checked(dtype, maxval)
+    if target in _INTEGERS:
+        return raw_ops.stateless_random_uniform_int(
+            dims, _seed(seed), _bound(minval, target), _bound(maxval, target)
+        )
+    return _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval)
+
+
+def _any_integer(dims: _core.Tensor, seed: Any, dtype: _core.DType) -> _core.Tensor:
+    """Integers of all values: two halves of bits, joined."""
+    half = 16 if dtype == _core.int32 else 32
+    both = raw_ops.concat([_core._convert([2], dims.dtype), dims], axis=0)
+    low, high = raw_ops.unstack(
+        raw_ops.stateless_random_uniform_int(
+            both, _seed(seed), _core._convert(0, dtype), _core._convert(1 << half, dtype)
+        ),
+        num=2,
+    )
+    return raw_ops.bitwise_or(raw_ops.left_shift(high, _core._convert(half, dtype)), low)
+
+
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = _core.float32,
+    name: str | None = None,
+    alg: str = "auto_select",
+) -> _core.Tensor:
+    """As `normal`, of a seed of two integers alone."""
+    _check_algorithm(alg)
+    return _shifted(
+        raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)), mean, stddev
+    )
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = _core.float32,
+    name: str | None = None,
+    alg: str = "auto_select",
+) -> _core.Tensor:
+    """As `truncated_normal`, of a seed of two integers alone."""
+    _check_algorithm(alg)
+    return _shifted(
+        raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
+        mean,
+        stddev,
+    )
+
+
+def _seed(seed: Any) -> _core.Tensor:
+    seed = _core._convert(seed)
+    if not seed.shape.is_compatible_with([2]):
+        raise InvalidArgumentError(f"argument 'seed' must have shape [2], got {seed.shape}")
+    return seed
+
+
+def _check_algorithm(alg: Any) -> None:
+    if alg not in ("philox", "auto_select"):
+        raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
+
+
+def categorical(
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Classes drawn by their logarithmic probabilities.
+
+    Args:
+        logits: a matrix: for each row the logarithms of probabilities, up to a constant.
+        num_samples: how many to draw for each row.
+        dtype: `int64` unless it is `int32`.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+
+    Returns:
+        A matrix of as many rows, and `num_samples` columns.
+    """
+    return _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed))
+
+
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = _core.int64, name: str | None = None
+) -> _core.Tensor:
+    """As `categorical`, of a seed of two integers alone."""
+    return _classes(
+        logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
+    )
+
+
+def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tensor:
+    logits = _core._convert(logits)
+    if logits.shape.rank not in (2, None):
+        raise ValueError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
+    if logits.dtype.is_integer:
+        raise TypeError(f"argument 'logits' must be floating point, got {logits.dtype.name}")
+    shape = raw_ops.shape(logits)
+    # The greatest of logits with Gumbel noise is distributed as they say.
+    unit = draw(
+        raw_ops.stack([shape[0], raw_ops.cast(_core._convert(num_samples), dtype=_core.int32), shape[1]]),
+        _core.float64,
+    )
+    noise = -raw_ops.log(-raw_ops.log(raw_ops.maximum(unit, 2.0**-60)))
+    noisy = raw_ops.expand_dims(raw_ops.cast(logits, dtype=_core.float64), axis=1) + noise
+    return raw_ops.argmax(noisy, axis=2, dtype=_core.int64 if dtype is None else _core.DType(dtype))
+
+
+def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
+    """`num` seeds made from one, as the rows of a matrix."""
+    seed = _seed(seed)
+    rows = raw_ops.cast(_core._convert(num), dtype=_core.int32)
+    return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
+
+
+def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
+    """A seed made from another one and an integer."""
+    data = _core._convert(data)
+    first = stateless_uniform([], _seed(seed), None, None, data.dtype, alg=alg)
+    return raw_ops.stack([first, data])

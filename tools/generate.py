@@ -1,0 +1,287 @@
+"""Writes what follows from the operators' declarations: `python tools/generate.py [--check]`.
+
+The declarations are read from the built extension. From them come `python/penstock/raw_ops.pyi`, which types
+and documents `penstock.raw_ops`, and `docs/ops.md`, the table of operators. With `--check` nothing is
+written, and the exit status is 1 if a file differs from what would be.
+"""
+
+import argparse
+import json
+import keyword
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from penstock import _core
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 110
+
+Family = tuple[str, list[str]]
+
+# What an attribute of a kind may be.
+ATTRIBUTES = {
+    "Bool": "bool",
+    "Int": "int",
+    "Float": "float",
+    "Str": "str",
+    "Ints": "int | Sequence[int] | Tensor",
+    "DType": "_DTypeLike",
+    "Shape": "_ShapeLike",
+    "Tensor": "_TensorLike",
+    "Types": "Iterable[_TypeLike]",
+    "Host": "Callable[..., Iterable[_TensorLike]]",
+    "Func": "Never",
+}
+
+# The results of the operators that do not have exactly one.
+RESULTS = {
+    **dict.fromkeys(("softmax_cross_entropy", "sparse_softmax_cross_entropy"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
+    **dict.fromkeys(("call", "cond", "fused", "host_call", "switch", "while"), "_Tensors | None"),
+    **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
+}
+
+# The table names groups of dtypes; each is named where an operator takes all of it.
+GROUPS = {
+    "int": ("int8", "int16", "int32", "int64"),
+    "uint": ("uint8", "uint16", "uint32", "uint64"),
+    "float": ("float16", "bfloat16", "float32", "float64"),
+    "complex": ("complex64", "complex128"),
+}
+
+STUB_HEADER = '''\
+"""The operators of the engine, one callable each, named and documented as they are declared in Rust.
+
+Operands come by position or keyword, attributes by keyword. An operand that is not a tensor is converted: to
+the dtype of the operands that share its dtype, where a Python value can be. `name` names the result in a
+graph.
+"""
+
+# Written by tools/generate.py.
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Never, TypeAlias
+
+from penstock._core import Tensor, _DTypeLike, _ShapeLike, _Variable
+from penstock._spec import TensorSpec
+
+# A tensor, a variable, or what converts to a tensor: Python values, nested sequences of them, arrays, and
+# instances of classes with a conversion.
+_TensorLike: TypeAlias = Any
+# One tensor where there is one result, else a tuple.
+_Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
+_TypeLike: TypeAlias = TensorSpec | _DTypeLike
+'''
+
+TABLE_HEADER = """\
+<!-- Written by tools/generate.py. -->
+
+# Operators
+
+The operators of the engine, by family, as `penstock.raw_ops` has them. *Node* is the name in a `GraphDef`.
+
+An operand with `*` stands for any number of them. An attribute without a default must be given; it is
+optional where the default is `None`. Operands of the same dtype variable, `T`, have the same dtype. Among
+dtypes,
+
+- `int` is {int},
+- `uint` is {uint},
+- `float` is {float},
+- `complex` is {complex}.
+
+The gradient is by a *rule*; *zero*, where the result does not change smoothly with the operands or has none;
+*structural*, where differentiation treats the operator specially; or there is *none*.
+"""
+
+
+def documentation(op: _core.Op) -> str:
+    """The operator's own documentation, without space at its ends."""
+    return (op.__doc__ or "").strip()
+
+
+def kinds(op: _core.Op) -> list[tuple[str, str, list[str]]]:
+    """`(name, dtype variable or "", dtypes)` of each operand; the name starts with `*` if it is variadic.
+
+    What takes more than tensors has the one dtype `"variable"` or `"any"`.
+    """
+    variables = dict(op.dtype_variables)
+    found = []
+    for name, kind in op.operands:
+        star, kind = ("*", kind[1:]) if kind.startswith("*") else ("", kind)
+        dtypes = variables.get(kind)
+        found.append((star + name, "", kind.split(", ")) if dtypes is None else (star + name, kind, dtypes))
+    return found
+
+
+def parameters(op: _core.Op) -> list[str]:
+    """The parameters of the operator's stub, with types and defaults."""
+    written = []
+    for name, _, dtypes in kinds(op):
+        written.append(f"{name}: {'_Variable' if dtypes == ['variable'] else '_TensorLike'}")
+    if not any(parameter.startswith("*") for parameter in written):
+        written.append("*")
+    for name, kind, default in op.attributes:
+        annotation = ATTRIBUTES[kind]
+        if default is ...:
+            written.append(f"{name}: {annotation}")
+        elif default is None:
+            written.append(f"{name}: {annotation} | None = None")
+        else:
+            written.append(f"{name}: {annotation} = {literal(default)}")
+    return [*written, "name: str | None = None"]
+
+
+def literal(default: object) -> str:
+    """A default as source; a dtype is written by its name.
+
+    >>> print(literal("a"), literal(_core.int32))
+    "a" "int32"
+    """
+    if isinstance(default, _core.DType):
+        default = default.name
+    return json.dumps(default) if isinstance(default, str) else repr(default)
+
+
+def signature(op: _core.Op) -> str:
+    """The `def` line of the operator's stub, broken as ruff breaks it."""
+    name, result, each = op.__name__, RESULTS.get(op.__name__, "Tensor"), parameters(op)
+    line = f"def {name}({', '.join(each)}) -> {result}:"
+    if len(line) <= WIDTH:
+        return line
+    inner = f"    {', '.join(each)}"
+    if len(inner) > WIDTH:
+        inner = "\n".join(f"    {parameter}," for parameter in each)
+    return f"def {name}(\n{inner}\n) -> {result}:"
+
+
+def dtype_lines(op: _core.Op) -> list[str]:
+    """For each set of operands that share their dtypes, what these are."""
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for name, variable, dtypes in kinds(op):
+        # Operands without a dtype variable are independent of each other.
+        shared.setdefault((variable or name, *dtypes), []).append(name.removeprefix("*"))
+    lines = []
+    for (_, *dtypes), names in shared.items():
+        if dtypes not in (["variable"], ["any"]):
+            lines.append(f"{', '.join(names)}: {', '.join(dtypes)}.")
+    return lines
+
+
+def docstring(op: _core.Op, indent: str) -> str:
+    """The operator's documentation and dtypes as an indented docstring."""
+    summary, *rest = documentation(op).split("\n\n")
+    quotes = 'r"""' if "\\" in documentation(op) else '"""'
+    wrap = textwrap.TextWrapper(WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
+    wrap.initial_indent = quotes
+    paragraphs = [wrap.fill(summary)]
+    wrap.initial_indent = ""
+    paragraphs.extend(map(wrap.fill, rest))
+    if lines := dtype_lines(op):
+        wrap.initial_indent, wrap.subsequent_indent = " " * 4, " " * 8
+        paragraphs.append("\n".join(["Dtypes:", *map(wrap.fill, lines)]))
+    text = "\n\n".join(paragraphs)
+    return textwrap.indent(f'{text}\n"""' if "\n" in text else f'{text}"""', indent)
+
+
+def stub(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
+    """The text of `raw_ops.pyi`."""
+    parts = [STUB_HEADER]
+    for family, names in families:
+        parts.append(f"\n# --- {family} ---\n")
+        for name in names:
+            written = f"{signature(ops[name])}\n{docstring(ops[name], ' ' * 4)}\n"
+            if keyword.iskeyword(name):
+                hint = f'# A keyword of Python: `getattr(raw_ops, "{name}")`.\n'
+                written = hint + textwrap.indent(written, "# ", lambda _: True).replace("# \n", "#\n")
+            parts.append(f"\n{written}")
+    return "".join(parts)
+
+
+def group(dtypes: Sequence[str]) -> str:
+    """Dtypes, with groups of them named.
+
+    >>> group(["bool", "int32", "complex64", "complex128"])
+    'bool, int32, complex'
+    """
+    shown = dict.fromkeys(dtypes)
+    for name, members in GROUPS.items():
+        if set(members) <= set(dtypes):
+            shown = dict.fromkeys(name if dtype in members else dtype for dtype in shown)
+    return ", ".join(shown)
+
+
+def row(op: _core.Op) -> str:
+    """The operator's line in the table."""
+    operands, dtypes = [], {}
+    for name, variable, found in kinds(op):
+        shown = variable or group(found)
+        operands.append(f"`{name}: {shown}`" if len(shown) < 20 else f"`{name}: tensor`")
+        if variable or len(shown) >= 20:
+            dtypes[variable or name.removeprefix("*")] = group(found)
+    attributes = []
+    for name, _, default in op.attributes:
+        attributes.append(f"`{name}`" if default is ... else f"`{name}={literal(default)}`")
+    gradient = op.gradient if op.gradient in ("rule", "zero", "structural") else f"none: {op.gradient}"
+    cells = [
+        f"`{op.__name__}`",
+        op.tf_name,
+        ", ".join(operands),
+        ", ".join(attributes),
+        "; ".join(f"`{name}`: {found}" for name, found in dtypes.items()),
+        gradient,
+        documentation(op).split("\n\n")[0],
+    ]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def table(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
+    """The text of `docs/ops.md`."""
+    parts = [TABLE_HEADER.format(**{name: ", ".join(members) for name, members in GROUPS.items()})]
+    for family, names in families:
+        parts.append(f"\n## {family}\n\n")
+        parts.append("| name | node | operands | attributes | dtypes | gradient | result |\n")
+        parts.append("| --- | --- | --- | --- | --- | --- | --- |\n")
+        parts.extend(f"{row(ops[name])}\n" for name in names)
+    return "".join(parts)
+
+
+def generated() -> dict[Path, str]:
+    """The text of each generated file.
+
+    Raises:
+        ValueError: where `RESULTS` names an operator that there is not.
+    """
+    ops, families = _core._ops(), _core._op_families()
+    if unknown := sorted(set(RESULTS) - set(ops)):
+        raise ValueError(f"RESULTS names operators that do not exist: {', '.join(unknown)}")
+    return {
+        ROOT / "python" / "penstock" / "raw_ops.pyi": stub(ops, families),
+        ROOT / "docs" / "ops.md": table(ops, families),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Writes the files, or says which are stale.
+
+    Args:
+        arguments: The command line without the program's name; `sys.argv` when None.
+    """
+    parser = argparse.ArgumentParser(description="Write the files that follow from the operators.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is stale")
+    options = parser.parse_args(arguments)
+    stale = []
+    for path, text in generated().items():
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(path.relative_to(ROOT).as_posix())
+        if not options.check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+    if options.check and stale:
+        sys.exit(f"stale: {', '.join(stale)}; run `make generate`")
+    print("\n".join(f"wrote {name}" for name in stale) or "up to date")
+
+
+if __name__ == "__main__":
+    main()
