@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._shape import TensorShape
-from penstock._wrap import axes, axis_of, extents, integer, known_rank, product, sizes
+from penstock._wrap import axes, axis_of, extents, integer, known_rank, product, results, sizes
 
 _ASSERT = getattr(raw_ops, "assert")
 
@@ -455,7 +455,7 @@ def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unst
     Raises:
         InvalidArgumentError: where the size is not known, or not `num`.
     """
-    return list(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
+    return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
 
 
 def split(
@@ -499,7 +499,7 @@ def _split_by_tensor(
     count = parts.shape[0] if parts.shape.rank == 1 else None
     if num is None and count is None:
         raise ValueError("split: argument 'num' must be given where the number of sizes is not known")
-    sizes_of = raw_ops.unstack(parts, num=num if count is None else count)
+    sizes_of = results(raw_ops.unstack(parts, num=num if count is None else count))
     ndim = len(known_rank(value))
     axis = axis_of(axis, ndim)
     out, position = [], _core._convert(0, parts.dtype)
@@ -547,7 +547,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
     if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
         raise ValueError(
-            f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements along axis {along}"
+            f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
         )
     index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
     return raw_ops.gather(x, index, axis=along)
@@ -595,7 +595,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
     if shifts.shape.rank == 0:
         moves = [shifts]
     else:
-        moves = list(raw_ops.unstack(shifts))
+        moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
         raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
     for move, place in zip(moves, along, strict=True):

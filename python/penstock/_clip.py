@@ -11,13 +11,13 @@ from penstock._wrap import axes as axis_list
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
     """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`."""
-    t = _core._convert(t)
-    limit = _core._convert(clip_norm, None, t.dtype)
-    squares = raw_ops.reduce_sum(raw_ops.square(t), axes=axis_list(axes), keepdims=True)
+    x = _core._convert(t)
+    limit = _core._convert(clip_norm, None, x.dtype)
+    squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
     length = raw_ops.select(positive, raw_ops.sqrt(safe), squares)
-    return t * limit / raw_ops.maximum(length, limit)
+    return x * limit / raw_ops.maximum(length, limit)
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:

@@ -47,7 +47,7 @@ def _select(operator: str, selector: Any, functions: Sequence[Callable[[], Any]]
                 raise TypeError(f"{what}: result {k} is None in only one of branches 0 and {i}")
             if a is not None and a.dtype != b.dtype:
                 raise TypeError(
-                    f"{what}: result {k} has dtype {a.dtype.name} in branch 0 and {b.dtype.name} in branch {i}"
+                    f"{what}: result {k} has dtype {a.dtype.name} in branch 0, {b.dtype.name} in branch {i}"
                 )
     out = iter(_core._emit_regions(operator, [selector], [region for *_, region in traced]) or ())
     return nest.pack_sequence_as(first, [None if leaf is None else next(out) for leaf in flat])
@@ -106,7 +106,7 @@ def switch_case(
         by_index = dict(items)
         if sorted(by_index) != list(range(len(by_index))):
             raise ValueError(
-                f"argument 'branch_fns' must have the indices 0 to {len(by_index) - 1}, got {sorted(by_index)}"
+                f"argument 'branch_fns' must have indices 0 to {len(by_index) - 1}, got {sorted(by_index)}"
             )
         functions = [by_index[i] for i in range(len(by_index))]
     else:
@@ -228,7 +228,7 @@ def while_loop(
         _core._abandon_region()
         raise
     body_region = _core._end_region(after)
-    outs = _core._emit_regions("while", flat, [test_region, body_region])
+    outs = _core._emit_regions("while", flat, [test_region, body_region]) or ()
     return nest.pack_sequence_as(loop_vars, outs)
 
 
@@ -261,7 +261,7 @@ def _flatten_shapes(shapes: Any) -> list[TensorShape]:
 def _check_loop_var(index: int, spec: TensorSpec, value: Any) -> None:
     if value.dtype != spec.dtype:
         raise TypeError(
-            f"loop variable {index} has dtype {spec.dtype.name} before the body and {value.dtype.name} after it"
+            f"loop variable {index} has dtype {spec.dtype.name} before the body, {value.dtype.name} after it"
         )
     if not value.shape.is_subtype_of(spec.shape):
         raise ValueError(

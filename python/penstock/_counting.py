@@ -13,7 +13,10 @@ _ASSERT = getattr(raw_ops, "assert")
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> _core.Tensor:
-    """The means of the rows of each segment, 0 for one without rows; arguments as for `unsorted_segment_sum`."""
+    """The means of the rows of each segment, 0 for one without rows.
+
+    Arguments are those of `unsorted_segment_sum`.
+    """
     x = _core._convert(data)
     ids = _core._convert(segment_ids, None, _core.int32)
     total = raw_ops.unsorted_segment_sum(x, ids, num_segments)
@@ -40,7 +43,8 @@ def _extreme(op: Any, data: Any, segment_ids: Any, num_segments: Any, start: Any
     )
     head = raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1])
     empty = raw_ops.fill(raw_ops.concat([head + 1, rest], axis=0), _core._convert(start(x.dtype), x.dtype))
-    return op(empty, raw_ops.expand_dims(flat, axis=1), rows)[:-1]
+    scattered: _core.Tensor = op(empty, raw_ops.expand_dims(flat, axis=1), rows)
+    return scattered[:-1]
 
 
 def _number(value: Any, dtype: Any) -> Any:

@@ -79,7 +79,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
     Args:
         equation: a letter for each dimension of each operand, operands separated by commas, then `->` and the
             letters of the result; without `->` the result has the letters that appear once, in alphabetical
-            order. `...` stands for dimensions that broadcast. A letter that an operand repeats takes its diagonal.
+            order. `...` stands for dimensions that broadcast. A letter that an operand repeats takes its
+            diagonal.
         *inputs: the operands, of one dtype.
         **kwargs: `optimize` and `name` are accepted and ignored; operands are contracted from left to right.
 
@@ -115,7 +116,7 @@ def _outside(k: int, labels: Sequence[list[str]], output: list[str]) -> set[str]
 
 
 def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str]]:
-    """The labels of each operand and of the result; dimensions under an ellipsis are `.0`, `.1`, … from the last."""
+    """The labels of each operand and of the result; those of an ellipsis are `.0`, `.1`, … from the last."""
     text = "".join(equation.split())
     left, arrow, right = text.partition("->")
     operands = left.split(",")
@@ -146,7 +147,7 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str
         known = set().union(*labels) if labels else set()
         if len(set(output)) != len(output) or not set(output) <= known:
             raise ValueError(
-                f"einsum: the result of argument 'equation' {equation!r} repeats a label or has one that no operand has"
+                f"einsum: the result of argument 'equation' {equation!r} repeats a label or has a new one"
             )
     else:
         counts = Counter(label for own in labels for label in own if not label.startswith("."))

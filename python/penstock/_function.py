@@ -113,8 +113,8 @@ def _guarded(python_function: Callable[..., Any]) -> Callable[..., Any]:
         if new and traced_once:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call: "
-                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and reuse "
-                "those of the first call"
+                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and "
+                "reuse those of the first call"
             )
         if new:
             # A second trace tells variables that are kept from variables that are made on every call.
@@ -142,7 +142,7 @@ def _check_signature(
 ) -> tuple[Any, ...]:
     if not isinstance(input_signature, list | tuple):
         raise TypeError(
-            f"{name}: argument 'input_signature' must be a list or tuple of TensorSpec, got {input_signature!r}"
+            f"{name}: argument 'input_signature' must be a sequence of TensorSpec, got {input_signature!r}"
         )
     if varkw is not None:
         raise ValueError(f"{name}: a function with **kwargs cannot have an input_signature")

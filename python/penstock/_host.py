@@ -16,8 +16,8 @@ def py_function(
 ) -> Any:
     """Calls a Python function with eager tensors; from a traced function each time that it runs.
 
-    It is differentiable where `func` is: in a traced function the gradient runs `func` once more, under a tape.
-    An exception in `func` reaches the caller as it is.
+    It is differentiable where `func` is: in a traced function the gradient runs `func` once more, under a
+    tape. An exception in `func` reaches the caller as it is.
 
     Args:
         func: takes a tensor for each of `inp` and gives a tensor, or a sequence of them.
@@ -100,10 +100,8 @@ class _HostFunction:
         if not _core._is_tracing():
             outputs = self._run(*inputs)
         else:
-            outputs = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
-            outputs = (
-                [] if outputs is None else [outputs] if isinstance(outputs, _core.Tensor) else list(outputs)
-            )
+            found = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
+            outputs = [] if found is None else [found] if isinstance(found, _core.Tensor) else list(found)
             if not self.as_numpy:
                 self._record(inputs, outputs)
         if self.structure is None:
@@ -152,7 +150,8 @@ class _HostFunction:
         if isinstance(value, _core.Tensor):
             if value.dtype != spec.dtype:
                 raise _DTypeError(
-                    f"{self.name} returned {value.dtype.name} for result {index}, argument 'Tout' has {spec.dtype.name}"
+                    f"{self.name} returned {value.dtype.name} for result {index}, "
+                    f"argument 'Tout' has {spec.dtype.name}"
                 )
             tensor = value
         else:
@@ -162,7 +161,8 @@ class _HostFunction:
                 raise _DTypeError(f"{self.name}: result {index} is no {spec.dtype.name}: {error}") from error
         if not tensor.shape.is_compatible_with(spec.shape):
             raise InvalidArgumentError(
-                f"{self.name} returned shape {tensor.shape} for result {index}, argument 'Tout' has {spec.shape}"
+                f"{self.name} returned shape {tensor.shape} for result {index}, "
+                f"argument 'Tout' has {spec.shape}"
             )
         return tensor
 
@@ -184,7 +184,8 @@ class _HostFunction:
             run.__name__ = f"{self.name}_gradient"
             specs = [TensorSpec(inputs[i].shape, inputs[i].dtype) for i in smooth]
             found = raw_ops.host_call([*inputs, *seeds], func=run, outs=specs)
-            by_place = dict(zip(smooth, [found] if isinstance(found, _core.Tensor) else found, strict=True))
+            gradients = [found] if isinstance(found, _core.Tensor) else found or ()
+            by_place = dict(zip(smooth, gradients, strict=True))
             return [by_place.get(i) for i in range(len(inputs))]
 
         _core._record_custom(inputs, outputs, backward)
@@ -196,8 +197,9 @@ class _HostFunction:
         with GradientTape() as tape:
             tape.watch(sources)
             results = self._run(*args)
-        return tape.gradient([results[i] for i in seeded], sources, list(seeds), "zero")  # type: ignore[no-any-return]
+        found: list[Any] = tape.gradient([results[i] for i in seeded], sources, list(seeds), "zero")
+        return found
 
 
-def _is_smooth(tensor: Any) -> bool:
+def _is_smooth(tensor: _core.Tensor) -> bool:
     return tensor.dtype.is_floating or tensor.dtype.is_complex

@@ -13,7 +13,7 @@ _ASSERT = getattr(raw_ops, "assert")
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> _core.Tensor:
-    """The block that starts at `begin` and has `size` elements along each dimension; -1 for all that are left."""
+    """The block from `begin` on that has `size` elements along each dimension; -1 for all that are left."""
     return raw_ops.slice(input_, extents(begin, "begin"), extents(size, "size"))
 
 
@@ -157,7 +157,7 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> _core.Tensor:
-    """`tensor` with `updates` in place of its elements at the rows of `indices`; the last of equal rows wins."""
+    """`tensor` with `updates` in place of elements at the rows of `indices`; of equal ones the last wins."""
     return raw_ops.tensor_scatter_nd_update(tensor, indices, updates)
 
 
@@ -187,18 +187,18 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     start = 0 if axis is None else axis_of(axis, len(dims))
     if not x.shape[start : start + covered].is_compatible_with(mask.shape):
         raise ValueError(
-            f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit shape {x.shape} from axis {start}"
+            f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit {x.shape} from axis {start}"
         )
     if covered > 1:
         x = raw_ops.reshape(x, extents([*dims[:start], -1, *dims[start + covered :]]))
-        if 0 in dims[:start] + dims[start + covered :]:
+        if any(isinstance(n, int) and n == 0 for n in dims):
             x = raw_ops.reshape(x, extents([*dims[:start], raw_ops.size(mask), *dims[start + covered :]]))
     rows = raw_ops.squeeze(raw_ops.where_indices(raw_ops.reshape(mask, [-1])), axes=[1])
     return raw_ops.gather(x, rows, axis=start)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> _core.Tensor:
-    """`x` where `condition` is true, else `y`; or, without them, the positions of its elements that are not zero.
+    """`x` where `condition` is true, else `y`; or, without them, the positions of its nonzero elements.
 
     Args:
         condition: `bool`; for positions any numeric dtype.
@@ -266,9 +266,11 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     """
     if len(indices) != len(data) or not indices:
         raise ValueError(
-            f"arguments 'indices' and 'data' must have the same length, at least 1, got {len(indices)} and {len(data)}"
+            "arguments 'indices' and 'data' must have the same length, at least 1, "
+            f"got {len(indices)} and {len(data)}"
         )
-    where_to, what = [], []
+    where_to: list[_core.Tensor] = []
+    what: list[_core.Tensor] = []
     for index, values in zip(indices, data, strict=True):
         index = _core._convert(index, None, _core.int32)
         values = _core._convert(values, None, what[0].dtype if what else None)

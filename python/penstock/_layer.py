@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from penstock import _conversion, _core, _function, errors
+from penstock import _conversion, _core, _function, _graph, errors
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
 
@@ -72,6 +72,7 @@ def install() -> None:
             "conform_to_signature": _function.conform_to_signature,
             "constant": _conversion.constant,
             "gather": _gather,
+            "graph_def": _graph.graph_def,
             "package_directory": str(Path(__file__).parent) + "/",
             "print_to": print_to,
             "tensor_repr": tensor_repr,

@@ -12,7 +12,7 @@ __all__ = ["Module"]
 
 
 class Module:
-    """The base of objects that own variables and other modules, as attributes or in lists, tuples and dicts of them.
+    """The base of objects that own variables and other modules: as attributes, or in nests of them.
 
     Args:
         name: a Python identifier; by default the name of the class in snake case.

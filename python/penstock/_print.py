@@ -91,7 +91,8 @@ def _stream(stream: Any) -> str:
     if name in _LOG_LEVELS:
         return f"log:{name}"
     raise ValueError(
-        f"argument 'output_stream' must be sys.stdout, sys.stderr, 'file://<path>' or a logging level, got {stream!r}"
+        "argument 'output_stream' must be sys.stdout, sys.stderr, 'file://<path>' or a logging level, "
+        f"got {stream!r}"
     )
 
 

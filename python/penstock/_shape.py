@@ -129,13 +129,13 @@ class TensorShape:
         Raises:
             ValueError: where they contradict each other.
         """
-        other = TensorShape(other)
-        self.assert_is_compatible_with(other)
+        shape = TensorShape(other)
+        self.assert_is_compatible_with(shape)
         if self._dims is None:
-            return other
-        if other._dims is None:
+            return shape
+        if shape._dims is None:
             return self
-        return TensorShape([b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)])
+        return TensorShape([b if a is None else a for a, b in zip(self._dims, shape._dims, strict=True)])
 
     def concatenate(self, other: Any) -> TensorShape:
         """The dimensions of this shape followed by those of `other`."""
@@ -203,7 +203,7 @@ class TensorShape:
     def __getitem__(self, key: SupportsIndex) -> int | None: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: SupportsIndex | slice) -> int | None | TensorShape:
+    def __getitem__(self, key: SupportsIndex | slice) -> int | TensorShape | None:
         if self._dims is None:
             return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):

@@ -115,7 +115,8 @@ class GradientTape:
         """
         if self._used and not self._persistent:
             raise RuntimeError(
-                "GradientTape.gradient can only be called once on non-persistent tapes; make it with persistent=True"
+                "GradientTape.gradient can only be called once on non-persistent tapes; "
+                "make it with persistent=True"
             )
         unconnected = UnconnectedGradients(unconnected_gradients)
         if self._recording and not self._persistent:
@@ -181,7 +182,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
             found = nest.flatten(grad(*filled))
             if len(found) != len(inputs):
                 raise ValueError(
-                    f"the gradient function of {f.__name__} returned {len(found)} values for {len(inputs)} arguments"
+                    f"the gradient function of {f.__name__} returned {len(found)} values "
+                    f"for {len(inputs)} arguments"
                 )
             return found
 

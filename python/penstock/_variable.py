@@ -88,8 +88,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             value = initial_value() if callable(initial_value) else initial_value
         if isinstance(value, _core.Tensor) and value._is_symbolic:
             raise ValueError(
-                "the initial value of a variable created in a traced function must not depend on its arguments; "
-                "give it as a function without arguments"
+                "the initial value of a variable created in a traced function must not depend on its "
+                "arguments; give it as a function without arguments"
             )
         with _core._Outside():
             tensor = _core._convert(value, dtype)

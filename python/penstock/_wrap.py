@@ -18,7 +18,8 @@ def unary(op: str, public: str | None = None, argument: str = "x") -> Unary:
     raw = _OPS[op]
 
     def function(x: Any, name: str | None = None) -> _core.Tensor:
-        return raw(x) if name is None else raw(x, name=name)
+        result: _core.Tensor = raw(x) if name is None else raw(x, name=name)
+        return result
 
     return _finish(function, raw, public or op, argument)
 
@@ -28,15 +29,21 @@ def binary(op: str, public: str | None = None) -> Binary:
     raw = _OPS[op]
 
     def function(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-        return raw(x, y) if name is None else raw(x, y, name=name)
+        result: _core.Tensor = raw(x, y) if name is None else raw(x, y, name=name)
+        return result
 
     return _finish(function, raw, public or op, "x, y")
 
 
-def _finish(function: Callable[..., Any], raw: Any, name: str, arguments: str) -> Any:
+def _finish(
+    function: Callable[..., _core.Tensor], raw: _core.Op, name: str, arguments: str
+) -> Callable[..., _core.Tensor]:
     function.__name__ = function.__qualname__ = name
     dtypes = ", ".join(dict.fromkeys(d for _, names in raw.dtype_variables for d in names))
-    function.__doc__ = f"{raw.__doc__}\n\nArgs:\n    {arguments}: tensors of dtype {dtypes}.\n    name: a name for the result."
+    function.__doc__ = (
+        f"{raw.__doc__}\n\nArgs:\n    {arguments}: tensors of dtype {dtypes}.\n"
+        "    name: a name for the result."
+    )
     return function
 
 
@@ -95,12 +102,19 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
 
 
+def results(of_op: Any) -> list[Any]:
+    """The results of an operator that may have several, as a list."""
+    if of_op is None:
+        return []
+    return [of_op] if isinstance(of_op, _core.Tensor) else list(of_op)
+
+
 def sizes(tensor: _core.Tensor) -> list[Any]:
     """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known."""
     static = known_rank(tensor)
     if None not in static:
         return static
-    dynamic = _OPS["unstack"](_OPS["shape"](tensor), num=len(static))
+    dynamic = results(_OPS["unstack"](_OPS["shape"](tensor), num=len(static)))
     return [dynamic[i] if size is None else size for i, size in enumerate(static)]
 
 

@@ -6,16 +6,38 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._print import Assert as Assert, check as _check
+from penstock._print import Assert as Assert
+from penstock._print import check as _check
 from penstock._wrap import integer
 
 __all__ = [
-    "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer",
-    "assert_less", "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
-    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-    "assert_same_float_dtype", "assert_scalar", "assert_shapes", "assert_type", "check_numerics",
-    "disable_traceback_filtering", "enable_traceback_filtering", "is_numeric_tensor", "is_traceback_filtering_enabled",
-]  # fmt: skip
+    "Assert",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_shapes",
+    "assert_type",
+    "check_numerics",
+    "disable_traceback_filtering",
+    "enable_traceback_filtering",
+    "is_numeric_tensor",
+    "is_traceback_filtering_enabled",
+]
 
 
 def _prefix(message: str | None) -> str:
@@ -180,9 +202,9 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> _core.Tensor:
     """The tensor, where it has no dimensions; errors as of `assert_rank`."""
-    tensor = _core._convert(tensor)
-    assert_rank(tensor, 0, message)
-    return tensor
+    x = _core._convert(tensor)
+    assert_rank(x, 0, message)
+    return x
 
 
 def assert_shapes(
@@ -222,7 +244,7 @@ def assert_shapes(
             if isinstance(expected, int) and isinstance(found, int):
                 if expected != found:
                     raise ValueError(
-                        f"{_prefix(message)}{what} of shape {x.shape} must be {expected} ({wanted!r}), got {found}"
+                        f"{_prefix(message)}{what} of shape {x.shape} must be {expected} ({wanted!r})"
                     )
             else:
                 text = f"{_prefix(message)}{what} must be {wanted!r}."
@@ -331,7 +353,7 @@ _filtering = True
 
 
 def enable_traceback_filtering() -> None:
-    """Asks for tracebacks without the frames of the Python layer. Kept, and so far without effect: they are few."""
+    """Asks for tracebacks without the Python layer: kept, and so far without effect."""
     global _filtering
     _filtering = True
 

@@ -10,9 +10,18 @@ from penstock._array import ones, zeros
 from penstock._shape import TensorShape
 
 __all__ = [
-    "Constant", "GlorotNormal", "GlorotUniform", "HeNormal", "HeUniform", "Initializer", "Ones", "RandomNormal",
-    "RandomUniform", "TruncatedNormal", "Zeros",
-]  # fmt: skip
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Initializer",
+    "Ones",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "Zeros",
+]
 
 
 class Initializer:

@@ -8,14 +8,31 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._array import eye as eye
 from penstock._clip import global_norm as global_norm
-from penstock._einsum import einsum as einsum, tensordot as tensordot
+from penstock._einsum import einsum as einsum
+from penstock._einsum import tensordot as tensordot
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
 from penstock.errors import UnimplementedError
 
 __all__ = [
-    "adjoint", "band_part", "cross", "diag", "diag_part", "einsum", "eye", "global_norm", "matmul", "matrix_transpose",
-    "matvec", "norm", "normalize", "set_diag", "tensor_diag", "tensor_diag_part", "tensordot", "trace",
-]  # fmt: skip
+    "adjoint",
+    "band_part",
+    "cross",
+    "diag",
+    "diag_part",
+    "einsum",
+    "eye",
+    "global_norm",
+    "matmul",
+    "matrix_transpose",
+    "matvec",
+    "norm",
+    "normalize",
+    "set_diag",
+    "tensor_diag",
+    "tensor_diag_part",
+    "tensordot",
+    "trace",
+]
 
 
 def matmul(
@@ -61,15 +78,15 @@ def matmul(
         raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
         a, b = (raw_ops.cast(x, dtype=_core.DType(output_type)) for x in (a, b))
-    flags = {
-        "transpose_a": transpose_a,
-        "transpose_b": transpose_b,
-        "adjoint_a": adjoint_a,
-        "adjoint_b": adjoint_b,
-    }
-    if name is not None:
-        flags["name"] = name  # type: ignore[assignment]
-    return raw_ops.matmul(a, b, **flags)
+    return raw_ops.matmul(
+        a,
+        b,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        adjoint_a=adjoint_a,
+        adjoint_b=adjoint_b,
+        name=name,
+    )
 
 
 def matvec(
@@ -279,7 +296,7 @@ def trace(x: Any, name: str | None = None) -> _core.Tensor:
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of twice the rank, with the elements of `diagonal` where both halves of the position are alike."""
+    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree."""
     x = _core._convert(diagonal)
     dims = sizes(x)
     return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims))
@@ -327,7 +344,8 @@ def norm(
     Args:
         tensor: floating point or complex.
         ord: `"euclidean"` (for matrices the same as `"fro"`), 1, `inf`, or for vectors any positive number.
-        axis: the dimension of the vectors, a pair of them for matrices, or None to take all elements as one vector.
+        axis: the dimension of the vectors, a pair of them for matrices, or None to take all elements as one
+            vector.
         keepdims: whether the dimensions stay, with size 1.
         name: ignored.
 
@@ -384,7 +402,7 @@ def _squared(x: _core.Tensor) -> _core.Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[_core.Tensor, _core.Tensor]:
-    """The tensor divided by its norm, and the norm, whose dimensions stay with size 1; arguments as for `norm`."""
+    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`."""
     x = _core._convert(tensor)
     length = norm(x, ord, axis, True)
     return x / raw_ops.cast(length, dtype=x.dtype), length

@@ -9,14 +9,32 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._counting import (
     bincount as bincount,
+)
+from penstock._counting import (
     confusion_matrix as confusion_matrix,
+)
+from penstock._counting import (
     invert_permutation as invert_permutation,
+)
+from penstock._counting import (
     segment_max as segment_max,
+)
+from penstock._counting import (
     segment_mean as segment_mean,
+)
+from penstock._counting import (
     segment_min as segment_min,
+)
+from penstock._counting import (
     segment_sum as segment_sum,
+)
+from penstock._counting import (
     unsorted_segment_max as unsorted_segment_max,
+)
+from penstock._counting import (
     unsorted_segment_mean as unsorted_segment_mean,
+)
+from penstock._counting import (
     unsorted_segment_min as unsorted_segment_min,
 )
 from penstock._wrap import axes, binary, integer, unary
@@ -55,28 +73,28 @@ xdivy, xlogy = binary("xdivy"), binary("xlogy")
 def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
     """Two operands as tensors of one dtype where one of them can adapt."""
     if isinstance(x, _core.Tensor | _core._Variable):
-        x = _core._convert(x)
-        return x, _core._convert(y, None, x.dtype)
-    y = _core._convert(y)
-    return _core._convert(x, None, y.dtype), y
+        a = _core._convert(x)
+        return a, _core._convert(y, None, a.dtype)
+    b = _core._convert(y)
+    return _core._convert(x, None, b.dtype), b
 
 
 def add(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
     """`x + y`, elementwise; strings are joined."""
-    x, y = _pair(x, y)
-    return x + y
+    a, b = _pair(x, y)
+    return a + b
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
     """`x ** y`, elementwise."""
-    x, y = _pair(x, y)
-    return x**y
+    a, b = _pair(x, y)
+    return a**b
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x / y`, elementwise; integers become floating point first: 8 and 16 bits `float32`, others `float64`."""
-    x, y = _pair(x, y)
-    return x / y
+    """`x / y`, elementwise; integers become floats first: of 8 and 16 bits `float32`, others `float64`."""
+    a, b = _pair(x, y)
+    return a / b
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
@@ -153,7 +171,7 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Ten
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> _core.Tensor:
-    """The complex numbers of the given real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`."""
+    """Complex numbers of real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`."""
     real, imag = _pair(real, imag)
     return raw_ops.complex(real, imag)
 
@@ -357,22 +375,22 @@ def argmin(
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running sum along an axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    """The running sum along an axis; `exclusive` leaves the element itself out, `reverse` is from the end."""
     return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running product along an axis; `exclusive` leaves out the element itself, `reverse` starts at the end."""
+    """The running product along an axis; `exclusive` leaves the element out, `reverse` is from the end."""
     return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
     """`x / sqrt(max(sum(x**2), epsilon))` along axes."""
-    x = _core._convert(x)
-    square_sum = reduce_sum(raw_ops.square(x), axis, True)
-    return x * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
+    v = _core._convert(x)
+    square_sum = reduce_sum(raw_ops.square(v), axis, True)
+    return v * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
 
 
 def unsorted_segment_sum(

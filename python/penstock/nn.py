@@ -6,26 +6,66 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._array import depth_to_space as depth_to_space, space_to_depth as space_to_depth
-from penstock._wrap import axes as axis_list, extents, integer, known_rank, unary
+from penstock._array import depth_to_space as depth_to_space
+from penstock._array import space_to_depth as space_to_depth
+from penstock._wrap import axes as axis_list
+from penstock._wrap import extents, integer, known_rank, unary
 from penstock.math import (
     l2_normalize as l2_normalize,
+)
+from penstock.math import (
     log_softmax as log_softmax,
+)
+from penstock.math import (
     sigmoid as sigmoid,
+)
+from penstock.math import (
     softmax as softmax,
+)
+from penstock.math import (
     softplus as softplus,
+)
+from penstock.math import (
     softsign as softsign,
+)
+from penstock.math import (
     tanh as tanh,
+)
+from penstock.math import (
     zero_fraction as zero_fraction,
 )
 
 __all__ = [
-    "batch_normalization", "bias_add", "crelu", "depth_to_space", "dropout", "elu", "embedding_lookup", "gelu", "l2_loss",
-    "l2_normalize", "leaky_relu", "log_softmax", "moments", "relu", "relu6", "selu", "sigmoid",
-    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus", "softsign",
-    "space_to_depth", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "weighted_cross_entropy_with_logits",
+    "batch_normalization",
+    "bias_add",
+    "crelu",
+    "depth_to_space",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "gelu",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "log_softmax",
+    "moments",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "silu",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softplus",
+    "softsign",
+    "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits",
+    "swish",
+    "tanh",
+    "weighted_cross_entropy_with_logits",
     "zero_fraction",
-]  # fmt: skip
+]
 
 elu, relu, relu6, selu = (unary(op, argument="features") for op in ("elu", "relu", "relu6", "selu"))
 
@@ -77,7 +117,7 @@ def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> _core.Tensor:
-    """The tensor plus a vector along its channels: the last dimension, or the second where `data_format` starts with `NC`.
+    """The tensor plus a vector along its channels: the last dimension, or the second of `"NCHW"` and such.
 
     Raises:
         ValueError: for another `data_format`.
@@ -86,7 +126,7 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         return raw_ops.bias_add(value, bias)
     if data_format not in ("NCHW", "NCW", "NCDHW"):
         raise ValueError(
-            f"argument 'data_format' must be None or start with 'N' and have 'C' second or last, got {data_format!r}"
+            f"argument 'data_format' must be None, or have C second or last, got {data_format!r}"
         )
     x = _core._convert(value)
     bias = _core._convert(bias, None, x.dtype)
@@ -101,7 +141,7 @@ def dropout(
     Args:
         x: floating point.
         rate: the probability of an element to be set to 0, at least 0 and below 1.
-        noise_shape: the shape of what is drawn, which broadcasts to that of `x`; a size of None is that of `x`.
+        noise_shape: the shape of what is drawn, which broadcasts to that of `x`; None is the size of `x`.
         seed: makes what is drawn repeatable.
         name: ignored.
 
@@ -110,22 +150,22 @@ def dropout(
     """
     from penstock import random
 
-    x = _core._convert(x)
-    if not x.dtype.is_floating:
-        raise ValueError(f"argument 'x' must be floating point, got {x.dtype.name}")
+    v = _core._convert(x)
+    if not v.dtype.is_floating:
+        raise ValueError(f"argument 'x' must be floating point, got {v.dtype.name}")
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
             raise ValueError(f"argument 'rate' must be at least 0 and below 1, got {rate}")
         if rate == 0:
-            return x
-    rate = _core._convert(rate, None, x.dtype)
-    shape = raw_ops.shape(x)
+            return v
+    rate = _core._convert(rate, None, v.dtype)
+    shape = raw_ops.shape(v)
     if noise_shape is not None:
         if isinstance(noise_shape, list | tuple):
             noise_shape = [shape[i] if n is None else n for i, n in enumerate(noise_shape)]
         shape = extents(noise_shape, "noise_shape")
-    keep = random.uniform(shape, dtype=x.dtype, seed=seed) >= rate
-    return raw_ops.select(keep, x / (1.0 - rate), raw_ops.zeros_like(x))
+    keep = random.uniform(shape, dtype=v.dtype, seed=seed) >= rate
+    return raw_ops.select(keep, v / (1.0 - rate), raw_ops.zeros_like(v))
 
 
 def moments(
@@ -168,14 +208,14 @@ def batch_normalization(
         variance_epsilon: keeps the division from 0.
         name: ignored.
     """
-    x = _core._convert(x)
-    factor = raw_ops.rsqrt(_core._convert(variance, None, x.dtype) + variance_epsilon)
+    v = _core._convert(x)
+    factor = raw_ops.rsqrt(_core._convert(variance, None, v.dtype) + variance_epsilon)
     if scale is not None:
         factor = factor * scale
-    shift = -_core._convert(mean, None, x.dtype) * factor
+    shift = -_core._convert(mean, None, v.dtype) * factor
     if offset is not None:
         shift = shift + offset
-    return x * raw_ops.cast(factor, dtype=x.dtype) + raw_ops.cast(shift, dtype=x.dtype)
+    return v * raw_ops.cast(factor, dtype=v.dtype) + raw_ops.cast(shift, dtype=v.dtype)
 
 
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> _core.Tensor:
@@ -211,11 +251,11 @@ def sigmoid_cross_entropy_with_logits(
     Raises:
         ValueError: where one is missing, or the shapes differ.
     """
-    labels, x = _labels_and_logits(labels, logits)
+    y, x = _labels_and_logits(labels, logits)
     zero = raw_ops.zeros_like(x)
     positive = x >= zero
     size = raw_ops.select(positive, -x, x)
-    return raw_ops.select(positive, x, zero) - x * labels + raw_ops.log1p(raw_ops.exp(size))
+    return raw_ops.select(positive, x, zero) - x * y + raw_ops.log1p(raw_ops.exp(size))
 
 
 def weighted_cross_entropy_with_logits(
@@ -224,9 +264,9 @@ def weighted_cross_entropy_with_logits(
     """`sigmoid_cross_entropy_with_logits` with the term of `y` multiplied by `pos_weight`."""
     if pos_weight is None:
         raise ValueError("argument 'pos_weight' must be given")
-    labels, x = _labels_and_logits(labels, logits)
-    weight = 1 + (_core._convert(pos_weight, None, x.dtype) - 1) * labels
-    return (1 - labels) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
+    y, x = _labels_and_logits(labels, logits)
+    weight = 1 + (_core._convert(pos_weight, None, x.dtype) - 1) * y
+    return (1 - y) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
 
 
 def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Tensor]:

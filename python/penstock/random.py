@@ -1,7 +1,7 @@
 """Random numbers, from counters and keys (Philox): the same seed gives the same numbers on every device.
 
-Functions whose names begin with `stateless_` depend on their seed alone. The others draw from a generator that
-`set_seed` restarts; with a `seed` of their own they draw from a sequence of that seed.
+Functions whose names begin with `stateless_` depend on their seed alone. The others draw from a generator
+that `set_seed` restarts; with a `seed` of their own they draw from a sequence of that seed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from penstock._wrap import extents, integer
 from penstock.errors import InvalidArgumentError
 
 __all__ = [
-    "categorical", "fold_in", "normal", "set_seed", "split", "stateless_categorical", "stateless_normal",
-    "stateless_truncated_normal", "stateless_uniform", "truncated_normal", "uniform",
-]  # fmt: skip
+    "categorical",
+    "fold_in",
+    "normal",
+    "set_seed",
+    "split",
+    "stateless_categorical",
+    "stateless_normal",
+    "stateless_truncated_normal",
+    "stateless_uniform",
+    "truncated_normal",
+    "uniform",
+]
 
 _INTEGERS = (_core.int32, _core.int64)
 
@@ -56,9 +65,9 @@ def _sequence(seed: int) -> _core.Tensor:
     with _core._Outside():
         start = _core._convert(0, _core.int64)
         counter = _core._Variable(start, start.dtype, start.shape, "random_counter", False)
-    count = raw_ops.read_variable(counter)
-    raw_ops.assign_add(counter, 1)
-    return _core._convert([_core._convert(key, _core.int64), count])
+    drawn = raw_ops.read_variable(counter)
+    raw_ops.assign_add(counter, _core._convert(1, _core.int64))
+    return _core._convert([_core._convert(key, _core.int64), drawn])
 
 
 def uniform(
@@ -142,7 +151,10 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of a normal distribution, none of them more than two standard deviations from the mean; arguments as for `normal`."""
+    """Numbers of a normal distribution, none of them more than two standard deviations from the mean.
+
+    Arguments are those of `normal`.
+    """
     if seed is not None:
         return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
     return _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
@@ -238,10 +250,10 @@ def stateless_truncated_normal(
 
 
 def _seed(seed: Any) -> _core.Tensor:
-    seed = _core._convert(seed)
-    if not seed.shape.is_compatible_with([2]):
-        raise InvalidArgumentError(f"argument 'seed' must have shape [2], got {seed.shape}")
-    return seed
+    pair = _core._convert(seed)
+    if not pair.shape.is_compatible_with([2]):
+        raise InvalidArgumentError(f"argument 'seed' must have shape [2], got {pair.shape}")
+    return pair
 
 
 def _check_algorithm(alg: Any) -> None:

@@ -9,9 +9,18 @@ from penstock import _core, nest, raw_ops
 from penstock._array import as_string as as_string
 
 __all__ = [
-    "as_string", "format", "join", "length", "lower", "regex_full_match", "regex_replace", "strip", "substr", "to_number",
+    "as_string",
+    "format",
+    "join",
+    "length",
+    "lower",
+    "regex_full_match",
+    "regex_replace",
+    "strip",
+    "substr",
+    "to_number",
     "upper",
-]  # fmt: skip
+]
 
 
 def format(

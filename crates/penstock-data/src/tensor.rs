@@ -21,7 +21,6 @@ pub type Bytes = Arc<[u8]>;
 pub const INLINE_BYTES: usize = 16;
 
 /// A dense, row-major, immutable array. Cloning shares the data.
-#[derive(Clone)]
 pub struct Tensor {
     dims: Dims,
     dtype: DType,
@@ -46,6 +45,14 @@ fn byte_len(dtype: DType, dims: &[usize]) -> Result<usize> {
         .ok_or_else(|| Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name())))
 }
 
+impl Clone for Tensor {
+    #[inline]
+    fn clone(&self) -> Tensor {
+        // `from_slice` copies the extents at once; `SmallVec::clone` goes one by one.
+        Tensor { dims: Dims::from_slice(&self.dims), dtype: self.dtype, storage: self.storage.clone() }
+    }
+}
+
 impl Default for Tensor {
     /// The `f32` scalar 0.
     fn default() -> Tensor {
@@ -67,7 +74,7 @@ impl Tensor {
         } else {
             Storage::Shared { buffer: Arc::new(Buffer::new(bytes)?), offset: 0 }
         };
-        Ok(Tensor { dims: dims.into(), dtype, storage })
+        Ok(Tensor { dims: Dims::from_slice(dims), dtype, storage })
     }
 
     /// A tensor of zeros (empty strings for `str`).

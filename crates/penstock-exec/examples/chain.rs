@@ -48,17 +48,34 @@ fn main() {
     let one = Tensor::vector(&[1.0f32]);
     let attrs = Attrs::EMPTY;
     let add = op("add");
-    report("eager add, f32[1]", time(1_000_000, || {
-        std::hint::black_box(eager(add, &[&one, &one], &attrs, &env).expect("runs"));
-    }));
-    report("call, 1 input, 1 op", run(&graph(|b| {
-        let x = b.input(ty(&[]), None);
-        vec![emit(b, "add", &[x, x])]
-    }), &[Tensor::from(1.0f32).into()], 1_000_000));
-    report("call, 10 inputs of 100", run(&graph(|b| {
-        let xs: Vec<Value> = (0..10).map(|_| b.input(ty(&[100]), None)).collect();
-        vec![xs[1..].iter().fold(xs[0], |a, &x| emit(b, "add", &[a, x]))]
-    }), &vec![Arg::from(Tensor::vector(&[1.0f32; 100])); 10], 200_000));
+    report(
+        "eager add, f32[1]",
+        time(1_000_000, || {
+            std::hint::black_box(eager(add, &[&one, &one], &attrs, &env).expect("runs"));
+        }),
+    );
+    report(
+        "call, 1 input, 1 op",
+        run(
+            &graph(|b| {
+                let x = b.input(ty(&[]), None);
+                vec![emit(b, "add", &[x, x])]
+            }),
+            &[Tensor::from(1.0f32).into()],
+            1_000_000,
+        ),
+    );
+    report(
+        "call, 10 inputs of 100",
+        run(
+            &graph(|b| {
+                let xs: Vec<Value> = (0..10).map(|_| b.input(ty(&[100]), None)).collect();
+                vec![xs[1..].iter().fold(xs[0], |a, &x| emit(b, "add", &[a, x]))]
+            }),
+            &vec![Arg::from(Tensor::vector(&[1.0f32; 100])); 10],
+            200_000,
+        ),
+    );
     let chain = |dims: &[usize], name: &str, n: usize| {
         graph(|b| {
             let x = b.input(ty(dims), None);
@@ -71,11 +88,17 @@ fn main() {
     for n in [10, 1000, 100_000] {
         let x = Tensor::from_slice(&[n], &vec![1.0f32; n]).expect("memory");
         let calls = (20_000_000 / (n * 20)).clamp(5, 20_000) as u32;
-        report(&format!("20 adds of f32[{n}], per op"), run(&chain(&[n], "add", 20), &[x.clone().into(), x.into()], calls) / 20.0);
+        report(
+            &format!("20 adds of f32[{n}], per op"),
+            run(&chain(&[n], "add", 20), &[x.clone().into(), x.into()], calls) / 20.0,
+        );
     }
     if penstock_ops::Ops.find("matmul").is_some() {
         let m = Tensor::from_slice(&[10, 10], &[0.1f32; 100]).expect("memory");
-        report("100 10x10 matmuls, per op", run(&chain(&[10, 10], "matmul", 100), &[m.clone().into(), m.into()], 2000) / 100.0);
+        report(
+            "100 10x10 matmuls, per op",
+            run(&chain(&[10, 10], "matmul", 100), &[m.clone().into(), m.into()], 2000) / 100.0,
+        );
     }
     let counting = graph(|b| {
         let n = b.input(Type::scalar(DType::I32), None);
@@ -93,8 +116,11 @@ fn main() {
         b.results(inst).to_vec()
     });
     report("while i < 1e6: i += 1, per step", run(&counting, &[Tensor::from(1_000_000i32).into()], 1) / 1e6);
-    report("plan of 1000 scalar ops, per op", time(5, || {
-        let function = Function::new("f", chain(&[], "add", 1000));
-        std::hint::black_box(Executable::new(&function).expect("plans"));
-    }) / 1000.0);
+    report(
+        "plan of 1000 scalar ops, per op",
+        time(5, || {
+            let function = Function::new("f", chain(&[], "add", 1000));
+            std::hint::black_box(Executable::new(&function).expect("plans"));
+        }) / 1000.0,
+    );
 }

@@ -173,7 +173,9 @@ impl Executable {
             .zip(self.graph.inputs())
             .map(|(arg, &input)| match arg {
                 Arg::Tensor(t) => Type::of(t),
-                Arg::Variable(v) => v.ty().shape().merge(self.graph.ty(input).shape()).map_or_else(|| v.ty(), |s| v.ty().with_shape(s)),
+                Arg::Variable(v) => {
+                    v.ty().shape().merge(self.graph.ty(input).shape()).map_or_else(|| v.ty(), |s| v.ty().with_shape(s))
+                }
             })
             .collect();
         // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for

@@ -82,7 +82,9 @@ impl TileProgram {
             let ins: SmallVec<[Place; ARITY]> = op
                 .operands
                 .iter()
-                .map(|v| places.get(v).copied().ok_or_else(|| Error::internal("a fused region uses a value from outside")))
+                .map(|v| {
+                    places.get(v).copied().ok_or_else(|| Error::internal("a fused region uses a value from outside"))
+                })
                 .collect::<Result<_>>()?;
             if ins.len() > ARITY {
                 return Err(Error::internal(format!("'{}' has more than {ARITY} operands", op.op.name)));
@@ -113,7 +115,8 @@ impl TileProgram {
             program.ops.push(Op { f, ins, out });
         }
         for (k, v) in data.results.iter().enumerate() {
-            let made = matches!(graph.values[*v].def, Def::Result(..)) && places.get(v) == Some(&Place::Output(k as u16));
+            let made =
+                matches!(graph.values[*v].def, Def::Result(..)) && places.get(v) == Some(&Place::Output(k as u16));
             if !made {
                 return Err(Error::internal("a fused region gives a value twice, or one that it does not make"));
             }

@@ -16,12 +16,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     Ok(())
 }
 
-fn visit(
-    graph: &mut Graph,
-    region: Region,
-    cx: &Cx,
-    replaced: &mut FxHashMap<penstock_ir::Value, penstock_ir::Value>,
-) {
+fn visit(graph: &mut Graph, region: Region, cx: &Cx, replaced: &mut FxHashMap<penstock_ir::Value, penstock_ir::Value>) {
     let old = std::mem::take(&mut graph.regions[region].insts);
     let mut insts = Vec::with_capacity(old.len());
     for inst in old {
@@ -73,5 +68,8 @@ fn taken_branch(graph: &Graph, data: &InstData) -> Option<Region> {
 fn never_starts(graph: &Graph, data: &InstData) -> bool {
     data.op.is(&WHILE)
         && graph.regions[data.regions[0]].insts.iter().all(|&i| graph.insts[i].op.is(&penstock_ops::control::CONST))
-        && graph.constant(graph.regions[data.regions[0]].results[0]).and_then(|t| t.item::<Bool8>()).is_some_and(|b| !b.get())
+        && graph
+            .constant(graph.regions[data.regions[0]].results[0])
+            .and_then(|t| t.item::<Bool8>())
+            .is_some_and(|b| !b.get())
 }

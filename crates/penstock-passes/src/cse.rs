@@ -50,9 +50,10 @@ impl Cse<'_> {
                 && !data.attrs.0.iter().any(|a| matches!(a, Attr::Func(_) | Attr::Host(_)));
             if mergeable {
                 let key = hash(data);
-                let same = self.table.get(&key).and_then(|found| {
-                    found.iter().copied().find(|&other| equal(graph, &graph.insts[other], data))
-                });
+                let same = self
+                    .table
+                    .get(&key)
+                    .and_then(|found| found.iter().copied().find(|&other| equal(graph, &graph.insts[other], data)));
                 if let Some(other) = same
                     && self.cx.spend()
                 {
@@ -104,7 +105,8 @@ fn equal_attrs(a: &Attrs, b: &Attrs) -> bool {
         (Attr::Tensor(a), Attr::Tensor(b)) => {
             a.dims() == b.dims()
                 && a.dtype() == b.dtype()
-                && (a.shares_data(b) || (a.byte_len() <= COMPARED && a.bytes() == b.bytes() && a.strings() == b.strings()))
+                && (a.shares_data(b)
+                    || (a.byte_len() <= COMPARED && a.bytes() == b.bytes() && a.strings() == b.strings()))
         }
         _ => a == b,
     })

@@ -83,7 +83,8 @@ pub fn check_result(index: usize, tensor: &Tensor, ty: &Type) -> Result<()> {
     let fits = match ty.shape().dims() {
         None => true,
         Some(dims) => {
-            dims.len() == tensor.rank() && dims.iter().zip(tensor.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
+            dims.len() == tensor.rank()
+                && dims.iter().zip(tensor.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
         }
     };
     if fits && tensor.dtype() == ty.dtype() {

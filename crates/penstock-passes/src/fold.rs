@@ -36,8 +36,7 @@ fn folded(graph: &Graph, inst: Inst) -> Option<Tensor> {
     if !data.op.is_pure() || too_large {
         return None;
     }
-    let inputs: SmallVec<[&Tensor; 4]> =
-        data.operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+    let inputs: SmallVec<[&Tensor; 4]> = data.operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
     if inputs.iter().map(|t| t.byte_len()).sum::<usize>() > MAX_OPERANDS {
         return None;
     }

@@ -166,7 +166,8 @@ fn build(
             let param = known.unwrap_or_else(|| {
                 let outside = replaced.get(&v).copied().unwrap_or(v);
                 let index = operands.len() as u32;
-                let param = graph.values.push(ValueData { ty: graph.ty(v).clone(), def: Def::Param(index), region: inner });
+                let param =
+                    graph.values.push(ValueData { ty: graph.ty(v).clone(), def: Def::Param(index), region: inner });
                 graph.regions[inner].params.push(param);
                 operands.push(outside);
                 map.insert(v, param);
@@ -178,7 +179,8 @@ fn build(
         let new_inst = graph.insts.push(copy);
         let loc = graph.locs[inst];
         graph.locs.push(loc);
-        let new = graph.values.push(ValueData { ty: graph.ty(old).clone(), def: Def::Result(new_inst, 0), region: inner });
+        let new =
+            graph.values.push(ValueData { ty: graph.ty(old).clone(), def: Def::Result(new_inst, 0), region: inner });
         graph.insts[new_inst].results.push(new);
         graph.regions[inner].insts.push(new_inst);
         if let Some(name) = graph.names.get(&old).cloned() {

@@ -50,9 +50,7 @@ impl Source<'_> {
     fn shape(&self, shape: &Shape) -> Shape {
         let Some(dims) = shape.dims() else { return Shape::UNRANKED };
         Shape::new(dims.iter().map(|&d| match d {
-            Dim::Sym(s) => {
-                self.symbols.get(&s).copied().unwrap_or(if self.keep_symbols { d } else { Dim::Unknown })
-            }
+            Dim::Sym(s) => self.symbols.get(&s).copied().unwrap_or(if self.keep_symbols { d } else { Dim::Unknown }),
             known => known,
         }))
     }
@@ -79,8 +77,7 @@ impl Copier {
     fn body(&mut self, graph: &Graph, args: &[Value]) -> Result<SmallVec<[Value; 4]>> {
         let mut symbols = FxHashMap::default();
         for (&input, &arg) in graph.inputs().iter().zip(args) {
-            let (Some(from), Some(to)) =
-                (graph.ty(input).shape().dims(), self.builder.graph().ty(arg).shape().dims())
+            let (Some(from), Some(to)) = (graph.ty(input).shape().dims(), self.builder.graph().ty(arg).shape().dims())
             else {
                 continue;
             };
@@ -137,7 +134,9 @@ impl Copier {
         };
         for (&old, &new) in data.results.iter().zip(&results) {
             source.values.insert(old, new);
-            self.builder.refine(new, &source.shape(graph.ty(old).shape())).map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
+            self.builder
+                .refine(new, &source.shape(graph.ty(old).shape()))
+                .map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
             if let Some(name) = graph.names.get(&old)
                 && !self.builder.graph().names.contains_key(&new)
             {

@@ -124,6 +124,12 @@ impl PyGraph {
         Ok(nodes(self.graph()?).into_iter().map(|n| (n.name, n.op, n.input)).collect())
     }
 
+    /// The nodes, with `.name`, `.op` and `.input`, as TensorFlow's `GraphDef` lists them: placeholders, operations,
+    /// and an `Identity` for each output.
+    fn as_graph_def<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::layer::call(py, "graph_def", (self._nodes()?,))
+    }
+
     /// The number of inputs that are captured, not arguments.
     #[getter]
     fn _captures(&self) -> usize {

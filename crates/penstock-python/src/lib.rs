@@ -84,6 +84,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(layer::_set_layer, m)?,
         wrap_pyfunction!(ops::_ops, m)?,
         wrap_pyfunction!(ops::_op_families, m)?,
+        wrap_pyfunction!(ops::_op_samples, m)?,
         wrap_pyfunction!(host::_set_seed, m)?,
         wrap_pyfunction!(tape::_record_custom, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,

@@ -335,6 +335,44 @@ pub(crate) fn spec_type(value: &Bound<'_, PyAny>) -> PyResult<penstock_ir::Type>
     Ok(penstock_ir::Type::Tensor(dtype::parse(value)?, Shape::UNRANKED))
 }
 
+/// The samples of an operator: `(operands, attributes)` for tests.
+#[pyfunction]
+pub(crate) fn _op_samples<'py>(
+    py: Python<'py>,
+    name: &str,
+) -> PyResult<Vec<(Vec<Bound<'py, PyTensor>>, Bound<'py, PyDict>)>> {
+    let op = penstock_ops::Ops
+        .find(name)
+        .ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(format!("no operator is called {name}")))?;
+    let samples = (op.samples)().into_iter().map(|sample| {
+        let inputs = sample.inputs.into_iter().map(|t| crate::tensor::wrap_eager(py, t)).collect::<PyResult<_>>()?;
+        let attrs = PyDict::new(py);
+        for (name, value) in sample.attrs {
+            attrs.set_item(name, attr_object(py, &value)?)?;
+        }
+        Ok((inputs, attrs))
+    });
+    samples.collect()
+}
+
+/// An attribute as a Python value.
+fn attr_object<'py>(py: Python<'py>, attr: &Attr) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match attr {
+        Attr::None => py.None().into_bound(py),
+        Attr::Bool(v) => v.into_pyobject(py)?.to_owned().into_any(),
+        Attr::Int(v) => v.into_pyobject(py)?.into_any(),
+        Attr::Float(v) => v.into_pyobject(py)?.into_any(),
+        Attr::Str(v) => v.as_ref().into_pyobject(py)?.into_any(),
+        Attr::Ints(v) => v.as_slice().into_pyobject(py)?.into_any(),
+        Attr::DType(v) => dtype::object(py, *v)?.clone().into_any(),
+        Attr::Shape(v) => crate::tensor::shape_object(py, v)?,
+        Attr::Tensor(v) => crate::tensor::wrap_eager(py, v.clone())?.into_any(),
+        Attr::Types(_) | Attr::Func(_) | Attr::Host(_) => {
+            return Err(PyTypeError::new_err("the attribute has no Python form"));
+        }
+    })
+}
+
 /// All operators by name.
 #[pyfunction]
 pub(crate) fn _ops(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -1,12 +1,13 @@
 //! The one way in: an operation on [`Var`]s runs now, or joins the open trace, and is recorded on tapes.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use penstock_autodiff::{CustomVjp, Dispatcher, Residual, Tape, vjp_function};
 use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, OpDef, OpSet, Region, Type};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, OpSet, Region, Type};
 use penstock_ops::{control, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -30,11 +31,18 @@ fn joins_trace(inputs: &[Var]) -> bool {
 /// What inference or the kernel reports, with operator, argument and location.
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
     let outs =
-        if joins_trace(inputs) { capture(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
+        if joins_trace(inputs) { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
     for tape in tapes_here() {
         lock(&tape).record(op, &attrs, inputs, &outs, current_loc());
     }
     Ok(outs)
+}
+
+/// Adds an instruction to the open trace. A panic, which is a defect, becomes an error that names the operator.
+fn join(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<(Inst, Outs)> {
+    // An instruction is pushed whole, after all that may panic.
+    catch_unwind(AssertUnwindSafe(|| capture(op, inputs, attrs, regions)))
+        .unwrap_or_else(|_| Err(Error::internal("panicked while it was traced").in_op(op.name)))
 }
 
 fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {
@@ -54,7 +62,7 @@ pub fn apply(op: &'static OpDef, inputs: &[Var], named: &[(&str, Attr)]) -> Resu
 /// # Errors
 /// What inference reports.
 pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<Outs> {
-    let (inst, outs) = capture(op, inputs, attrs, regions)?;
+    let (inst, outs) = join(op, inputs, attrs, regions)?;
     if !tapes_here().is_empty() {
         let mut seen = inputs.to_vec();
         seen.extend(context::captured_by(inst)?);
@@ -272,7 +280,7 @@ fn zeros_like(value: &Var) -> Result<Var> {
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     if joins_trace(operands) {
         let attrs = Attrs(smallvec![Attr::Func(FuncRef(function.clone()))]);
-        return Ok(capture(&control::CALL, operands, attrs, &[])?.1);
+        return Ok(join(&control::CALL, operands, attrs, &[])?.1);
     }
     let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
     Ok(outs.into_iter().map(Var::eager).collect())

@@ -25,6 +25,8 @@ def train_step(x, y):
     return loss
 
 
-step = train_step.get_concrete_function(tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([None, 1], tf.float32))
+step = train_step.get_concrete_function(
+    tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([None, 1], tf.float32)
+)
 print("# Made by traced.py.")
 print(step.graph.to_text().replace(f"{Path(__file__).parent}/", ""), end="")

@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from penstock import _core
-from penstock._scope import Placement as _Placement, visible_devices as _visible
+from penstock._scope import Placement as _Placement
+from penstock._scope import visible_devices as _visible
 from penstock.config import threading as threading
 
 __all__ = [
-    "LogicalDevice", "PhysicalDevice", "functions_run_eagerly", "get_soft_device_placement", "get_visible_devices",
-    "list_logical_devices", "list_physical_devices", "run_functions_eagerly", "set_soft_device_placement",
-    "set_visible_devices", "threading",
-]  # fmt: skip
+    "LogicalDevice",
+    "PhysicalDevice",
+    "functions_run_eagerly",
+    "get_soft_device_placement",
+    "get_visible_devices",
+    "list_logical_devices",
+    "list_physical_devices",
+    "run_functions_eagerly",
+    "set_soft_device_placement",
+    "set_visible_devices",
+    "threading",
+]
 
 
 class PhysicalDevice(NamedTuple):

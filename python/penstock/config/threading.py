@@ -6,9 +6,11 @@ from penstock import _core
 from penstock._wrap import integer
 
 __all__ = [
-    "get_inter_op_parallelism_threads", "get_intra_op_parallelism_threads", "set_inter_op_parallelism_threads",
+    "get_inter_op_parallelism_threads",
+    "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads",
     "set_intra_op_parallelism_threads",
-]  # fmt: skip
+]
 
 _asked = {"intra": 0, "inter": 0}
 
@@ -27,7 +29,10 @@ def get_intra_op_parallelism_threads() -> int:
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """How many threads may work on one operation; 0 lets the engine choose. The pool has the greater of both numbers."""
+    """How many threads may work on one operation; 0 lets the engine choose.
+
+    The pool has the greater of both numbers.
+    """
     _set("intra", num_threads)
 
 
@@ -37,5 +42,8 @@ def get_inter_op_parallelism_threads() -> int:
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """How many operations may run side by side; 0 lets the engine choose. The pool has the greater of both numbers."""
+    """How many operations may run side by side; 0 lets the engine choose.
+
+    The pool has the greater of both numbers.
+    """
     _set("inter", num_threads)

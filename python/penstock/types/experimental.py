@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core
-from penstock._function import ConcreteFunction as ConcreteFunction, Function
+from penstock._function import ConcreteFunction as ConcreteFunction
+from penstock._function import Function
 
 __all__ = ["ConcreteFunction", "PolymorphicFunction", "TensorLike", "TraceType"]
 

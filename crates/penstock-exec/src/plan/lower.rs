@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
-use super::step::{BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, WriteStep};
+use super::step::{
+    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, WriteStep,
+};
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 

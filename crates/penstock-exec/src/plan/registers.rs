@@ -122,9 +122,8 @@ fn coalesce(code: &Lowered, live: &Liveness) -> Vec<Reg> {
             if a == b || fixed || snapshot || *kind != code.kinds[b as usize] {
                 continue;
             }
-            let apart = intervals[a as usize]
-                .iter()
-                .all(|x| intervals[b as usize].iter().all(|y| x.1 < y.0 || y.1 < x.0));
+            let apart =
+                intervals[a as usize].iter().all(|x| intervals[b as usize].iter().all(|y| x.1 < y.0 || y.1 < x.0));
             if apart {
                 let joined = std::mem::take(&mut intervals[a as usize]);
                 intervals[b as usize].extend(joined);

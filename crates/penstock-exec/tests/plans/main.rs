@@ -151,7 +151,21 @@ fn random_programs_agree_with_the_reference_in_any_allowed_order() {
         }
     }
     // The programs reach every kind of step.
-    for step in ["scalar", "loop r", "broadcast", "fused", "kernel", "read", "write", "update", "unless", "switch", "goto", " <-> ", "loop "] {
+    for step in [
+        "scalar",
+        "loop r",
+        "broadcast",
+        "fused",
+        "kernel",
+        "read",
+        "write",
+        "update",
+        "unless",
+        "switch",
+        "goto",
+        " <-> ",
+        "loop ",
+    ] {
         assert!(listings.contains(step), "no program has the step '{step}'");
     }
 }
@@ -330,10 +344,9 @@ fn errors_name_operator_and_place() {
         vec![emit(b, &FLOORDIV, &[x, x])]
     });
     let zero = [Arg::from(Tensor::from(0i32))];
-    for error in [
-        executable(&graph).run(&zero, &env()).unwrap_err(),
-        reference::run(&graph, &zero, &env()).unwrap_err(),
-    ] {
+    for error in
+        [executable(&graph).run(&zero, &env()).unwrap_err(), reference::run(&graph, &zero, &env()).unwrap_err()]
+    {
         assert_eq!((error.class(), error.op()), (Class::InvalidArgument, Some("floordiv")));
         assert_eq!(error.loc().unwrap().to_string(), "user.py:12:5");
     }
@@ -371,7 +384,10 @@ fn arguments_are_checked() {
         let n = b.fresh_symbol();
         let open = Type::tensor(DType::F32, Shape::new([penstock_data::Dim::Sym(n)]));
         let (x, y) = (b.input(open.clone(), Some("x")), b.input(open, Some("y")));
-        let (v, w) = (b.input(Type::Variable(DType::F32, Shape::scalar()), Some("v")), b.input(Type::Variable(DType::F32, Shape::scalar()), Some("w")));
+        let (v, w) = (
+            b.input(Type::Variable(DType::F32, Shape::scalar()), Some("v")),
+            b.input(Type::Variable(DType::F32, Shape::scalar()), Some("w")),
+        );
         let a = emit(b, &READ_VARIABLE, &[v]);
         b.emit(&ASSIGN, &[w, a], &[]).unwrap();
         vec![emit(b, &ADD, &[x, y])]

@@ -2,7 +2,8 @@
 
 use penstock_data::{DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrKind, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Type, Vjp, arg, arg_of, args_of,
+    ArgType, AttrDef, AttrKind, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Type, Vjp, arg, arg_of,
+    args_of,
 };
 use penstock_kernels::{Binary, Unary, binary, binary_output, unary};
 
@@ -10,9 +11,10 @@ const NO_CUDA: Cuda = Cuda::HostFallback("a test");
 const NO_VJP: Vjp = Vjp::NonDifferentiable("a test");
 
 fn broadcast(cx: &InferCx<'_>, op: Binary) -> Result<OutTypes> {
-    let shape = cx.shape(0).broadcast(cx.shape(1)).ok_or_else(|| {
-        Error::invalid(format!("shapes {} and {} do not match", cx.shape(0), cx.shape(1)))
-    })?;
+    let shape = cx
+        .shape(0)
+        .broadcast(cx.shape(1))
+        .ok_or_else(|| Error::invalid(format!("shapes {} and {} do not match", cx.shape(0), cx.shape(1))))?;
     Ok(OutTypes::from_iter([Type::tensor(binary_output(op, cx.dtype(0)), shape)]))
 }
 

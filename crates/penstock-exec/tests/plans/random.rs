@@ -2,6 +2,7 @@
 
 use penstock_data::{DType, Shape, Tensor};
 use penstock_ir::{Attrs, Builder, Graph, Type, Value};
+use penstock_ops::cast::CAST;
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
 
@@ -45,14 +46,14 @@ pub(crate) fn program(seed: u64, len: Option<usize>, variables: usize) -> Graph 
         None => builder.symbolic(&Shape::of_rank(1)),
     };
     let vector = builder.input(Type::tensor(DType::F32, shape), Some("x"));
-    let variables =
-        (0..variables).map(|_| builder.input(Type::Variable(DType::F32, Shape::scalar()), None)).collect();
+    let variables = (0..variables).map(|_| builder.input(Type::Variable(DType::F32, Shape::scalar()), None)).collect();
     let mut generator = Generator { builder, random: Random(seed), variables };
     let mut scope = Scope { scalars: vec![scalar], vectors: vec![vector] };
     let count = 4 + generator.random.below(12);
     generator.statements(&mut scope, count, 0);
-    let outputs: Vec<Value> =
-        (0..3).map(|i| if i == 0 { generator.random.pick(&scope.scalars) } else { generator.random.pick(&scope.vectors) }).collect();
+    let outputs: Vec<Value> = (0..3)
+        .map(|i| if i == 0 { generator.random.pick(&scope.scalars) } else { generator.random.pick(&scope.vectors) })
+        .collect();
     generator.builder.finish(&outputs).unwrap()
 }
 
@@ -123,8 +124,9 @@ impl Generator {
             let (a, b) = (self.random.pick(&scope.scalars), self.random.pick(&scope.scalars));
             (&COND, self.emit(&LESS, &[a, b]), 2)
         } else {
-            let index = self.random.below(5) as i32 - 1;
-            (&SWITCH, self.builder.constant(Tensor::from(index)), 3)
+            let a = self.random.pick(&scope.scalars);
+            let index = self.builder.emit(&CAST, &[a], &[("dtype", DType::I32.into())]).unwrap()[0];
+            (&SWITCH, index, 3)
         };
         let mut regions = Vec::new();
         for _ in 0..count {
@@ -132,11 +134,8 @@ impl Generator {
             let mut inner = scope.clone();
             let n = self.random.below(4);
             self.statements(&mut inner, n, depth + 1);
-            let results = [
-                self.random.pick(&inner.scalars),
-                self.random.pick(&inner.vectors),
-                self.random.pick(&inner.vectors),
-            ];
+            let results =
+                [self.random.pick(&inner.scalars), self.random.pick(&inner.vectors), self.random.pick(&inner.vectors)];
             regions.push(self.builder.end_region(&results).unwrap());
         }
         let inst = self.builder.inst(op, &[selector], Attrs::EMPTY, &regions).unwrap();
@@ -174,7 +173,12 @@ impl Generator {
             0 => [next, params[1], params[3], params[2]],
             1 => [next, self.random.pick(&inner.scalars), params[3], self.random.pick(&inner.vectors)],
             2 => [next, self.random.pick(&inner.scalars), *inner.vectors.last().unwrap(), params[3]],
-            _ => [next, self.random.pick(&inner.scalars), self.random.pick(&inner.vectors), self.random.pick(&inner.vectors)],
+            _ => [
+                next,
+                self.random.pick(&inner.scalars),
+                self.random.pick(&inner.vectors),
+                self.random.pick(&inner.vectors),
+            ],
         };
         // A vector of another symbol or an unknown length does not fit the loop variable.
         let body_region = self.builder.end_region(&results).unwrap();

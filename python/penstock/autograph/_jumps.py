@@ -1,0 +1,255 @@
+"""Return, break and continue become assignments to flags, so that every block runs to its end.
+
+What follows a statement that may jump runs under a test of the flags. Where one branch of an `if`
+always jumps, what follows moves into the other branch, and no flag is needed.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from penstock.autograph._scopes import own_nodes
+
+__all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
+
+DO_RETURN = "do_return__"
+RESULT = "result__"
+
+_RETURN = "return"
+
+
+@dataclass
+class _Loop:
+    """The flags of the loop that encloses a block."""
+
+    broken: str
+    skipped: str
+    breaks: bool = False
+
+
+@dataclass
+class _State:
+    number: int = 0
+    tested: set[str] = field(default_factory=set)
+
+
+def lower_jumps(node: ast.FunctionDef) -> None:
+    """Rewrites the body of a function in place. A single return at its end stays as it is."""
+    returns = [n for n in own_nodes(node.body) if isinstance(n, ast.Return)]
+    loops = any(isinstance(n, ast.Break | ast.Continue | ast.For | ast.While | ast.Match) for n in own_nodes(node.body))
+    plain = not returns or (len(returns) == 1 and node.body[-1] is returns[0])
+    if plain and not loops:
+        return
+    state = _State()
+    last = node.body[-1]
+    if plain:
+        tail: list[ast.stmt] = [node.body.pop()] if returns else []
+        body, _, _ = _block(node.body, None, state)
+        node.body = [*_without_idle_flags(body, state), *tail] or [_at(ast.Pass(), last)]
+        return
+    end = ast.copy_location(ast.Return(ast.Constant(None)), last)
+    end.lineno = end.end_lineno = last.end_lineno or last.lineno
+    if not _always_jumps(node.body):
+        node.body.append(end)
+    body, _, _ = _block(node.body, None, state)
+    if DO_RETURN in state.tested:
+        body.insert(0, _flag(DO_RETURN, False, node.body[0]))
+    body.append(_at(ast.Return(ast.Name(RESULT, ast.Load())), end))
+    node.body = _without_idle_flags(body, state)
+
+
+def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
+    return ast.copy_location(new, where)
+
+
+def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
+    return _at(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
+
+
+def _always_jumps(statements: list[ast.stmt]) -> bool:
+    for s in statements:
+        if isinstance(s, ast.Return | ast.Break | ast.Continue | ast.Raise):
+            return True
+        if isinstance(s, ast.If) and s.orelse and _always_jumps(s.body) and _always_jumps(s.orelse):
+            return True
+        if isinstance(s, ast.With) and _always_jumps(s.body) and not any(isinstance(x, ast.Raise) for x in own_nodes(s.body)):
+            return True
+        if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value and not _breaks(s.body):
+            return True
+    return False
+
+
+def _breaks(statements: list[ast.stmt]) -> bool:
+    """Whether a break of the enclosing loop is among the statements."""
+    for s in statements:
+        if isinstance(s, ast.Break):
+            return True
+        if isinstance(s, ast.For | ast.While):
+            if _breaks(s.orelse):
+                return True
+            continue
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        for block in _blocks(s):
+            if _breaks(block):
+                return True
+    return False
+
+
+def _blocks(s: ast.stmt) -> list[list[ast.stmt]]:
+    found = [getattr(s, name) for name in ("body", "orelse", "finalbody") if isinstance(getattr(s, name, None), list)]
+    found += [h.body for h in getattr(s, "handlers", ())]
+    found += [c.body for c in getattr(s, "cases", ())]
+    return found
+
+
+def _block(statements: list[ast.stmt], loop: _Loop | None, state: _State) -> tuple[list[ast.stmt], set[str], bool]:
+    """The statements without jumps, the flags that they may set, and whether they always jump."""
+    out: list[ast.stmt] = []
+    flags: set[str] = set()
+    for i, s in enumerate(statements):
+        rest = statements[i + 1 :]
+        if isinstance(s, ast.Return):
+            out.append(_flag(DO_RETURN, True, s))
+            out.append(_at(ast.Assign([ast.Name(RESULT, ast.Store())], s.value or _at(ast.Constant(None), s)), s))
+            return out, flags | {DO_RETURN}, True
+        if isinstance(s, ast.Break) and loop is not None:
+            loop.breaks = True
+            out.append(_flag(loop.broken, True, s))
+            return out, flags | {loop.broken}, True
+        if isinstance(s, ast.Continue) and loop is not None:
+            out.append(_flag(loop.skipped, True, s))
+            return out, flags | {loop.skipped}, True
+        if isinstance(s, ast.Raise):
+            out.append(s)
+            return out, flags, True
+        if isinstance(s, ast.If) and rest:
+            # What follows belongs to the branch that does not jump.
+            if _always_jumps(s.body):
+                if not _always_jumps(s.orelse):
+                    s.orelse, rest = [*s.orelse, *rest], []
+                else:
+                    rest = []
+            elif s.orelse and _always_jumps(s.orelse):
+                s.body, rest = [*s.body, *rest], []
+        mine, jumps = _statement(s, loop, state)
+        out.extend(mine[0])
+        flags |= mine[1]
+        if jumps:
+            return out, flags, True
+        if not rest:
+            if isinstance(s, ast.If) and i + 1 < len(statements):
+                return out, flags, False
+            continue
+        if mine[1]:
+            state.tested |= mine[1]
+            after, more, _ = _block(rest, loop, state)
+            test = _none_of(sorted(mine[1]), rest[0])
+            out.append(_at(ast.If(test, after or [_at(ast.Pass(), s)], []), rest[0]))
+            return out, flags | more, False
+    return out, flags, False
+
+
+def _none_of(flags: list[str], where: ast.AST) -> ast.expr:
+    tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), ast.Name(f, ast.Load())) for f in flags]
+    return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+
+
+def _statement(s: ast.stmt, loop: _Loop | None, state: _State) -> tuple[tuple[list[ast.stmt], set[str]], bool]:
+    if isinstance(s, ast.If):
+        s.body, a, jumps = _block(s.body, loop, state)
+        s.orelse, b, other = _block(s.orelse, loop, state)
+        return ([s], a | b), jumps and other and bool(s.orelse)
+    if isinstance(s, ast.For | ast.While):
+        return _loop(s, loop, state), False
+    if isinstance(s, ast.With):
+        s.body, flags, jumps = _block(s.body, loop, state)
+        return ([s], flags), jumps and DO_RETURN not in flags and not any(isinstance(x, ast.Raise) for x in own_nodes(s.body))
+    if isinstance(s, ast.Try | getattr(ast, "TryStar", ast.Try)):
+        flags = set()
+        s.body, in_body, _ = _block(s.body, loop, state)
+        flags |= in_body
+        for handler in s.handlers:
+            handler.body, more, _ = _block(handler.body, loop, state)
+            flags |= more
+        if s.orelse:
+            orelse, more, _ = _block(s.orelse, loop, state)
+            if in_body:
+                state.tested |= in_body
+                orelse = [_at(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
+            s.orelse, flags = orelse, flags | more
+        s.finalbody, more, _ = _block(s.finalbody, loop, state)
+        return ([s], flags | more), False
+    if isinstance(s, ast.Match):
+        flags = set()
+        for case in s.cases:
+            case.body, more, _ = _block(case.body, loop, state)
+            flags |= more
+        return ([s], flags), False
+    return ([s], set()), False
+
+
+def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[list[ast.stmt], set[str]]:
+    state.number += 1
+    mine = _Loop(f"break_{state.number}__", f"continue_{state.number}__")
+    first = s.body[0]
+    s.body, flags, _ = _block(s.body, mine, state)
+    orelse, s.orelse = s.orelse, []
+    out: list[ast.stmt] = []
+    ending = sorted(flags & {mine.broken, DO_RETURN})
+    leading: list[ast.stmt] = []
+    if mine.skipped in flags and mine.skipped in state.tested:
+        leading.append(_flag(mine.skipped, False, first))
+    if ending:
+        state.tested.update(ending)
+        # The loop's test has found them false; where Python decides, that is known in the body.
+        leading.extend(_flag(name, False, first) for name in ending)
+        if mine.broken in ending:
+            out.append(_flag(mine.broken, False, s))
+        test = ast.copy_location(_none_of(ending, s), s)
+        if isinstance(s, ast.While):
+            if isinstance(s.test, ast.Constant) and s.test.value:
+                s.test = test
+            else:
+                s.test = ast.copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
+        else:
+            s.extra_tests = [test]  # type: ignore[union-attr]
+    s.body = [*leading, *s.body]
+    out.append(s)
+    left = flags & {DO_RETURN}
+    if orelse:
+        after, more, _ = _block(orelse, outer, state)
+        if ending:
+            after = [_at(ast.If(_none_of(ending, s), after, []), orelse[0])]
+        out.extend(after)
+        left |= more
+    return out, left
+
+
+def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
+    """Drops assignments to flags that nothing tests."""
+
+    def idle(s: ast.stmt) -> bool:
+        if not (isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)):
+            return False
+        name = s.targets[0].id
+        return name not in state.tested and (name == DO_RETURN or name.startswith(("break_", "continue_")) and name.endswith("__"))
+
+    def clean(block: list[ast.stmt]) -> list[ast.stmt]:
+        kept = []
+        for s in block:
+            if idle(s):
+                continue
+            if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                for name in ("body", "orelse", "finalbody"):
+                    inner = getattr(s, name, None)
+                    if inner:
+                        done = clean(inner)
+                        setattr(s, name, done or ([_at(ast.Pass(), inner[0])] if name == "body" else []))
+                for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
+                    part.body = clean(part.body) or [_at(ast.Pass(), part)]
+            kept.append(s)
+        return kept
+
+    return clean(statements)

@@ -1,0 +1,118 @@
+"""The syntax tree of a Python function, with the positions that its source file gives."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType, FunctionType
+
+__all__ = ["SourceError", "function_node"]
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+# Whole files, parsed for the lambdas in them: by name, with the lines that were parsed.
+_files: dict[str, tuple[list[str], ast.Module]] = {}
+
+
+class SourceError(Exception):
+    """The source of a function cannot be had; the message says why."""
+
+
+def function_node(function: FunctionType) -> FunctionNode:
+    """The definition of a function, fresh to be changed.
+
+    Raises:
+        SourceError: where there is no source, or it is not that of the function.
+    """
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines:
+        raise SourceError(f"the source of {code.co_filename} is not available")
+    if code.co_name == "<lambda>":
+        return _lambda_node(code, lines)
+    node = _definition(code, lines)
+    if node.name != code.co_name or _parameters(node.args) != code.co_varnames[: len(_parameters(node.args))]:
+        raise SourceError(f"{code.co_filename}, line {code.co_firstlineno}, does not hold the function that runs")
+    return node
+
+
+def _parameters(args: ast.arguments) -> tuple[str, ...]:
+    """Names of the parameters in the order of `co_varnames`; mangled ones are left as they are."""
+    names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+    return tuple(names + [a.arg for a in (args.vararg, args.kwarg) if a is not None])
+
+
+def _last_line(code: CodeType) -> int:
+    last = code.co_firstlineno
+    for _, end, _, _ in code.co_positions():
+        if end is not None and end > last:
+            last = end
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            last = max(last, _last_line(constant))
+    return last
+
+
+def _indent(line: str) -> int | None:
+    """The width of a line's indentation; None for a blank line or a comment."""
+    stripped = line.lstrip()
+    if not stripped or stripped.startswith("#"):
+        return None
+    return len(line) - len(stripped)
+
+
+def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    start = code.co_firstlineno - 1
+    if start >= len(lines):
+        raise SourceError(f"{code.co_filename} has no line {code.co_firstlineno}")
+    margin = _indent(lines[start]) or 0
+    end = min(_last_line(code), len(lines))
+    # Code that was optimised away has no positions, but still belongs to the block.
+    while end < len(lines) and ((width := _indent(lines[end])) is None or width > margin):
+        end += 1
+    error: SyntaxError | None = None
+    for stop in range(end, min(end + 50, len(lines)) + 1):
+        # Under an `if`, an indented definition parses as it stands, and columns stay true.
+        text = ("if 1:\n" if margin else "\n") + "".join(lines[start:stop])
+        try:
+            module = ast.parse(text, code.co_filename)
+        except SyntaxError as found:
+            error = error or found
+            continue
+        block = module.body[0].body if margin and isinstance(module.body[0], ast.If) else module.body
+        node = block[0]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            ast.increment_lineno(node, start - 1)
+            return node
+        break
+    raise SourceError(f"{code.co_filename}, line {code.co_firstlineno}, is not a definition that parses") from error
+
+
+def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
+    cached = _files.get(code.co_filename)
+    if cached is None or cached[0] != lines:
+        try:
+            cached = lines, ast.parse("".join(lines), code.co_filename)
+        except SyntaxError as error:
+            raise SourceError(f"{code.co_filename} does not parse: {error}") from None
+        _files[code.co_filename] = cached
+    positions = {p for p in code.co_positions() if None not in p}
+    candidates = [
+        node
+        for node in ast.walk(cached[1])
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _covers(node.body, positions)
+    ]
+    if not candidates:
+        raise SourceError(f"no lambda of {code.co_filename}, line {code.co_firstlineno}, is the one that runs")
+    found = min(candidates, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+    import copy
+
+    return copy.deepcopy(found)
+
+
+def _covers(body: ast.expr, positions: set[tuple[int, ...]]) -> bool:
+    """Whether the instructions at `positions` are those of an expression."""
+    start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    inside = [p for p in positions if start <= (p[0], p[2]) and (p[1], p[3]) <= end]
+    # A function's first instructions have no place in its body.
+    return len(inside) >= len(positions) - 1 and (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in positions
