@@ -488,8 +488,8 @@ def split(
     if hasattr(parts, "tolist"):
         parts = parts.tolist()
     if isinstance(parts, list | builtins.tuple):
-        return list(raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along))
-    return list(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
+        return results(raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along))
+    return results(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
 
 
 def _split_by_tensor(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +28,9 @@ class Function(_core._Function):
         autograph: bool,
         reduce_retracing: bool,
     ) -> Function:
+        import functools
+        import inspect
+
         signature = inspect.signature(python_function)
         params, varargs, varkw = [], None, None
         for p in signature.parameters.values():
@@ -96,6 +97,8 @@ def _restore(module: str, qualname: str) -> Any:
 
 def _guarded(python_function: Callable[..., Any]) -> Callable[..., Any]:
     """The function to trace: a variable may be created in its first trace only."""
+    import functools
+
     created: list[Any] = []
     traced_once = False
 

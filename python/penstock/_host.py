@@ -8,7 +8,8 @@ from typing import Any
 from penstock import _core, nest, raw_ops
 from penstock._spec import TensorSpec
 from penstock._tape import GradientTape
-from penstock.errors import InvalidArgumentError, _DTypeError
+from penstock._wrap import results
+from penstock.errors import InvalidArgumentError, DTypeError
 
 
 def py_function(
@@ -101,7 +102,7 @@ class _HostFunction:
             outputs = self._run(*inputs)
         else:
             found = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
-            outputs = [] if found is None else [found] if isinstance(found, _core.Tensor) else list(found)
+            outputs = results(found)
             if not self.as_numpy:
                 self._record(inputs, outputs)
         if self.structure is None:
@@ -149,7 +150,7 @@ class _HostFunction:
             value = value.read_value()
         if isinstance(value, _core.Tensor):
             if value.dtype != spec.dtype:
-                raise _DTypeError(
+                raise DTypeError(
                     f"{self.name} returned {value.dtype.name} for result {index}, "
                     f"argument 'Tout' has {spec.dtype.name}"
                 )
@@ -158,7 +159,7 @@ class _HostFunction:
             try:
                 tensor = _core._convert(value, spec.dtype)
             except (TypeError, ValueError) as error:
-                raise _DTypeError(f"{self.name}: result {index} is no {spec.dtype.name}: {error}") from error
+                raise DTypeError(f"{self.name}: result {index} is no {spec.dtype.name}: {error}") from error
         if not tensor.shape.is_compatible_with(spec.shape):
             raise InvalidArgumentError(
                 f"{self.name} returned shape {tensor.shape} for result {index}, "
@@ -184,7 +185,7 @@ class _HostFunction:
             run.__name__ = f"{self.name}_gradient"
             specs = [TensorSpec(inputs[i].shape, inputs[i].dtype) for i in smooth]
             found = raw_ops.host_call([*inputs, *seeds], func=run, outs=specs)
-            gradients = [found] if isinstance(found, _core.Tensor) else found or ()
+            gradients = results(found)
             by_place = dict(zip(smooth, gradients, strict=True))
             return [by_place.get(i) for i in range(len(inputs))]
 

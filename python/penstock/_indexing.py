@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._shape import TensorShape
-from penstock._wrap import axis_of, extents, integer, known_rank, sizes
+from penstock._wrap import axis_of, extents, integer, known_rank, product, sizes
 
 _ASSERT = getattr(raw_ops, "assert")
 
@@ -190,9 +190,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
             f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit {x.shape} from axis {start}"
         )
     if covered > 1:
-        x = raw_ops.reshape(x, extents([*dims[:start], -1, *dims[start + covered :]]))
-        if any(isinstance(n, int) and n == 0 for n in dims):
-            x = raw_ops.reshape(x, extents([*dims[:start], raw_ops.size(mask), *dims[start + covered :]]))
+        rows_of = product(dims[start : start + covered])
+        x = raw_ops.reshape(x, extents([*dims[:start], rows_of, *dims[start + covered :]]))
     rows = raw_ops.squeeze(raw_ops.where_indices(raw_ops.reshape(mask, [-1])), axes=[1])
     return raw_ops.gather(x, rows, axis=start)
 

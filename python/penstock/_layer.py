@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from penstock import _conversion, _core, _function, _graph, errors
@@ -30,7 +29,7 @@ def tensor_str(tensor: _core.Tensor) -> str:
 def print_to(stream: str, text: str) -> None:
     """Writes a text that a graph prints."""
     if stream.startswith("file://"):
-        with Path(stream.removeprefix("file://")).open("a", encoding="utf-8") as file:
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123 -- pathlib is slow to import
             file.write(text)
     elif stream.startswith("log:"):
         import logging
@@ -73,7 +72,7 @@ def install() -> None:
             "constant": _conversion.constant,
             "gather": _gather,
             "graph_def": _graph.graph_def,
-            "package_directory": str(Path(__file__).parent) + "/",
+            "package_directory": __file__.removesuffix("_layer.py"),
             "print_to": print_to,
             "tensor_repr": tensor_repr,
             "tensor_str": tensor_str,

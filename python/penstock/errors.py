@@ -9,6 +9,7 @@ __all__ = [
     "AbortedError",
     "AlreadyExistsError",
     "CancelledError",
+    "DTypeError",
     "DataLossError",
     "DeadlineExceededError",
     "FailedPreconditionError",
@@ -61,7 +62,7 @@ class InvalidArgumentError(OpError, ValueError):
     error_code = 3
 
 
-class _DTypeError(InvalidArgumentError, TypeError):
+class DTypeError(InvalidArgumentError, TypeError):
     """An argument has a dtype that the operation does not take."""
 
 
@@ -149,7 +150,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 
 _BY_CLASS: dict[str, type[Exception]] = {
     "InvalidArgument": InvalidArgumentError,
-    "DType": _DTypeError,
+    "DType": DTypeError,
     "OutOfRange": OutOfRangeError,
     "NotFound": NotFoundError,
     "FailedPrecondition": FailedPreconditionError,

@@ -1,6 +1,7 @@
 """The stubs of the extension agree with the extension."""
 
 import ast
+import contextlib
 import inspect
 import sys
 from collections.abc import Iterator
@@ -142,3 +143,34 @@ def test_operators_have_their_own_documentation() -> None:
     operators = [getattr(raw_ops, name) for name in raw_ops.__all__]
     assert all(isinstance(op.__doc__, str) for op in operators)
     assert raw_ops.matmul.__doc__ != raw_ops.concat.__doc__
+
+
+def shape_of_result(result: object) -> str:
+    """How the stub would declare it."""
+    if result is None or isinstance(result, _core.Tensor):
+        return "None" if result is None else "Tensor"
+    assert isinstance(result, tuple)
+    assert all(isinstance(item, _core.Tensor) for item in result)
+    return f"tuple[{', '.join(['Tensor'] * len(result))}]"
+
+
+def sampled() -> Iterator[str]:
+    """The operators with samples that can be given from Python."""
+    for name in raw_ops.__all__:
+        with contextlib.suppress(TypeError):
+            if _core._op_samples(name):
+                yield name
+
+
+@pytest.mark.parametrize("name", list(sampled()))
+def test_operators_have_the_results_that_the_stub_says(name: str) -> None:
+    operator = getattr(raw_ops, name)
+    found = {shape_of_result(operator(*values, **named)) for values, named in _core._op_samples(name)}
+    node = stub("raw_ops").get(name)
+    if not isinstance(node, ast.FunctionDef):
+        assert name == "assert"
+        assert found == {"None"}
+    elif ast.unparse(node.returns) == "_Tensors":
+        assert len(found) > 1
+    else:
+        assert found == {ast.unparse(node.returns)}

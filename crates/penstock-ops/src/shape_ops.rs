@@ -108,7 +108,7 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
             Some(dim) => dims[hole] = dim,
             None if certain && x.iter().all(|d| d.known().is_some()) => {
                 let shape = Shape::new(dims);
-                return Err(Error::invalid(format!("cannot reshape {x:?} elements to {shape}", x = cx.shape(0))).argument("shape"));
+                return Err(Error::invalid(format!("cannot reshape a tensor of shape {} to {shape}", cx.shape(0))).argument("shape"));
             }
             None => {}
         }

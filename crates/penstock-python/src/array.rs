@@ -138,19 +138,19 @@ fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tens
 
 fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
-    let native = array.getattr("dtype")?.getattr("isnative")?.extract::<bool>()?;
-    let array = if native {
-        array.clone()
-    } else {
-        array.call_method1("astype", (array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))?
-    };
+    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
+    let dtype = array.getattr("dtype")?;
+    let mut array = array.clone();
+    if !dtype.getattr("isnative")?.extract::<bool>()? {
+        array = array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?;
+    }
+    if dims.is_empty() {
+        // Views of rank 0 have no list of extents, which the interpreter's interface does not take.
+        array = array.call_method1("reshape", (1,))?;
+    }
     let buffer = match PyUntypedBuffer::get(&array) {
         Ok(b) if b.is_c_contiguous() => b,
-        _ => {
-            let copy = py.import("numpy")?.getattr("ascontiguousarray")?.call1((&array,))?;
-            let dims: Vec<usize> = array.getattr("shape")?.extract()?;
-            PyUntypedBuffer::get(&copy.call_method1("reshape", (dims,))?)?
-        }
+        _ => PyUntypedBuffer::get(&py.import("numpy")?.getattr("ascontiguousarray")?.call1((&array,))?)?,
     };
     let format = buffer.format().to_str().unwrap_or("").to_owned();
     let dtype = dtype_of(&format, buffer.item_size()).ok_or_else(|| {
@@ -159,16 +159,16 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
             array.getattr("dtype").map(|d| d.to_string()).unwrap_or(format)
         ))
     })?;
-    let dims: Dims = buffer.shape().into();
     let bytes = buffer.len_bytes();
     let start = buffer.buf_ptr().cast::<u8>();
     if buffer.readonly()
+        && never_written(&array)
         && bytes > 64
         && (start as usize).is_multiple_of(dtype.size())
         && let Some(start) = NonNull::new(start)
     {
-        // SAFETY: the buffer view keeps the memory alive and in place until it is dropped; a
-        // read-only exporter does not change it.
+        // SAFETY: the buffer view keeps the memory alive and in place until it is dropped, and nobody
+        // writes it.
         let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
         return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py);
     }
@@ -179,6 +179,18 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         unsafe { ptr::copy_nonoverlapping(start, to, bytes) };
     }
     Ok(tensor)
+}
+
+/// Whether nobody else can write a read-only array's memory: it is the array's own, or that of an object
+/// which is read-only itself, a tensor's view or `bytes`.
+fn never_written(array: &Bound<'_, PyAny>) -> bool {
+    array.getattr("base").is_ok_and(|base| {
+        base.is_none()
+            || base.is_instance_of::<pyo3::types::PyBytes>()
+            || base
+                .cast::<pyo3::types::PyMemoryView>()
+                .is_ok_and(|view| view.getattr("readonly").and_then(|r| r.is_truthy()).unwrap_or(false))
+    })
 }
 
 /// A buffer view held from any thread; dropping it attaches to the interpreter.

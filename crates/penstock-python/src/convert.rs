@@ -32,7 +32,8 @@ impl Scalar {
                     .extract()
                     .map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?,
             )
-        } else if let Ok(v) = value.cast::<PyFloat>() {
+        } else if let Ok(v) = value.cast_exact::<PyFloat>() {
+            // A NumPy `float64` is a Python float too, but has a dtype of its own.
             Scalar::Float(v.value())
         } else if let Ok(v) = value.cast::<PyComplex>() {
             Scalar::Complex(C128::new(v.real(), v.imag()))
@@ -315,6 +316,9 @@ fn first_tensor_dtype(value: &Bound<'_, PyAny>) -> Option<DType> {
     }
     if let Ok(v) = value.cast::<PyVariable>() {
         return Some(v.get().variable.dtype());
+    }
+    if array::is_array(value) {
+        return value.getattr("dtype").and_then(|d| crate::dtype::parse(&d)).ok();
     }
     sequence_items(value)?.iter().find_map(first_tensor_dtype)
 }

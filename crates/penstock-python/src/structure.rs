@@ -88,7 +88,7 @@ pub(crate) type Leaves<'py> = SmallVec<[Leaf<'py>; 8]>;
 /// What a walk reports to.
 pub(crate) trait Sink {
     fn leaf(&mut self, leaf: &Leaf<'_>);
-    fn variable(&mut self, alias: u32, ty: &Type);
+    fn variable(&mut self, variable: &PyVariable);
     fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()>;
     fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()>;
     fn none(&mut self);
@@ -118,13 +118,9 @@ pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves:
     } else if let Ok(v) = value.cast_exact::<PyBytes>() {
         sink.text(b'b', v.as_bytes());
     } else if let Ok(v) = value.cast::<PyVariable>() {
-        let known = leaves.iter().filter_map(|leaf| match leaf {
-            Leaf::Variable(other) => Some(other),
-            _ => None,
-        });
-        let alias = known.clone().position(|other| other.is(v));
-        sink.variable(alias.unwrap_or_else(|| known.count()) as u32, &v.get().variable.ty());
-        if alias.is_none() {
+        sink.variable(v.get());
+        let stands = |leaf: &Leaf<'_>| matches!(leaf, Leaf::Variable(other) if other.is(v));
+        if !leaves.iter().any(stands) {
             leaves.push(Leaf::Variable(v.clone()));
         }
     } else if let Ok(v) = value.cast::<PyTuple>() {
@@ -289,9 +285,8 @@ impl Sink for RawSink {
             self.0.symbolic(ty.dtype(), ty.shape());
         }
     }
-    fn variable(&mut self, alias: u32, ty: &Type) {
-        self.0.variable(alias, 0);
-        self.0.symbolic(ty.dtype(), ty.shape());
+    fn variable(&mut self, variable: &PyVariable) {
+        self.0.variable(variable.variable.id());
     }
     fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()> {
         self.0.open(object_kind(kind), len);
@@ -347,8 +342,9 @@ impl Sink for TypeSink {
         let ty = leaf.ty();
         self.0.push(Token::Tensor(ty.dtype(), ty.shape().erased()));
     }
-    fn variable(&mut self, alias: u32, ty: &Type) {
-        self.0.push(Token::Variable(ty.dtype(), ty.shape().erased(), alias));
+    fn variable(&mut self, variable: &PyVariable) {
+        let v = &variable.variable;
+        self.0.push(Token::Variable(v.dtype(), v.shape().clone(), v.id()));
     }
     fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()> {
         let ty = kind.get_type();

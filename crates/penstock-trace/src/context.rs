@@ -146,7 +146,10 @@ impl State {
 
     /// The value that stands for `var` in the innermost trace.
     fn value_of(&mut self, var: &Var) -> Result<Value> {
-        self.value_at(self.tracers.len() - 1, var)
+        match self.tracers.len() {
+            0 => Err(out_of_scope(var)),
+            n => self.value_at(n - 1, var),
+        }
     }
 }
 

@@ -28,9 +28,9 @@ pub trait Opaque: Send + Sync {
 pub enum Token {
     /// A tensor.
     Tensor(DType, Shape),
-    /// A variable: the dtype and shape of its value, and which of the call's variables it is, so that
-    /// `f(v, v)` and `f(v, w)` differ.
-    Variable(DType, Shape, u32),
+    /// A variable: the dtype and shape of its value, and its id. Variables count by identity, since a
+    /// trace may reach the same variable through a closure.
+    Variable(DType, Shape, u64),
     /// The start of a container: its kind, with the type or keys that matter, and its length.
     Open(Arc<str>, u32),
     /// `None`.
@@ -78,7 +78,7 @@ impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Token::Tensor(d, s) => write!(f, "{d}{}", s.erased()),
-            Token::Variable(d, s, i) => write!(f, "var{i} {d}{}", s.erased()),
+            Token::Variable(d, s, i) => write!(f, "variable {i} {d}{}", s.erased()),
             Token::Open(kind, n) => write!(f, "{kind}({n})"),
             Token::None => f.write_str("None"),
             Token::Bool(v) => v.fmt(f),
@@ -172,11 +172,11 @@ impl RawKey {
         }
     }
 
-    /// A variable, by what it is among the call's variables, with the id of its type.
+    /// A variable, by its id.
     #[inline]
-    pub fn variable(&mut self, alias: u32, type_word: u64) {
-        self.0.push(Tag::Variable as u64 | (alias as u64) << 8);
-        self.0.push(type_word);
+    pub fn variable(&mut self, id: u64) {
+        self.0.push(Tag::Variable as u64);
+        self.0.push(id);
     }
 
     /// The start of a container, by a word for its kind and its length.

@@ -111,8 +111,9 @@ def _block(statements: list[ast.stmt], loop: _Loop | None, state: _State) -> tup
     for i, s in enumerate(statements):
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
+            # The value first: if it raises, and is caught, the function has not returned.
+            out.append(_at(ast.Assign([ast.Name(RESULT, ast.Store())], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
-            out.append(_at(ast.Assign([ast.Name(RESULT, ast.Store())], s.value or _at(ast.Constant(None), s)), s))
             return out, flags | {DO_RETURN}, True
         if isinstance(s, ast.Break) and loop is not None:
             loop.breaks = True

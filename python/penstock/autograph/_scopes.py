@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["Liveness", "Scope", "assigned", "read_names"]
+__all__ = ["Liveness", "Scope", "assigned", "mutated", "own_nodes", "read_names"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -218,3 +218,22 @@ class Liveness:
             self.block(node.body, seen)
             self.header[id(node)] = seen
         return seen
+
+
+_MUTATORS = {
+    "append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "update", "setdefault", "add", "sort", "reverse",
+}  # fmt: skip
+
+
+def mutated(nodes: Iterable[ast.AST]) -> dict[str, int]:
+    """The names of containers whose methods are called to change them, with the line."""
+    found = {}
+    for node in own_nodes(nodes):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _MUTATORS
+            and isinstance(node.func.value, ast.Name)
+        ):
+            found[node.func.value.id] = node.lineno
+    return found

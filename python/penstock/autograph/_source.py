@@ -96,7 +96,11 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
         except SyntaxError as error:
             raise SourceError(f"{code.co_filename} does not parse: {error}") from None
         _files[code.co_filename] = cached
-    positions = {p for p in code.co_positions() if None not in p}
+    positions = {
+        (line, end_line, column, end_column)
+        for line, end_line, column, end_column in code.co_positions()
+        if line is not None and end_line is not None and column is not None and end_column is not None
+    }
     candidates = [
         node
         for node in ast.walk(cached[1])
@@ -110,7 +114,7 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
     return copy.deepcopy(found)
 
 
-def _covers(body: ast.expr, positions: set[tuple[int, ...]]) -> bool:
+def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
     """Whether the instructions at `positions` are those of an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     inside = [p for p in positions if start <= (p[0], p[2]) and (p[1], p[3]) <= end]

@@ -1,0 +1,347 @@
+"""`if` on tensors: both branches are traced, and each variable gets the value of the one that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from penstock import _core, nest, raw_ops
+from penstock._spec import TensorSpec
+from penstock.autograph._jumps import RESULT
+from penstock.autograph._state import (
+    UNDEFINED,
+    Entry,
+    Note,
+    Slot,
+    State,
+    describe,
+    label,
+    leaves_of,
+    same,
+    spec_of,
+    tracing,
+    zeros,
+)
+from penstock.errors import OperatorNotAllowedInGraphError
+
+__all__ = ["branch", "is_symbolic", "raised", "select", "traced_region", "truth"]
+
+_RAISED = "_penstock_raised"
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether the value is known only when the graph runs."""
+    if isinstance(value, _core.Tensor):
+        return value._is_symbolic
+    return isinstance(value, _core._Variable) and _core._is_tracing()
+
+
+def truth(value: Any) -> Any:
+    """The truth of a symbolic value as a bool scalar.
+
+    Raises:
+        OperatorNotAllowedInGraphError: where it has more than one element.
+    """
+    if isinstance(value, _core._Variable):
+        value = value.read_value()
+    rank = value.shape.rank
+    if rank not in (0, None):
+        if value.shape.num_elements() != 1:
+            raise OperatorNotAllowedInGraphError(
+                f"the truth of a tensor with more than one element is ambiguous, got shape {value.shape}: "
+                "use tf.reduce_any or tf.reduce_all"
+            )
+        value = raw_ops.reshape(value, [])
+    if value.dtype == _core.bool:
+        return value
+    if value.dtype == _core.string:
+        return raw_ops.string_not_equal(value, "")
+    return raw_ops.not_equal(value, _core._convert(0, value.dtype))
+
+
+def raised(error: Any) -> Any:
+    """The exception of a `raise` statement. In a branch of a graph, it is raised when the branch runs."""
+    if tracing.depth and (isinstance(error, Exception) or (isinstance(error, type) and issubclass(error, Exception))):
+        if isinstance(error, type):
+            error = error()
+        try:
+            setattr(error, _RAISED, True)
+        except AttributeError:
+            pass
+    return error
+
+
+class _Branch(NamedTuple):
+    """A traced branch."""
+
+    region: Any
+    # What the state holds at its end; None where it always raises.
+    values: list[Any] | None
+    # For each leaf that it returns: `(slot, leaf)`, in order, and its type.
+    keys: dict[tuple[int, int], int]
+    specs: list[TensorSpec]
+
+
+def traced_region(body: Callable[[], Any]) -> bool:
+    """Runs a body in the region that is open. Whether it came to its end, and does not always raise."""
+    tracing.depth += 1
+    try:
+        body()
+    except Exception as error:
+        if not getattr(error, _RAISED, False):
+            raise
+        _raise_later(error)
+        return False
+    finally:
+        tracing.depth -= 1
+    return True
+
+
+def _raise_later(error: Exception) -> None:
+    # Each run raises it anew, from the line that raised it while tracing.
+    delattr(error, _RAISED)
+    traceback = error.__traceback__
+
+    def throw() -> list[Any]:
+        raise error.with_traceback(traceback)
+
+    throw.__name__ = "raise"
+    raw_ops.host_call([], func=throw, outs=[], stateful=True)
+
+
+def _trace(state: State, body: Callable[[], Any]) -> _Branch:
+    _core._begin_region([])
+    try:
+        done = traced_region(body)
+        keys: dict[tuple[int, int], int] = {}
+        results: list[Any] = []
+        values = state.read() if done else None
+        for i, (slot, value) in enumerate(zip(state.slots, values or (), strict=False)):
+            if not slot.entry.live:
+                continue
+            leaves = leaves_of(value)
+            hints = _hints(state.before[i], leaves)
+            for k, leaf in enumerate(leaves or ()):
+                keys[i, k] = len(results)
+                results.append(_core._convert(leaf, None, hints[k]))
+    except BaseException:
+        _core._abandon_region()
+        state.restore()
+        raise
+    region = _core._end_region(results)
+    return _Branch(region, values, keys, [spec_of(r) for r in results])
+
+
+def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:
+    """The dtypes that Python numbers take on: those that the variable had before."""
+    if not leaves:
+        return []
+    old = leaves_of(before)
+    if old is None or len(old) != len(leaves):
+        return [None] * len(leaves)
+    return [getattr(o, "dtype", None) if isinstance(o, _core.Tensor | _core._Variable) else None for o in old]
+
+
+def _emit(selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]) -> list[Any]:
+    regions = [_fitted(b, needed) for b in branches]
+    return list(_core._emit_regions(operator, [selector], regions) or ())
+
+
+def _fitted(found: _Branch, needed: dict[tuple[int, int], TensorSpec]) -> Any:
+    """The region of a branch, with the results that are needed."""
+    if list(found.keys) == list(needed) and all(
+        found.specs[k].dtype == spec.dtype for k, spec in zip(found.keys.values(), needed.values(), strict=True)
+    ):
+        return found.region
+    _core._begin_region([])
+    try:
+        # One branch that is always taken: the region that is there becomes part of a wider one.
+        outs = _core._emit_regions("switch", [_core._convert(0)], [found.region]) or ()
+        results = []
+        for key, spec in needed.items():
+            at = found.keys.get(key)
+            if at is None:
+                results.append(zeros(spec))
+            elif found.specs[at].dtype != spec.dtype:
+                leaf = (leaves_of((found.values or [])[key[0]]) or [])[key[1]]
+                results.append(_core._convert(leaf, spec.dtype))
+            else:
+                results.append(outs[at])
+    except BaseException:
+        _core._abandon_region()
+        raise
+    return _core._end_region(results)
+
+
+def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
+    """The dtype of a leaf that is `a` in one branch and `b` in the other; None where there is none."""
+    if first.dtype == second.dtype:
+        return first.dtype
+    tensors = [isinstance(x, _core.Tensor | _core._Variable) or hasattr(x, "dtype") for x in (a, b)]
+    if all(tensors):
+        return None
+    if not any(tensors):
+        # Two Python numbers: as Python adds them.
+        kinds = {type(a), type(b)}
+        return (first if isinstance(a, float) else second).dtype if kinds == {int, float} else None
+    value, dtype = (a, second.dtype) if tensors[1] else (b, first.dtype)
+    try:
+        _core._convert(value, dtype)
+    except (TypeError, ValueError):
+        return None
+    return dtype
+
+
+def branch(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], state: State, where: str) -> None:
+    """Traces both parts of an `if`, and sets the variables to the values of the one that runs."""
+    condition = truth(condition)
+    try:
+        first = _trace(state, body)
+        state.restore()
+        second = _trace(state, orelse)
+        state.restore()
+        needed: dict[tuple[int, int], TensorSpec] = {}
+        # For each variable: its value, or the structure to put results in.
+        outcome: list[Any] = []
+        for i, slot in enumerate(state.slots):
+            outcome.append(_outcome(i, slot, state, first, second, needed, where))
+        outs = _emit(condition, "cond", [first, second], needed)
+    except BaseException:
+        state.restore()
+        raise
+    results = iter(outs)
+    for i, found in enumerate(outcome):
+        if isinstance(found, _Packed):
+            count = len(nest.flatten(found.structure)) if nest.is_nested(found.structure) else 1
+            leaves = [next(results) for _ in range(count)]
+            value = nest.pack_sequence_as(found.structure, leaves) if nest.is_nested(found.structure) else leaves[0]
+            state.write(i, value)
+        elif isinstance(found, str):
+            state.slots[i].clear()
+            tracing.notes.append(Note(state.slots[i], found))
+        elif found is not _UNCHANGED:
+            state.write(i, found.value)
+
+
+class _Packed(NamedTuple):
+    structure: Any
+
+
+class _Known(NamedTuple):
+    value: Any
+
+
+_UNCHANGED = object()
+
+
+def _outcome(
+    i: int,
+    slot: Slot,
+    state: State,
+    first: _Branch,
+    second: _Branch,
+    needed: dict[tuple[int, int], TensorSpec],
+    where: str,
+) -> Any:
+    """What becomes of a variable: results in a structure, a known value, or a message why it has none."""
+    entry = slot.entry
+    if not entry.live:
+        return _UNCHANGED
+    name = label(entry.name)
+    if first.values is None or second.values is None:
+        # A branch that always raises says nothing about what follows it.
+        running = second if first.values is None else first
+        if running.values is None:
+            return f"{name} has no value: both branches of the 'if' at {where} raise"
+        a = b = running.values[i]
+        if leaves_of(a) is None:
+            return _known(a, i, state)
+    else:
+        a, b = first.values[i], second.values[i]
+        if a is b or (same(a, b) and not _has_symbolic(a)):
+            return _known(a, i, state)
+    la, lb = leaves_of(a), leaves_of(b)
+    if a is UNDEFINED or b is UNDEFINED:
+        found, present = (b, second) if a is UNDEFINED else (a, first)
+        leaves = leaves_of(found)
+        if entry.name == RESULT:
+            # Whether it was set is what the flag beside it says.
+            if leaves is None:
+                return _known(found, i, state)
+            for k in range(len(leaves)):
+                needed[i, k] = present.specs[present.keys[i, k]]
+            return _Packed(found)
+        line = entry.first if b is UNDEFINED else entry.second
+        missing = "'else' branch does not" if b is UNDEFINED else "'if' branch does not"
+        return (
+            f"{name} may have no value: the 'if' at {where} depends on a tensor, and only one of its branches sets "
+            f"{name} (line {line}), the {missing}. Give it a value in both branches, or before the 'if'"
+        )
+    try:
+        if la is None or lb is None:
+            raise ValueError
+        if nest.is_nested(a) or nest.is_nested(b):
+            nest.assert_same_structure(a, b)
+    except (TypeError, ValueError) as error:
+        detail = str(error)
+        raise TypeError(_differs(entry, name, where, describe(a), describe(b), detail)) from None
+    for k, (x, y) in enumerate(zip(la, lb, strict=True)):
+        one = first.specs[first.keys[i, k]] if first.values is not None else second.specs[second.keys[i, k]]
+        two = second.specs[second.keys[i, k]] if second.values is not None else one
+        dtype = _merged_dtype(x, y, one, two)
+        if dtype is None:
+            raise TypeError(
+                _differs(entry, name, where, f"dtype {one.dtype.name}", f"dtype {two.dtype.name}", "tf.cast makes them one dtype")
+            )
+        needed[i, k] = TensorSpec(one.shape, dtype)
+    return _Packed(a)
+
+
+def _has_symbolic(value: Any) -> bool:
+    return any(is_symbolic(leaf) for leaf in (nest.flatten(value) if nest.is_nested(value) else [value]))
+
+
+def _known(value: Any, i: int, state: State) -> Any:
+    before = state.before[i]
+    if value is UNDEFINED:
+        return _UNCHANGED if before is UNDEFINED else _Known(UNDEFINED)
+    return _UNCHANGED if value is before else _Known(value)
+
+
+def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> str:
+    lines = [f"line {n}" if n else "unchanged" for n in (entry.first, entry.second)]
+    message = (
+        f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in the first "
+        f"branch ({lines[0]}) and {b} in the other ({lines[1]})"
+    )
+    return f"{message}; {hint}" if hint else message
+
+
+def select(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], what: str) -> Any:
+    """The value of one of two expressions, by a symbolic condition."""
+    value: Any = UNDEFINED
+
+    class _Value(Slot):
+        def get(self) -> Any:
+            return value
+
+        def set(self, new: Any) -> None:
+            nonlocal value
+            value = new
+
+        def clear(self) -> None:
+            nonlocal value
+            value = UNDEFINED
+
+    def run(part: Callable[[], Any]) -> Callable[[], None]:
+        def store() -> None:
+            nonlocal value
+            value = part()
+
+        return store
+
+    code = body.__code__
+    line = code.co_firstlineno
+    state = State.of([_Value(Entry(what, line, line, True, True), code.co_filename)])
+    branch(condition, run(body), run(orelse), state, f"{code.co_filename}:{line}")
+    return value

@@ -1,0 +1,168 @@
+"""Iteration over tensors, and over ranges, enumerations and zips of them."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock.autograph._branch import is_symbolic
+from penstock.errors import OperatorNotAllowedInGraphError
+
+__all__ = ["Enumerated", "Range", "Zipped", "steps_of", "unrolled", "updated"]
+
+
+class Range:
+    """The numbers of `range(...)` with a symbolic argument: a loop over it makes no tensor of them."""
+
+    def __init__(self, start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> None:
+        if limit is None:
+            start, limit = 0, start
+        hint = next((x.dtype for x in (start, limit, delta) if isinstance(x, _core.Tensor | _core._Variable)), None)
+        hint = hint if dtype is None else dtype
+        self.from_zero = not is_symbolic(start) and not isinstance(start, _core.Tensor) and start == 0
+        self.by_one = not is_symbolic(delta) and not isinstance(delta, _core.Tensor) and delta == 1
+        parts = [_core._convert(x, None, hint) for x in (start, limit, delta)]
+        # As tf.range: the widest dtype of the three.
+        widest = max((p.dtype for p in parts), key=_rank_of_dtype)
+        self.start, self.limit, self.delta = (p if p.dtype == widest else raw_ops.cast(p, dtype=widest) for p in parts)
+
+    def count(self) -> Any:
+        span = self.limit if self.from_zero else raw_ops.sub(self.limit, self.start)
+        if self.by_one:
+            return span
+        # Division that rounds up: -(-span // delta).
+        return raw_ops.neg(raw_ops.floordiv(raw_ops.neg(span), self.delta))
+
+    def item(self, i: Any) -> Any:
+        offset = i if self.by_one else raw_ops.mul(i, self.delta)
+        return offset if self.from_zero else raw_ops.add(offset, self.start)
+
+    def tensor(self) -> Any:
+        return raw_ops.range(self.start, self.limit, self.delta)
+
+    def __iter__(self) -> Any:
+        return iter(unrolled(self.tensor()))
+
+
+def _rank_of_dtype(dtype: Any) -> int:
+    order = ("int32", "int64", "float16", "bfloat16", "float32", "float64")
+    return order.index(dtype.name) if dtype.name in order else -1
+
+
+class _Rows:
+    """The elements of a tensor along its first dimension."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def count(self) -> Any:
+        size = self.tensor.shape.dims[0] if self.tensor.shape.rank is not None else None
+        if size is not None:
+            return _core._convert(size, _core.int32)
+        return raw_ops.gather(raw_ops.shape(self.tensor, dtype=_core.int32), 0)
+
+    def item(self, i: Any) -> Any:
+        return raw_ops.gather(self.tensor, i)
+
+
+class Enumerated:
+    """`enumerate` of something that the graph iterates over."""
+
+    def __init__(self, inner: Any, start: Any = 0) -> None:
+        self.inner, self.start = inner, start
+
+    def count(self) -> Any:
+        return self.inner.count()
+
+    def item(self, i: Any) -> Any:
+        at = i if not is_symbolic(self.start) and self.start == 0 else i + self.start
+        return at, self.inner.item(i)
+
+    def __iter__(self) -> Any:
+        return builtins.enumerate(_parts(self.inner), self.start)
+
+
+class Zipped:
+    """`zip` of things that the graph iterates over."""
+
+    def __init__(self, inners: list[Any]) -> None:
+        self.inners = inners
+
+    def count(self) -> Any:
+        counts = [raw_ops.cast(x.count(), dtype=_core.int32) for x in self.inners]
+        least = counts[0]
+        for other in counts[1:]:
+            least = raw_ops.minimum(least, other)
+        return least
+
+    def item(self, i: Any) -> Any:
+        return tuple(x.item(i) for x in self.inners)
+
+    def __iter__(self) -> Any:
+        return zip(*map(_parts, self.inners), strict=False)
+
+
+def _parts(steps: Any) -> Any:
+    return unrolled(steps.tensor) if isinstance(steps, _Rows) else steps
+
+
+def steps_of(iterable: Any) -> Any:
+    """What says how many elements there are and which they are; None where Python iterates."""
+    if isinstance(iterable, Range | Enumerated | Zipped):
+        return iterable
+    if isinstance(iterable, _core._Variable) and _core._is_tracing():
+        iterable = iterable.read_value()
+    if isinstance(iterable, _core.Tensor) and _core._is_tracing():
+        if iterable.shape.rank == 0:
+            raise TypeError("a scalar tensor cannot be iterated over; use tf.range for a number of iterations")
+        return _Rows(iterable)
+    return None
+
+
+def unrolled(iterable: Any) -> Any:
+    """The elements of a symbolic tensor as a list, if their number is known; everything else as it is."""
+    if isinstance(iterable, Range):
+        iterable = iterable.tensor()
+    if not is_symbolic(iterable):
+        return iterable
+    if isinstance(iterable, _core._Variable):
+        iterable = iterable.read_value()
+    if iterable.shape.rank == 0:
+        raise TypeError("a scalar tensor cannot be iterated over")
+    size = None if iterable.shape.rank is None else iterable.shape.dims[0]
+    if size is None:
+        raise OperatorNotAllowedInGraphError(
+            "iterating here over a symbolic tensor needs its first dimension to be known while tracing, "
+            f"got shape {iterable.shape}: use a for loop, or tf.map_fn"
+        )
+    if size == 0:
+        return []
+    parts = raw_ops.unstack(iterable, num=size)
+    return [parts] if size == 1 and isinstance(parts, _core.Tensor) else list(parts)
+
+
+def updated(target: Any, index: Any, value: Any) -> Any:
+    """A tensor with one element, or one row, replaced."""
+    if isinstance(index, slice | type(Ellipsis) | type(None)) or (
+        isinstance(index, tuple) and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
+    ):
+        raise TypeError(
+            "assignment to a slice of a tensor is not supported while tracing: use tf.tensor_scatter_nd_update, tf.where "
+            "or tf.concat"
+        )
+    indices = index if isinstance(index, tuple) else (index,)
+    rank = target.shape.rank
+    if rank is not None and len(indices) > rank:
+        raise IndexError(f"too many indices for a tensor of shape {target.shape}")
+    shape = raw_ops.shape(target, dtype=_core.int32)
+    parts = []
+    for axis, i in enumerate(indices):
+        i = raw_ops.cast(_core._convert(i, None, _core.int32), dtype=_core.int32)
+        size = raw_ops.gather(shape, axis)
+        parts.append(raw_ops.select(raw_ops.less(i, 0), raw_ops.add(i, size), i))
+    at = raw_ops.expand_dims(raw_ops.stack(parts), axis=0)
+    value = _core._convert(value, None, target.dtype)
+    row = raw_ops.gather_nd(target, raw_ops.stack(parts))
+    value = raw_ops.broadcast_to(value, raw_ops.shape(row, dtype=_core.int32))
+    return raw_ops.tensor_scatter_nd_update(target, at, raw_ops.expand_dims(value, axis=0))

@@ -1,0 +1,279 @@
+"""What converted code calls. Each decides, when it runs, between Python and the graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock.autograph import _iteration
+from penstock.autograph._branch import branch, is_symbolic, raised, select, truth
+from penstock.autograph._calls import callee as c
+from penstock.autograph._calls import iterable_callee as ci
+from penstock.autograph._loop import Options, graph_loop
+from penstock.autograph._state import State
+
+__all__ = [
+    "and_",
+    "and_both",
+    "assert_",
+    "c",
+    "chain",
+    "ci",
+    "elements",
+    "for_stmt",
+    "if_exp",
+    "if_stmt",
+    "not_",
+    "or_",
+    "or_both",
+    "raised",
+    "set_item",
+    "update_item",
+    "while_stmt",
+]
+
+_ASSERT = getattr(raw_ops, "assert")
+
+Entries = Sequence[tuple[Any, ...]]
+Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
+
+
+def if_stmt(
+    condition: Any,
+    body: FunctionType,
+    orelse: FunctionType | None,
+    names: FunctionType,
+    entries: Entries,
+    attributes: Attributes = (),
+) -> None:
+    """`if condition: body() else: orelse()`."""
+    if is_symbolic(condition):
+        code = body.__code__
+        branch(
+            condition,
+            body,
+            orelse or _nothing,
+            State(names, entries, attributes),
+            f"{code.co_filename}:{names.__code__.co_firstlineno}",
+        )
+    elif condition:
+        body()
+    elif orelse is not None:
+        orelse()
+
+
+def _nothing() -> None:
+    pass
+
+
+def while_stmt(
+    test: Callable[[], Any],
+    body: FunctionType,
+    names: FunctionType,
+    entries: Entries,
+    attributes: Attributes,
+    pure: bool,
+    options: Callable[[], dict[str, Any]] | None = None,
+) -> None:
+    """`while test(): body()`. Where the test becomes symbolic, what is left is a loop of the graph.
+
+    A `pure` test is evaluated again at the head of that loop. Another one is evaluated once before it
+    and once at the end of each iteration, as often as Python would.
+    """
+    value = test()
+    while not is_symbolic(value):
+        if not value:
+            return
+        body()
+        value = test()
+    state = State(names, entries, attributes)
+    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    value = truth(value)
+    chosen = Options(**options()) if options is not None else Options()
+    if pure:
+
+        def step(_: list[Any]) -> list[Any]:
+            body()
+            return []
+
+        graph_loop(state, [], lambda _: test(), step, value, where, body, chosen)
+        return
+
+    def step_and_test(_: list[Any]) -> list[Any]:
+        body()
+        again = test()
+        return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
+
+    graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, value, where, body, chosen)
+
+
+def for_stmt(
+    iterable: Any,
+    body: FunctionType,
+    go_on: Callable[[], Any] | None,
+    names: FunctionType,
+    entries: Entries,
+    attributes: Attributes,
+    options: Callable[[], dict[str, Any]] | None = None,
+) -> None:
+    """`for item in iterable: body(item)`, as long as `go_on()`."""
+    steps = _iteration.steps_of(iterable)
+    if steps is None:
+        _python_for(iterable, body, go_on, names, entries, attributes)
+        return
+    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    count = steps.count()
+
+    def test(hidden: list[Any]) -> Any:
+        more = raw_ops.less(hidden[0], count)
+        if go_on is None:
+            return more
+        wanted = go_on()
+        return raw_ops.logical_and(more, truth(wanted)) if is_symbolic(wanted) else more
+
+    def step(hidden: list[Any]) -> list[Any]:
+        body(steps.item(hidden[0]))
+        return [raw_ops.add(hidden[0], _core._convert(1, hidden[0].dtype))]
+
+    zero = _core._convert(0, count.dtype)
+    chosen = Options(**options()) if options is not None else Options()
+    state = State(names, entries, attributes)
+    graph_loop(state, [zero], test, step, raw_ops.less(zero, count), where, body, chosen)
+
+
+def _python_for(
+    iterable: Iterable[Any],
+    body: FunctionType,
+    go_on: Callable[[], Any] | None,
+    names: FunctionType,
+    entries: Entries,
+    attributes: Attributes,
+) -> None:
+    if go_on is None:
+        for item in iterable:
+            body(item)
+        return
+    for item in iterable:
+        wanted = go_on()
+        if is_symbolic(wanted):
+            # A break that depends on a tensor: what is left of the unrolled loop is conditional.
+            def step(item: Any = item) -> None:
+                body(item)
+
+            where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+            branch(wanted, step, _nothing, State(names, entries, attributes), where)
+            continue
+        body(item)
+        wanted = go_on()
+        if not is_symbolic(wanted) and not wanted:
+            return
+
+
+def if_exp(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """`body() if condition else orelse()`."""
+    if is_symbolic(condition):
+        return select(condition, body, orelse, "the conditional expression")
+    return body() if condition else orelse()
+
+
+def and_(first: Any, second: Callable[[], Any]) -> Any:
+    """`first and second()`: the second operand is computed only if the first is true."""
+    if is_symbolic(first):
+        return select(truth(first), lambda: _truth_of(second()), lambda: _core._convert(False), "the 'and'")
+    return first and second()
+
+
+def or_(first: Any, second: Callable[[], Any]) -> Any:
+    """`first or second()`: the second operand is computed only if the first is false."""
+    if is_symbolic(first):
+        return select(truth(first), lambda: _core._convert(True), lambda: _truth_of(second()), "the 'or'")
+    return first or second()
+
+
+def and_both(first: Any, second: Callable[[], Any]) -> Any:
+    """`first and second()`, where computing the second operand is harmless and cheap."""
+    if is_symbolic(first):
+        return raw_ops.logical_and(truth(first), _truth_of(second()))
+    return first and second()
+
+
+def or_both(first: Any, second: Callable[[], Any]) -> Any:
+    """`first or second()`, where computing the second operand is harmless and cheap."""
+    if is_symbolic(first):
+        return raw_ops.logical_or(truth(first), _truth_of(second()))
+    return first or second()
+
+
+def _truth_of(value: Any) -> Any:
+    return truth(value) if is_symbolic(value) else _core._convert(bool(value))
+
+
+def not_(value: Any) -> Any:
+    """`not value`."""
+    if is_symbolic(value):
+        return raw_ops.logical_not(truth(value))
+    return not value
+
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
+
+
+def chain(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
+    """`first < a() < b()`: each operand is computed once, and only if the comparisons before it hold."""
+    name, operand = rest[0]
+    second = operand()
+    result = _COMPARE[name](first, second)
+    if len(rest) == 1:
+        return result
+    return and_(result, lambda: chain(second, *rest[1:]))
+
+
+def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
+    """The condition of an `assert`; of a symbolic one the graph takes care."""
+    if is_symbolic(condition):
+        text = "assertion failed" if message is None else message()
+        if is_symbolic(text):
+            _ASSERT(truth(condition), text)
+        else:
+            _ASSERT(truth(condition), message=str(text))
+        return True
+    return condition
+
+
+def elements(iterable: Any) -> Any:
+    """What a comprehension iterates over: a symbolic tensor's elements, if their number is known."""
+    return _iteration.unrolled(iterable)
+
+
+def set_item(value: Any, target: Any, index: Any) -> Any:
+    """`target[index] = value`, for a local `target`, which becomes the result."""
+    if isinstance(target, _core.Tensor) and (target._is_symbolic or _core._is_tracing()):
+        return _iteration.updated(target, index, value)
+    target[index] = value
+    return target
+
+
+def update_item(target: Any, index: Any, symbol: str, value: Callable[[], Any]) -> Any:
+    """`target[index] += value()` and the like, for a local `target`, which becomes the result."""
+    old = target[index]
+    new = getattr(operator, symbol)(old, value())
+    return set_item(new, target, index)
+
+
+def iterate(value: Any) -> Iterator[Any]:
+    """`iter(value)`, with a symbolic tensor unrolled."""
+    return iter(elements(value))

@@ -1,0 +1,298 @@
+"""The variables of a statement: read, written and compared while its bodies are traced."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from types import CellType, FunctionType
+from typing import Any, NamedTuple
+
+from penstock import _core, nest
+from penstock._spec import TensorSpec
+from penstock.autograph._jumps import RESULT
+
+__all__ = ["UNDEFINED", "Entry", "Note", "Slot", "State", "describe", "freeze", "label", "leaves_of", "same", "spec_of", "tensor_like", "tracing", "zeros"]
+
+
+class _Undefined:
+    """Stands for a variable without a value."""
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED = _Undefined()
+
+
+class Entry(NamedTuple):
+    """A variable that a statement assigns.
+
+    Attributes:
+        name: the name, or `base.attribute`.
+        first: the line that assigns it in the body, 0 if none does.
+        second: the line that assigns it in the `else` part, 0 if none does.
+        live: whether it may be read after the statement, or in a later iteration.
+        after: whether it may be read after the statement.
+    """
+
+    name: str
+    first: int
+    second: int
+    live: bool
+    after: bool
+
+
+class Slot:
+    """Where a variable lives."""
+
+    def __init__(self, entry: Entry, file: str) -> None:
+        self.entry = entry
+        self.file = file
+
+    def get(self) -> Any:
+        raise NotImplementedError
+
+    def set(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        raise NotImplementedError
+
+    def put(self, value: Any) -> None:
+        """Sets the variable, or leaves it without a value."""
+        if value is UNDEFINED:
+            self.clear()
+        else:
+            self.set(value)
+
+
+class Note(NamedTuple):
+    """Why a variable has no value."""
+
+    slot: Slot
+    message: str
+
+
+class _Tracing(threading.local):
+    """What the thread's open traces know."""
+
+    def __init__(self) -> None:
+        # Variables that a traced statement left without a value, newest last.
+        self.notes: list[Note] = []
+        # How many regions of control flow are open.
+        self.depth = 0
+
+
+tracing = _Tracing()
+
+
+class _Cell(Slot):
+    def __init__(self, entry: Entry, file: str, cell: CellType) -> None:
+        super().__init__(entry, file)
+        self.cell = cell
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNDEFINED
+
+    def set(self, value: Any) -> None:
+        self.cell.cell_contents = value
+
+    def clear(self) -> None:
+        try:
+            del self.cell.cell_contents
+        except ValueError:
+            pass
+
+
+class _Global(Slot):
+    def __init__(self, entry: Entry, file: str, namespace: dict[str, Any]) -> None:
+        super().__init__(entry, file)
+        self.namespace = namespace
+
+    def get(self) -> Any:
+        return self.namespace.get(self.entry.name, UNDEFINED)
+
+    def set(self, value: Any) -> None:
+        self.namespace[self.entry.name] = value
+
+    def clear(self) -> None:
+        self.namespace.pop(self.entry.name, None)
+
+
+class _Attribute(Slot):
+    def __init__(self, entry: Entry, file: str, base: Any, name: str) -> None:
+        super().__init__(entry, file)
+        self.base, self.name = base, name
+
+    def get(self) -> Any:
+        return getattr(self.base, self.name, UNDEFINED)
+
+    def set(self, value: Any) -> None:
+        if self.get() is not value:
+            setattr(self.base, self.name, value)
+
+    def clear(self) -> None:
+        if hasattr(self.base, self.name):
+            delattr(self.base, self.name)
+
+
+class State:
+    """The variables of a statement, with the values that they have when it begins."""
+
+    def __init__(
+        self,
+        names: FunctionType,
+        entries: Sequence[tuple[Any, ...]],
+        attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
+    ) -> None:
+        code = names.__code__
+        cells = dict(zip(code.co_freevars, names.__closure__ or (), strict=True))
+        self.slots: list[Slot] = []
+        for raw in entries:
+            entry = Entry(*raw)
+            cell = cells.get(entry.name)
+            if cell is not None:
+                self.slots.append(_Cell(entry, code.co_filename, cell))
+            else:
+                self.slots.append(_Global(entry, code.co_filename, names.__globals__))
+        for base, attribute, raw in attributes:
+            try:
+                found = base()
+            except (NameError, AttributeError):
+                continue
+            self.slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+        self._begin()
+
+    @classmethod
+    def of(cls, slots: list[Slot]) -> State:
+        """The state that is made of some slots."""
+        self = cls.__new__(cls)
+        self.slots = slots
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        self.before = [slot.get() for slot in self.slots]
+        # Containers may be changed in place; their contents are part of the state.
+        self._contents: list[tuple[Any, Any]] = []
+        for value in self.before:
+            _collect(value, self._contents, set())
+
+    def restore(self) -> None:
+        """Gives every variable, and every container in them, what it held at the beginning."""
+        for container, contents in self._contents:
+            _refill(container, contents)
+        for slot, value in zip(self.slots, self.before, strict=True):
+            slot.put(value)
+
+    def read(self) -> list[Any]:
+        """What the variables hold, containers copied."""
+        return [freeze(slot.get()) for slot in self.slots]
+
+    def write(self, index: int, value: Any) -> None:
+        """Sets a variable for good: a container that it held all along keeps its identity."""
+        before = self.before[index]
+        if type(before) in (list, dict) and type(before) is type(value):
+            _refill(before, value)
+            value = before
+        self.slots[index].put(value)
+
+
+def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
+    kind = type(value)
+    if kind in (list, dict):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        out.append((value, value.copy()))
+        for item in value.values() if kind is dict else value:
+            _collect(item, out, seen)
+    elif isinstance(value, tuple):
+        for item in value:
+            _collect(item, out, seen)
+
+
+def _refill(container: Any, contents: Any) -> None:
+    if type(container) is list:
+        container[:] = contents
+    else:
+        items = dict(contents)
+        container.clear()
+        container.update(items)
+
+
+def freeze(value: Any) -> Any:
+    kind = type(value)
+    if kind is list:
+        return [freeze(v) for v in value]
+    if kind is dict:
+        return {k: freeze(v) for k, v in value.items()}
+    if kind is tuple:
+        return tuple(freeze(v) for v in value)
+    return value
+
+
+def tensor_like(value: Any) -> bool:
+    """Whether a leaf can become a tensor."""
+    if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
+        return True
+    return type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind != "O"
+
+
+def leaves_of(value: Any) -> list[Any] | None:
+    """The leaves of a value, all of which can become tensors; None where one cannot."""
+    if value is UNDEFINED or value is None:
+        return None
+    if not nest.is_nested(value):
+        return [value] if tensor_like(value) else None
+    leaves = nest.flatten(value)
+    return leaves if all(map(tensor_like, leaves)) else None
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values need not be told apart: they are one object, or equal Python values."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in (int, float, bool, str, bytes, complex):
+        return bool(a == b) and repr(a) == repr(b)
+    if kind in (list, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if kind is dict:
+        return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
+    return False
+
+
+def zeros(spec: Any) -> Any:
+    """A tensor of a dtype and shape, where sizes that are unknown are 0."""
+    from penstock import raw_ops
+
+    dtype = spec.dtype
+    value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
+    dims = spec.shape.dims or []
+    scalar = _core._convert(value, dtype)
+    return raw_ops.fill([d or 0 for d in dims], scalar) if dims else scalar
+
+
+def label(name: str) -> str:
+    """How messages call a variable."""
+    return "the return value" if name == RESULT else f"'{name}'"
+
+
+def describe(value: Any) -> str:
+    """A value in a message: type and shape of a tensor, else itself."""
+    if value is UNDEFINED:
+        return "no value"
+    if isinstance(value, _core.Tensor | _core._Variable):
+        return f"a tensor of dtype {value.dtype.name} and shape {value.shape}"
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+def spec_of(value: Any) -> TensorSpec:
+    return TensorSpec(value.shape, value.dtype)

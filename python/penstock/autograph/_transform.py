@@ -1,0 +1,488 @@
+"""The rewriting of a function: statements whose course a tensor may decide become calls of `ag__`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from penstock.autograph._jumps import lower_jumps
+from penstock.autograph._scopes import Liveness, Scope, assigned, mutated, own_nodes
+
+__all__ = ["OPERATORS", "lower"]
+
+OPERATORS = "ag__"
+
+_IF, _ELSE, _WHILE, _FOR, _TEST, _ITEM = "if_body__", "else_body__", "while_body__", "for_body__", "loop_test__", "item__"
+
+
+def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.FunctionDef | ast.Lambda:
+    """The function rewritten. The tree that is given is used up.
+
+    Args:
+        node: a definition, without decorators and defaults.
+        super_class: whether `super()` in it has a class.
+    """
+    if isinstance(node, ast.Lambda):
+        node.body = _Expressions(None).visit(node.body)
+        return node
+    first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
+    return _function(node, first.arg if super_class and first is not None else None)
+
+
+def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
+    lower_jumps(node)
+    scope = Scope(node)
+    node.body = _ItemAssignments(scope).statements(node.body)
+    liveness = Liveness(scope)
+    liveness.block(node.body, frozenset())
+    writer = _Statements(scope, liveness, instance)
+    body = writer.block(node.body)
+    start = 1 if _is_docstring(body[0]) else 0
+    # A name that only inner functions assign still belongs to this one.
+    declared = [
+        ast.copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
+        for n in sorted(writer.shared - scope.parameters)
+    ]
+    node.body = [*body[:start], *declared, *body[start:]]
+    return node
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _operator(name: str) -> ast.Attribute:
+    return ast.Attribute(_load(OPERATORS), name, ast.Load())
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(_operator(name), list(args), [])
+
+
+def _no_arguments() -> ast.arguments:
+    return ast.arguments([], [], None, [], [], None, [])
+
+
+def _later(value: ast.expr) -> ast.Lambda:
+    return ast.copy_location(ast.Lambda(_no_arguments(), value), value)
+
+
+def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
+    arguments = _no_arguments()
+    if parameter is not None:
+        arguments.args.append(ast.arg(parameter))
+    fields: dict[str, Any] = {"name": name, "args": arguments, "body": body, "decorator_list": [], "returns": None}
+    if "type_params" in ast.FunctionDef._fields:
+        fields["type_params"] = []
+    return ast.copy_location(ast.FunctionDef(**fields), where)
+
+
+def _is_generator(node: ast.AST) -> bool:
+    inner = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
+    return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await) for n in own_nodes(inner))
+
+
+class _ItemAssignments:
+    """`x[i] = v` for a local `x` becomes an assignment to `x`, since a tensor has no items to assign."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.names = scope.locals
+
+    def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        return [self.statement(s) for s in block]
+
+    def statement(self, s: ast.stmt) -> ast.stmt:
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return s
+        if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
+            target = s.targets[0]
+            new = _call("set_item", s.value, _load(name), target.slice)  # type: ignore[attr-defined]
+            return self._rebound(name, new, s, target)
+        if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
+            symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
+            new = _call("update_item", _load(name), s.target.slice, symbol, _later(s.value))  # type: ignore[union-attr]
+            return self._rebound(name, new, s, s.target)
+        for field in ("body", "orelse", "finalbody"):
+            if getattr(s, field, None):
+                setattr(s, field, self.statements(getattr(s, field)))
+        for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
+            part.body = self.statements(part.body)
+        return s
+
+    @staticmethod
+    def _rebound(name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
+        ast.copy_location(value, s)
+        return ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s)
+
+    def _item(self, target: ast.expr) -> str | None:
+        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+            return None
+        if any(isinstance(n, ast.Slice | ast.Starred | ast.NamedExpr) for n in ast.walk(target.slice)):
+            return None
+        return target.value.id if target.value.id in self.names else None
+
+
+_AUGMENTED = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.MatMult: "matmul",
+    ast.Div: "truediv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.BitAnd: "and",
+    ast.FloorDiv: "floordiv",
+}
+
+
+def _binds_outside(*nodes: ast.AST) -> bool:
+    """Whether an expression assigns a name: it cannot move into a function then."""
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
+
+
+def _harmless(node: ast.expr) -> bool:
+    """Whether computing an expression can neither fail, have an effect, nor cost much."""
+    if isinstance(node, ast.Name | ast.Constant):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return _harmless(node.operand)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Add | ast.Sub | ast.Mult) and _harmless(node.left) and _harmless(node.right)
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and all(map(_harmless, (node.left, *node.comparators)))
+    return isinstance(node, ast.BoolOp) and all(map(_harmless, node.values))
+
+
+def _repeatable(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
+    return not any(isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in ast.walk(node))
+
+
+class _Expressions(ast.NodeTransformer):
+    """Calls, logic and conditional expressions."""
+
+    def __init__(self, instance: str | None) -> None:
+        self.instance = instance
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        return self.call(node, "c")
+
+    def call(self, node: ast.Call, operator: str) -> ast.expr:
+        self.generic_visit(node)
+        callee = node.func
+        if isinstance(callee, ast.Name) and callee.id == "super" and not node.args and not node.keywords:
+            if self.instance is not None:
+                # In an inner function the arguments are not to be found.
+                node.args = [_load("__class__"), _load(self.instance)]
+            return node
+        node.func = ast.copy_location(_call(operator, callee), callee)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        self_is_plain = _binds_outside(*node.values[1:])
+        harmless = [_harmless(v) for v in node.values]
+        self.generic_visit(node)
+        if self_is_plain:
+            return node
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        values = list(node.values)
+        result = values[-1]
+        safe = harmless[-1]
+        for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
+            result = ast.copy_location(_call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node)
+            safe = safe and fine
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return ast.copy_location(_call("not_", node.operand), node)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        plain = _binds_outside(node.body, node.orelse)
+        self.generic_visit(node)
+        if plain:
+            return node
+        return ast.copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
+        self.generic_visit(node)
+        if plain:
+            return node
+        rest: list[ast.expr] = [
+            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], ast.Load())
+            for op, value in zip(node.ops, node.comparators, strict=True)
+        ]
+        return ast.copy_location(_call("chain", node.left, *rest), node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        if not _is_generator(node):
+            inner = _Expressions(None)
+            node.args = self.visit(node.args)
+            node.body = inner.visit(node.body)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return node
+
+
+class _Statements:
+    """Control flow, assertions and exceptions."""
+
+    def __init__(self, scope: Scope, liveness: Liveness, instance: str | None) -> None:
+        self.scope = scope
+        self.liveness = liveness
+        self.instance = instance
+        self.expressions = _Expressions(instance)
+        # Locals that inner functions assign or watch.
+        self.shared: set[str] = set()
+
+    def expression(self, node: Any) -> Any:
+        return None if node is None else self.expressions.visit(node)
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for s in statements:
+            out.extend(self.statement(s))
+        return out
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        method = getattr(self, f"_{type(s).__name__.lower()}", None)
+        if method is not None:
+            return method(s)  # type: ignore[no-any-return]
+        return [self.expressions.visit(s)]
+
+    # --- what stays Python ---
+
+    def _functiondef(self, s: ast.FunctionDef) -> list[ast.stmt]:
+        s.args.defaults = [self.expression(d) for d in s.args.defaults]
+        s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
+        return [s] if _is_generator(s) else [_function(s, None)]
+
+    def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
+        return [s]
+
+    def _classdef(self, s: ast.ClassDef) -> list[ast.stmt]:
+        return [s]
+
+    def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
+        s.value = self.expression(s.value)
+        return [s]
+
+    def _with(self, s: ast.With) -> list[ast.stmt]:
+        for item in s.items:
+            item.context_expr = self.expression(item.context_expr)
+        s.body = self.block(s.body)
+        return [s]
+
+    def _try(self, s: ast.Try) -> list[ast.stmt]:
+        s.body = self.block(s.body)
+        for handler in s.handlers:
+            handler.body = self.block(handler.body)
+        s.orelse = self.block(s.orelse)
+        s.finalbody = self.block(s.finalbody)
+        return [s]
+
+    _trystar = _try
+
+    # --- what may become part of the graph ---
+
+    def _raise(self, s: ast.Raise) -> list[ast.stmt]:
+        if s.exc is not None:
+            where = s.exc
+            s.exc = ast.copy_location(_call("raised", self.expression(s.exc)), where)
+        s.cause = self.expression(s.cause)
+        return [s]
+
+    def _assert(self, s: ast.Assert) -> list[ast.stmt]:
+        import copy
+
+        if _binds_outside(s):
+            return [self.expressions.visit(s)]
+        s.test, s.msg = self.expression(s.test), self.expression(s.msg)
+        message = ast.Constant(None) if s.msg is None else _later(copy.deepcopy(s.msg))
+        s.test = ast.copy_location(_call("assert_", s.test, message), s.test)
+        return [s]
+
+    def _if(self, s: ast.If) -> list[ast.stmt]:
+        first, second = self._bound(s.body), self._bound(s.orelse)
+        after = self.liveness.after[id(s)]
+        entries, names = self._entries(first, second, lambda n: self.liveness.is_live(n, after), after)
+        attributes = self._attributes(s.body, s.orelse)
+        out = [_define(_IF, self._inner(s.body), s)]
+        orelse: ast.expr = ast.Constant(None)
+        if s.orelse:
+            out.append(_define(_ELSE, self._inner(s.orelse), s.orelse[0]))
+            orelse = _load(_ELSE)
+        args = [self.expression(s.test), _load(_IF), orelse, names, entries]
+        if attributes is not None:
+            args.append(attributes)
+        return [*out, self._emit("if_stmt", args, s)]
+
+    def _while(self, s: ast.While) -> list[ast.stmt]:
+        options = self._options(s)
+        bound = self._bound([*s.body, s.test])
+        entries, names = self._loop_entries(s, bound)
+        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        pure = _repeatable(s.test)
+        test = ast.copy_location(ast.Return(s.test), s.test)
+        out = [
+            _define(_TEST, self._inner([test]), s.test),
+            _define(_WHILE, self._inner(s.body), s),
+        ]
+        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, ast.Constant(pure), *options]
+        out.append(self._emit("while_stmt", args, s))
+        return [*out, *self.block(s.orelse)]
+
+    def _for(self, s: ast.For) -> list[ast.stmt]:
+        options = self._options(s)
+        target = ast.copy_location(ast.Assign([s.target], _load(_ITEM)), s.target)
+        extra = getattr(s, "extra_tests", [])
+        bound = self._bound([target, *s.body])
+        entries, names = self._loop_entries(s, bound)
+        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        test: ast.expr = _later(self.expression(extra[0])) if extra else ast.Constant(None)
+        out = [_define(_FOR, self._inner([target, *s.body]), s, _ITEM)]
+        if isinstance(s.iter, ast.Call):
+            iterable = self.expressions.call(s.iter, "ci")
+        else:
+            iterable = self.expression(s.iter)
+        args = [iterable, _load(_FOR), test, names, entries, attributes, *options]
+        out.append(self._emit("for_stmt", args, s))
+        return [*out, *self.block(s.orelse)]
+
+    def _match(self, s: ast.Match) -> list[ast.stmt]:
+        for case in s.cases:
+            if case.guard is not None:
+                case.guard = self.expression(case.guard)
+            case.body = self.block(case.body)
+        s.subject = self.expression(s.subject)
+        return [s]
+
+    # --- parts ---
+
+    def _emit(self, name: str, args: list[ast.expr], s: ast.stmt) -> ast.stmt:
+        call = _call(name, *args)
+        # The call stands for the head of the statement.
+        where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
+        ast.copy_location(call, where)
+        call.lineno, call.col_offset = s.lineno, s.col_offset
+        return ast.copy_location(ast.Expr(call), call)
+
+    def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements as the body of an inner function."""
+        names = assigned(body)
+        mine = sorted(n for n in names if n in self.scope.locals or n in self.scope.nonlocals)
+        outside = sorted(n for n in names if n in self.scope.globals)
+        self.shared.update(n for n in mine if n in self.scope.locals)
+        out: list[ast.stmt] = []
+        kept = self.block([s for s in body if not isinstance(s, ast.Global | ast.Nonlocal)])
+        if mine:
+            out.append(ast.Nonlocal(mine))
+        if outside:
+            out.append(ast.Global(outside))
+        where = body[0]
+        result = [*out, *kept]
+        for statement in out:
+            ast.copy_location(statement, where)
+        return result or [ast.copy_location(ast.Pass(), where)]
+
+    def _bound(self, statements: list[Any]) -> dict[str, int]:
+        """The variables that statements assign, or whose contents they change, and where."""
+        bound = assigned(statements)
+        for name, line in mutated(statements).items():
+            if name in self.scope.locals:
+                bound.setdefault(name, line)
+        return bound
+
+    def _entries(self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]) -> tuple[ast.expr, ast.expr]:
+        """The variables of a statement as a constant, and a function that closes over them."""
+        items: list[ast.expr] = []
+        names = []
+        for name in sorted({**first, **second}):
+            if name not in self.scope.locals and name not in self.scope.nonlocals and name not in self.scope.globals:
+                continue
+            names.append(name)
+            entry = (
+                name,
+                first.get(name, 0),
+                second.get(name, 0),
+                bool(live(name)),
+                self.liveness.is_live(name, after),
+            )
+            items.append(ast.Tuple([ast.Constant(v) for v in entry], ast.Load()))
+        self.shared.update(n for n in names if n in self.scope.locals)
+        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in names], ast.Load()))
+        return ast.Tuple(items, ast.Load()), closure
+
+    def _loop_entries(self, s: ast.For | ast.While, bound: dict[str, int]) -> tuple[ast.expr, ast.expr]:
+        after = self.liveness.after[id(s)]
+        header = self.liveness.header[id(s)]
+        return self._entries(bound, {}, lambda n: self.liveness.is_live(n, after | header), after)
+
+    def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
+        """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
+        found: dict[str, tuple[ast.expr, str, list[int]]] = {}
+        rebound = assigned([*body, *orelse])
+        for part, statements in enumerate((body, orelse)):
+            for node in own_nodes(statements):
+                if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+                    continue
+                base, root = node.value, node.value
+                while isinstance(root, ast.Attribute):
+                    root = root.value
+                if not isinstance(root, ast.Name) or root.id in rebound:
+                    continue
+                _, _, lines = found.setdefault(ast.unparse(node), (base, node.attr, [0, 0]))
+                lines[part] = node.lineno
+        if not found:
+            return None
+        items: list[ast.expr] = []
+        for name, (base, attribute, lines) in sorted(found.items()):
+            entry = ast.Tuple([ast.Constant(v) for v in (name, *lines, True, True)], ast.Load())
+            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], ast.Load()))
+        return ast.Tuple(items, ast.Load())
+
+    def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
+        """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
+        import copy
+
+        for node in s.body:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                callee = node.value.func
+                name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
+                if name == "set_loop_options":
+                    names = ("parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants")
+                    given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
+                    given += node.value.keywords
+                    options = ast.Call(_load("dict"), [], copy.deepcopy(given))
+                    s.body = [n for n in s.body if n is not node] or [ast.copy_location(ast.Pass(), node)]
+                    return [_later(ast.copy_location(options, node))]
+        return []
+
+
+def _copied(node: ast.expr) -> ast.expr:
+    import copy
+
+    new = copy.deepcopy(node)
+    for inner in ast.walk(new):
+        if hasattr(inner, "ctx"):
+            inner.ctx = ast.Load()
+    return new
+

@@ -1,0 +1,471 @@
+"""Traced functions: when they trace, what they bind, what they keep, what they print, what they refuse."""
+
+import collections
+import functools
+import gc
+import pickle
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from support import assert_same
+
+import penstock as tf
+
+
+class Counted:
+    """A function that counts how often Python runs it."""
+
+    def __init__(self, body):
+        self.traces = 0
+        self.body = body
+
+    def __call__(self, *args, **kwargs):
+        self.traces += 1
+        return self.body(*args, **kwargs)
+
+
+def counted(body, **options):
+    inner = Counted(body)
+
+    @functools.wraps(body)
+    def run(*args, **kwargs):
+        return inner(*args, **kwargs)
+
+    return inner, tf.function(run, **options)
+
+
+def test_one_trace_for_each_dtype_and_shape():
+    count, f = counted(lambda x: x + x)
+    for value in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]):
+        assert f(tf.constant(value)).numpy().tolist() == [2 * v for v in value]
+    assert count.traces == 1
+    f(tf.constant([1, 2]))
+    assert count.traces == 2
+    f(tf.constant([1.0]))
+    assert count.traces == 3
+    f(tf.constant([7.0, 8.0]))
+    assert count.traces == 3
+
+
+def test_python_values_are_part_of_the_signature():
+    count, f = counted(lambda x, n: x * n)
+    x = tf.constant(2.0)
+    assert f(x, 3).numpy() == 6
+    assert f(x, 3).numpy() == 6
+    assert count.traces == 1
+    assert f(x, 4).numpy() == 8
+    assert f(x, True).numpy() == 2
+    assert count.traces == 3
+
+
+def test_arrays_are_tensors():
+    count, f = counted(lambda x: x + 1)
+    f(np.zeros([2], "float32"))
+    f(np.ones([2], "float32"))
+    assert count.traces == 1
+
+
+def test_python_side_effects_happen_once_for_each_trace():
+    log = []
+
+    @tf.function
+    def f(x):
+        log.append("traced")
+        return x
+
+    f(tf.constant(1))
+    f(tf.constant(2))
+    assert log == ["traced"]
+
+
+def test_arguments_bind_as_pythons_do():
+    @tf.function
+    def f(a, b=2, *rest, c, d=4, **others):
+        return [tf.convert_to_tensor(v) for v in (a, b, *rest, c, d, *(others[k] for k in sorted(others)))]
+
+    def numbers(*args, **kwargs):
+        return [int(t) for t in f(*args, **kwargs)]
+
+    assert numbers(tf.constant(1), c=3) == [1, 2, 3, 4]
+    assert numbers(1, 5, c=tf.constant(3)) == [1, 5, 3, 4]
+    assert numbers(1, 5, 6, 7, c=3, d=8) == [1, 5, 6, 7, 3, 8]
+    assert numbers(b=tf.constant(9), a=1, c=3, z=11, y=10) == [1, 9, 3, 4, 10, 11]
+    for args, kwargs in [((), {"c": 1}), ((1,), {}), ((1, 2), {"b": 3, "c": 4})]:
+        with pytest.raises(TypeError):
+            f(*args, **kwargs)
+
+
+def test_keywords_and_positions_share_a_trace():
+    traces = []
+    one, two = tf.constant(1), tf.constant(2)
+
+    @tf.function
+    def g(a, b):
+        traces.append(1)
+        return a - b
+
+    assert g(one, two).numpy() == -1
+    assert g(one, b=two).numpy() == -1
+    assert g(b=two, a=one).numpy() == -1
+    assert len(traces) == 1
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+def test_nests_of_arguments_and_results():
+    count, f = counted(lambda p, d, seq: {"sum": p.x + d["k"], "rest": [Point(seq[0], p.y), None], "n": ()})
+    result = f(Point(tf.constant(1), tf.constant(2)), {"k": tf.constant(3)}, (tf.constant(4),))
+    assert result["sum"].numpy() == 4
+    assert isinstance(result["rest"][0], Point)
+    assert result["rest"][0].x.numpy() == 4
+    assert result["rest"][1] is None
+    assert result["n"] == ()
+    f(Point(tf.constant(5), tf.constant(6)), {"k": tf.constant(7)}, (tf.constant(8),))
+    assert count.traces == 1
+    f(Point(tf.constant(5), tf.constant(6)), {"k": tf.constant(7), "l": 1}, (tf.constant(8),))
+    assert count.traces == 2
+
+
+def test_lists_and_tuples_are_told_apart():
+    count, f = counted(lambda xs: xs[0])
+    f([tf.constant(1)])
+    f((tf.constant(1),))
+    assert count.traces == 2
+
+
+def test_methods_trace_once_for_each_object():
+    class Scale:
+        traces = 0
+
+        def __init__(self, k):
+            self.k = tf.Variable(k)
+
+        @tf.function
+        def __call__(self, x):
+            Scale.traces += 1
+            return self.k * x
+
+        @tf.function
+        def twice(self, x):
+            return self(self(x))
+
+    a, b = Scale(2.0), Scale(3.0)
+    assert a(tf.constant(5.0)).numpy() == 10
+    assert b(tf.constant(5.0)).numpy() == 15
+    a(tf.constant(6.0))
+    assert Scale.traces == 2
+    assert a.twice(tf.constant(1.0)).numpy() == 4
+
+
+def test_a_function_does_not_keep_its_object_alive():
+    class Owner:
+        @tf.function
+        def f(self, x):
+            return x + 1
+
+    owner = Owner()
+    owner.f(tf.constant(1))
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
+
+
+def test_functions_call_functions():
+    @tf.function
+    def inner(x):
+        return x * 2
+
+    @tf.function
+    def outer(x):
+        return inner(x) + inner(x + 1)
+
+    assert outer(tf.constant(3)).numpy() == 14
+
+
+def test_recursion_on_python_values_unrolls():
+    @tf.function
+    def power(x, n):
+        return tf.ones_like(x) if n == 0 else x * power(x, n - 1)
+
+    assert power(tf.constant(2.0), 10).numpy() == 1024
+
+
+def test_free_variables_are_captured():
+    outside = tf.constant(10)
+    variable = tf.Variable(1)
+
+    @tf.function
+    def f(x):
+        return x + outside + variable
+
+    assert f(tf.constant(100)).numpy() == 111
+    variable.assign(2)
+    assert f(tf.constant(100)).numpy() == 112
+
+
+def test_variables_are_made_in_the_first_trace_only():
+    class Counter:
+        def __init__(self):
+            self.v = None
+
+        @tf.function
+        def __call__(self):
+            if self.v is None:
+                self.v = tf.Variable(0)
+            return self.v.assign_add(1)
+
+    c = Counter()
+    assert [c().numpy() for _ in range(3)] == [1, 2, 3]
+
+    @tf.function
+    def bad(x):
+        return tf.Variable(x + 0.0 if isinstance(x, float) else 1.0) + 1.0
+
+    with pytest.raises(ValueError, match="singleton"):
+        bad(1.0)
+
+
+def test_input_signature_gives_one_trace_and_is_enforced():
+    traces = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32), tf.TensorSpec([], tf.int32)])
+    def g(x, n=tf.constant(2)):
+        traces.append(x.shape)
+        return tf.reduce_sum(x) * tf.cast(n, tf.float32)
+
+    assert g(tf.constant([1.0, 2.0]), tf.constant(3)).numpy() == 9
+    assert g(tf.constant([1.0]), tf.constant(3)).numpy() == 3
+    assert g([1.0, 2.0, 3.0], 1).numpy() == 6
+    assert len(traces) == 1
+    assert traces[0].as_list() == [None]
+    for args in [(tf.constant([1]), 1), (tf.constant(1.0), 1), (tf.constant([1.0]), "a"), ("a", 1)]:
+        with pytest.raises((ValueError, TypeError)):
+            g(*args)
+
+
+def test_input_signatures_that_do_not_fit_are_errors():
+    with pytest.raises(TypeError, match="input_signature"):
+        tf.function(lambda x: x, input_signature=[3])
+    with pytest.raises(TypeError, match="input_signature"):
+        tf.function(lambda x: x, input_signature=3)
+    with pytest.raises((TypeError, ValueError), match="input_signature"):
+        tf.function(lambda: 1, input_signature=[tf.TensorSpec([], tf.int32)])
+
+
+def test_concrete_functions_run_and_describe_themselves():
+    @tf.function
+    def affine(x, w, scale=2.0):
+        return {"y": tf.matmul(x, w) * scale}
+
+    concrete = affine.get_concrete_function(tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([2, 3], tf.float32))
+    x, w = tf.ones([4, 2]), tf.ones([2, 3])
+    assert_same(concrete(x, w)["y"].numpy(), np.full([4, 3], 4.0))
+    assert concrete.structured_outputs["y"].shape.as_list() == [None, 3]
+    (args, _) = concrete.structured_input_signature
+    assert args[0].shape.as_list() == [None, 2]
+    text = str(concrete)
+    assert "affine(x, w, scale=2.0)" in text
+    assert "x: float32 Tensor, shape=(None, 2)" in text
+    assert "affine(x, w, scale=2.0)" in affine.pretty_printed_concrete_signatures()
+    with pytest.raises((ValueError, TypeError)):
+        concrete(tf.ones([4, 3]), w)
+
+
+def test_the_graph_lists_its_nodes():
+    @tf.function
+    def f(a, b):
+        return tf.add(tf.matmul(a, b, name="product"), 1.0)
+
+    graph = f.get_concrete_function(tf.ones([2, 2]), tf.ones([2, 2])).graph
+    text = str(graph)
+    assert "matmul" in text
+    assert '"product"' in text
+    assert "test_function.py" in text
+
+
+def test_retracing_can_be_reduced():
+    traces = []
+
+    @tf.function(reduce_retracing=True)
+    def f(x):
+        traces.append(x.shape)
+        return x + 1
+
+    for n in range(1, 7):
+        assert f(tf.zeros([n])).shape == [n]
+    assert len(traces) <= 3
+
+
+def test_symbolic_tensors_do_not_leave_their_function():
+    leaked = []
+
+    @tf.function
+    def f(x):
+        leaked.append(x + 1)
+        return x
+
+    f(tf.constant(1))
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        leaked[0].numpy()
+    with pytest.raises((TypeError, ValueError), match="scope|function|trace"):
+        leaked[0] + 1
+
+    @tf.function
+    def g(x):
+        return x + leaked[0]
+
+    with pytest.raises((TypeError, ValueError), match="scope|function|trace"):
+        g(tf.constant(1))
+
+
+def test_python_cannot_branch_on_a_symbolic_tensor_without_conversion():
+    @tf.function(autograph=False)
+    def f(x):
+        return 1 if x > 0 else 2
+
+    with pytest.raises(TypeError, match="bool"):
+        f(tf.constant(1))
+
+    @tf.function(autograph=False)
+    def g(x):
+        return [y for y in x]
+
+    assert [t.numpy() for t in g(tf.constant([1, 2]))] == [1, 2]
+
+
+def test_an_exception_while_tracing_reaches_the_caller_and_is_forgotten():
+    fail = [True]
+
+    @tf.function
+    def f(x):
+        if fail[0]:
+            raise KeyError("mine")
+        return x + 1
+
+    with pytest.raises(KeyError, match="mine"):
+        f(tf.constant(1))
+    assert tf.executing_eagerly()
+    fail[0] = False
+    assert f(tf.constant(1)).numpy() == 2
+
+
+def test_an_error_at_run_time_names_the_line():
+    @tf.function
+    def f(x, i):
+        return tf.gather(x, i)  # here
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="indices") as caught:
+        f(tf.constant([1, 2]), tf.constant(5))
+    assert "test_function.py" in str(caught.value) or "test_function.py" in "".join(caught.value.__notes__)
+
+
+def test_functions_can_run_eagerly():
+    count, f = counted(lambda x: x + 1)
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert tf.config.functions_run_eagerly()
+        f(tf.constant(1))
+        f(tf.constant(2))
+        assert count.traces == 2
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert not tf.config.functions_run_eagerly()
+
+
+def test_where_a_function_is_traced_can_be_asked():
+    seen = []
+
+    @tf.function
+    def f(x):
+        with tf.init_scope():
+            seen.append(tf.executing_eagerly())
+        seen.extend([tf.executing_eagerly(), tf.inside_function(), tf.is_symbolic_tensor(x)])
+        seen.append(tf.get_static_value(tf.constant([1, 2])).tolist())
+        seen.append(tf.get_static_value(x))
+        return x
+
+    f(tf.constant(1))
+    assert seen == [True, False, True, True, [1, 2], None]
+    assert tf.executing_eagerly()
+    assert not tf.inside_function()
+    assert not tf.is_symbolic_tensor(tf.constant(1))
+
+
+def test_threads_share_traces():
+    traces = []
+
+    @tf.function
+    def f(x):
+        traces.append(1)
+        return x * 2
+
+    f(tf.constant(0))
+    results = [None] * 8
+
+    def work(i):
+        results[i] = [int(f(tf.constant(i * k))) for k in range(50)]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert results == [[2 * i * k for k in range(50)] for i in range(8)]
+    assert len(traces) == 1
+
+
+@tf.function
+def module_level(x):
+    return x + 1
+
+
+def test_functions_keep_the_name_and_text_of_the_python_function():
+    @tf.function
+    def documented(x):
+        """Says what it does."""
+        return x
+
+    assert documented.__name__ == "documented"
+    assert documented.__doc__ == "Says what it does."
+    assert documented.python_function(3) == 3
+    assert "documented" in repr(documented)
+
+
+def test_effects_keep_the_order_of_the_program(capfd):
+    v = tf.Variable(0)
+
+    @tf.function
+    def f():
+        v.assign(1)
+        tf.print("a", v)
+        v.assign_add(5)
+        tf.print("b", v)
+        return v.read_value()
+
+    assert f().numpy() == 6
+    assert capfd.readouterr().err == "a 1\nb 6\n"
+
+
+def test_a_result_may_be_an_argument_or_a_constant():
+    @tf.function
+    def f(x):
+        return x, x, tf.constant([1, 2]), 3, "text"
+
+    a, b, c, d, e = f(tf.constant(7))
+    assert (a.numpy(), b.numpy(), c.numpy().tolist()) == (7, 7, [1, 2])
+    assert int(d) == 3
+    assert e == "text"
+
+
+@pytest.mark.parametrize("bad", [3, "f"])
+def test_only_callables_can_be_traced(bad):
+    with pytest.raises(TypeError, match="callable"):
+        tf.function(bad)
+
+
+def test_a_function_of_a_module_pickles_by_name():
+    assert pickle.loads(pickle.dumps(module_level)) is module_level
