@@ -235,8 +235,11 @@ def diag(
     length = sizes(x)[-1]
     m, n = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
     rows_needed, columns_needed = length - min(k, 0), length + max(k, 0)
-    rows = rows_needed if m == -1 else m
-    columns = columns_needed if n == -1 else n
+    if m == n == -1:
+        # Without a number the matrix is square.
+        rows = columns = length + abs(k)
+    else:
+        rows, columns = (rows_needed if m == -1 else m), (columns_needed if n == -1 else n)
     if isinstance(length, int) and (
         rows < rows_needed
         or columns < columns_needed

@@ -50,7 +50,7 @@ def test_one_trace_for_each_dtype_and_shape():
 
 
 def test_python_values_are_part_of_the_signature():
-    count, f = counted(lambda x, n: x * n)
+    count, f = counted(lambda x, n: x * float(n))
     x = tf.constant(2.0)
     assert f(x, 3).numpy() == 6
     assert f(x, 3).numpy() == 6
@@ -334,7 +334,8 @@ def test_python_cannot_branch_on_a_symbolic_tensor_without_conversion():
     def g(x):
         return [y for y in x]
 
-    assert [t.numpy() for t in g(tf.constant([1, 2]))] == [1, 2]
+    with pytest.raises(TypeError, match="iterat"):
+        g(tf.constant([1, 2]))
 
 
 def test_an_exception_while_tracing_reaches_the_caller_and_is_forgotten():

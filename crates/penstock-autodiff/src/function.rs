@@ -112,17 +112,16 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
     let sources: Vec<Value> = inputs.iter().zip(needed).filter(|(_, n)| **n).map(|(v, _)| *v).collect();
     let types: Vec<_> = with.iter().map(|&v| joint.graph().ty(v).clone()).collect();
     let derivative = joint.begin_region(types);
-    let seeds: Vec<(Value, Option<Value>)> = with.iter().copied().zip(joint.params(derivative).into_iter().map(Some)).collect();
+    let seeds: Vec<(Value, Option<Value>)> =
+        with.iter().copied().zip(joint.params(derivative).into_iter().map(Some)).collect();
     let found = GraphPass::new(&mut joint, 1).region(body, &seeds, &sources)?;
     let results: Vec<Value> = found.iter().flatten().copied().collect();
     joint.end_region(&results)?;
 
     let mut next = 0..;
     let mut found = found.into_iter();
-    let grads: Vec<Option<usize>> = needed
-        .iter()
-        .map(|&n| if n { found.next().flatten().and_then(|_| next.next()) } else { None })
-        .collect();
+    let grads: Vec<Option<usize>> =
+        needed.iter().map(|&n| if n { found.next().flatten().and_then(|_| next.next()) } else { None }).collect();
     if results.is_empty() {
         return Ok(VjpPair { forward: function.clone(), backward: None, residuals: Vec::new(), grads });
     }

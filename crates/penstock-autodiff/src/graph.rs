@@ -5,9 +5,7 @@
 //! themselves change in place, and nothing is computed twice.
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{
-    Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData,
-};
+use penstock_ir::{Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData};
 use penstock_ops::{array, control};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -70,12 +68,7 @@ impl Step for InstStep {
     }
 }
 
-fn path(
-    graph: &Graph,
-    insts: impl Iterator<Item = Inst>,
-    targets: &[Value],
-    sources: &[Value],
-) -> Path<InstStep> {
+fn path(graph: &Graph, insts: impl Iterator<Item = Inst>, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
     let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
     let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| {
         let data = &graph.insts[inst];
@@ -229,11 +222,7 @@ impl<'b> GraphPass<'b> {
     }
 
     /// Runs `f` with `region` open, and makes what it gives the results of the region.
-    fn in_region(
-        &mut self,
-        region: Region,
-        f: impl FnOnce(&mut Self) -> Result<SmallVec<[Value; 4]>>,
-    ) -> Result<()> {
+    fn in_region(&mut self, region: Region, f: impl FnOnce(&mut Self) -> Result<SmallVec<[Value; 4]>>) -> Result<()> {
         self.builder.reopen_region(region);
         let results = f(self);
         self.builder.abandon_region();
@@ -262,16 +251,14 @@ impl<'b> GraphPass<'b> {
         if ty.shape().is_static() {
             return rules::zeros(self, like);
         }
-        let dims: Vec<usize> =
-            ty.shape().dims().unwrap_or(&[]).iter().map(|d| d.known().unwrap_or(0)).collect();
+        let dims: Vec<usize> = ty.shape().dims().unwrap_or(&[]).iter().map(|d| d.known().unwrap_or(0)).collect();
         Ok(self.builder.constant(Tensor::zeros(ty.dtype(), &dims)?))
     }
 
     /// The derivative of `cond` and `switch`: the same choice among the derivatives of the branches.
     fn branches(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
         let data = self.graph().insts[step.inst].clone();
-        let wanted: Vec<Value> =
-            step.inputs.iter().zip(needed).filter(|(_, n)| **n).filter_map(|(v, _)| *v).collect();
+        let wanted: Vec<Value> = step.inputs.iter().zip(needed).filter(|(_, n)| **n).filter_map(|(v, _)| *v).collect();
         let made: Result<Vec<_>> = (data.regions.iter().enumerate())
             .map(|(branch, &region)| self.branch(step.inst, branch, region, grads, &wanted))
             .collect();

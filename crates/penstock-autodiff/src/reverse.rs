@@ -38,8 +38,7 @@ impl<S: Step> Path<S> {
         let mut live: FxHashSet<S::Key> = sources.iter().copied().collect();
         let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = Vec::new();
         for step in steps {
-            let needed: SmallVec<[bool; 4]> =
-                step.inputs().map(|key| key.is_some_and(|k| live.contains(&k))).collect();
+            let needed: SmallVec<[bool; 4]> = step.inputs().map(|key| key.is_some_and(|k| live.contains(&k))).collect();
             if needed.contains(&true) {
                 live.extend(step.outputs().flatten());
                 picked.push((step, needed));

@@ -67,7 +67,10 @@ struct Entry<H> {
     action: Action<H>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly every entry is a rule: a box would cost each of them an allocation")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every entry is a rule: a box would cost each of them an allocation"
+)]
 enum Action<H> {
     Rule { op: &'static OpDef, attrs: Attrs, inputs: SmallVec<[H; 3]>, outputs: SmallVec<[H; 1]>, loc: Loc },
     Custom(CustomVjp<H>),
@@ -114,8 +117,7 @@ impl<H: Handle> Tape<H> {
     /// callee is recorded by [`Tape::record_custom`].
     pub fn record(&mut self, op: &'static OpDef, attrs: &Attrs, inputs: &[H], outputs: &[H], loc: Loc) {
         if rules::takes_part(op) && self.records(inputs) {
-            let action =
-                Action::Rule { op, attrs: attrs.clone(), inputs: inputs.into(), outputs: outputs.into(), loc };
+            let action = Action::Rule { op, attrs: attrs.clone(), inputs: inputs.into(), outputs: outputs.into(), loc };
             self.push(inputs, outputs, action);
         }
     }

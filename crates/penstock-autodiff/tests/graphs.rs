@@ -158,10 +158,8 @@ fn sources_may_be_unconnected_repeated_targets_or_in_the_middle() {
     let outputs: Vec<_> = grads.iter().flatten().copied().collect();
     let f = penstock_ir::Function::new("f", b.finish(&outputs).unwrap());
     let at = 0.4f64;
-    let got: Vec<f64> = run(&f, &[Tensor::scalar(at), Tensor::scalar(0.0f64)])
-        .iter()
-        .map(|t| t.item::<f64>().unwrap())
-        .collect();
+    let got: Vec<f64> =
+        run(&f, &[Tensor::scalar(at), Tensor::scalar(0.0f64)]).iter().map(|t| t.item::<f64>().unwrap()).collect();
     let da = 4.0 * at.sin() + 1.0;
     for (got, due) in got.iter().zip([da * at.cos(), da, 2.0, da]) {
         assert!((got - due).abs() < 1e-12, "{got} against {due}");

@@ -99,13 +99,7 @@ mod tests {
     #[test]
     fn equal_frames_share_one_location_and_stacks_walk_outward() {
         let outer = Loc::at("a.py", 3, 0);
-        let frame = Frame {
-            file: "a.py".into(),
-            line: 9,
-            column: 5,
-            function: "f".into(),
-            caller: Some(outer),
-        };
+        let frame = Frame { file: "a.py".into(), line: 9, column: 5, function: "f".into(), caller: Some(outer) };
         let inner = Loc::new(frame.clone());
         assert_eq!(inner, Loc::new(frame));
         assert_eq!(inner.to_string(), "a.py:9:5");

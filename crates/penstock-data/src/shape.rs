@@ -164,9 +164,7 @@ impl Shape {
         match (self.dims(), other.dims()) {
             (_, None) => true,
             (None, Some(_)) => false,
-            (Some(a), Some(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| y.known().is_none() || x == y)
-            }
+            (Some(a), Some(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| y.known().is_none() || x == y),
         }
     }
 

@@ -42,7 +42,9 @@ fn byte_len(dtype: DType, dims: &[usize]) -> Result<usize> {
     num_elements(dims)
         .and_then(|n| n.checked_mul(dtype.size().max(1)))
         .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name())))
+        .ok_or_else(|| {
+            Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
+        })
 }
 
 impl Clone for Tensor {
@@ -333,10 +335,9 @@ impl Tensor {
         dims[0] = count;
         let storage = match &self.storage {
             Storage::Str(values) => Storage::Str(values[start * row..(start + count) * row].into()),
-            Storage::Shared { buffer, offset } if count * row * self.dtype.size() > INLINE_BYTES => Storage::Shared {
-                buffer: buffer.clone(),
-                offset: offset + start * row * self.dtype.size(),
-            },
+            Storage::Shared { buffer, offset } if count * row * self.dtype.size() > INLINE_BYTES => {
+                Storage::Shared { buffer: buffer.clone(), offset: offset + start * row * self.dtype.size() }
+            }
             _ => {
                 let size = self.dtype.size();
                 let mut words = [0u64; 2];
@@ -415,7 +416,10 @@ impl fmt::Debug for Tensor {
         const SHOWN: usize = 16;
         write!(f, "{}{:?} ", self.dtype, self.dims.as_slice())?;
         if self.dtype == DType::Str {
-            return f.debug_list().entries(self.strings().iter().take(SHOWN).map(|s| String::from_utf8_lossy(s))).finish();
+            return f
+                .debug_list()
+                .entries(self.strings().iter().take(SHOWN).map(|s| String::from_utf8_lossy(s)))
+                .finish();
         }
         with_dtype!(plain, self.dtype, T => f.debug_list().entries(self.as_slice::<T>().iter().take(SHOWN)).finish(),
             else Ok(()))?;
@@ -442,11 +446,7 @@ impl From<bool> for Tensor {
 
 impl From<&str> for Tensor {
     fn from(value: &str) -> Tensor {
-        Tensor {
-            dims: Dims::new(),
-            dtype: DType::Str,
-            storage: Storage::Str([Bytes::from(value.as_bytes())].into()),
-        }
+        Tensor { dims: Dims::new(), dtype: DType::Str, storage: Storage::Str([Bytes::from(value.as_bytes())].into()) }
     }
 }
 

@@ -172,9 +172,10 @@ impl Builder {
     /// `InvalidArgument` where the shape contradicts what is known.
     pub fn refine(&mut self, value: Value, shape: &Shape) -> Result<()> {
         let ty = &mut self.graph.values[value].ty;
-        let merged = ty.shape().merge(shape).ok_or_else(|| {
-            Error::invalid(format!("shape {shape} contradicts the known shape {}", ty.shape()))
-        })?;
+        let merged = ty
+            .shape()
+            .merge(shape)
+            .ok_or_else(|| Error::invalid(format!("shape {shape} contradicts the known shape {}", ty.shape())))?;
         *ty = ty.with_shape(merged);
         Ok(())
     }
@@ -196,7 +197,13 @@ impl Builder {
     }
 
     /// The types of the results of an instruction that is not added.
-    fn infer(&self, op: &'static OpDef, operands: &[Value], attrs: &Attrs, regions: &[Region]) -> Result<crate::op::OutTypes> {
+    fn infer(
+        &self,
+        op: &'static OpDef,
+        operands: &[Value],
+        attrs: &Attrs,
+        regions: &[Region],
+    ) -> Result<crate::op::OutTypes> {
         for &v in operands {
             self.check_scope(v)?;
         }
@@ -238,7 +245,12 @@ impl Builder {
     ///
     /// # Errors
     /// As [`Builder::inst`].
-    pub fn emit(&mut self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> Result<SmallVec<[Value; 1]>> {
+    pub fn emit(
+        &mut self,
+        op: &'static OpDef,
+        operands: &[Value],
+        named: &[(&str, Attr)],
+    ) -> Result<SmallVec<[Value; 1]>> {
         let attrs = op.attributes(named).map_err(|e| e.at(self.loc))?;
         let inst = self.inst(op, operands, attrs, &[])?;
         Ok(self.graph.insts[inst].results.clone())
@@ -418,8 +430,7 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
             }
             "strided_slice" => {
                 let dims = of(data.operands[0])?;
-                let (begin, end, stride) =
-                    (int(data.operands[1])?, int(data.operands[2])?, int(data.operands[3])?);
+                let (begin, end, stride) = (int(data.operands[1])?, int(data.operands[2])?, int(data.operands[3])?);
                 let mask = |name: &str| data.op.attr_index(name).map_or(0, |i| data.attrs.int(i));
                 pick(&dims, &begin, &end, &stride, mask("begin_mask"), mask("end_mask"), mask("shrink_axis_mask"))
             }
@@ -493,11 +504,8 @@ fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut FxHa
         out.locs.push(graph.locs[inst]);
         out.regions[copy].insts.push(new);
         for (i, &r) in old.results.iter().enumerate() {
-            let value = out.values.push(ValueData {
-                ty: graph.ty(r).clone(),
-                def: Def::Result(new, i as u32),
-                region: copy,
-            });
+            let value =
+                out.values.push(ValueData { ty: graph.ty(r).clone(), def: Def::Result(new, i as u32), region: copy });
             out.insts[new].results.push(value);
             map.insert(r, value);
         }

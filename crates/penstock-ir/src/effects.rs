@@ -139,9 +139,8 @@ fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
             OPEN.with_borrow_mut(|open| open.push(key));
             let set = effects_of_region(graph, graph.body());
             OPEN.with_borrow_mut(Vec::pop);
-            let inputs = |values: &[Value]| {
-                values.iter().filter_map(|v| graph.inputs().iter().position(|i| i == v)).collect()
-            };
+            let inputs =
+                |values: &[Value]| values.iter().filter_map(|v| graph.inputs().iter().position(|i| i == v)).collect();
             Ok(FunctionEffects { reads: inputs(&set.reads), writes: inputs(&set.writes), set })
         }),
         // Its graph is not known yet, or it calls itself: it may do anything.

@@ -92,7 +92,8 @@ impl OpDef {
         let mut bound: SmallVec<[Option<(DType, usize)>; 4]> = SmallVec::from_elem(None, self.dtypes.len());
         for (i, ty) in types.iter().enumerate() {
             let Some(arg) = self.operand(i) else { continue };
-            self.check_operand(arg, i, ty, &mut bound).map_err(|e| e.argument(self.operand_label(i)).in_op(self.name))?;
+            self.check_operand(arg, i, ty, &mut bound)
+                .map_err(|e| e.argument(self.operand_label(i)).in_op(self.name))?;
         }
         Ok(())
     }

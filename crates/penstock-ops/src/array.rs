@@ -2,15 +2,16 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes,
-    Sample, Type, Vjp, VjpCx, arg, arg_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef,
+    OutTypes, Sample, Type, Vjp, VjpCx, arg, arg_of,
 };
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
 use crate::moves::{self, moving};
 use crate::operands::{
-    described_shape, described_size, index_arg, int_scalar, like, require_dtype, require_rank, size, sizes_of, write_ints,
+    described_shape, described_size, index_arg, int_scalar, like, require_dtype, require_rank, size, sizes_of,
+    write_ints,
 };
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
@@ -140,7 +141,8 @@ pub static ENSURE_SHAPE: OpDef = OpDef {
     fold: Fold::Evaluate,
     samples: || {
         let open = |n: usize| Shape::of_rank(n);
-        let mut out: Vec<Sample> = kinds(&[2, 3]).into_iter().map(|x| Sample::new(vec![x]).with("shape", open(2))).collect();
+        let mut out: Vec<Sample> =
+            kinds(&[2, 3]).into_iter().map(|x| Sample::new(vec![x]).with("shape", open(2))).collect();
         out.push(Sample::new(vec![f64s(&[0])]).with("shape", Shape::known(&[0])));
         out.push(Sample::new(vec![f64s(&[])]).with("shape", Shape::UNRANKED));
         out.push(Sample::new(vec![f64s(&[2, 1])]).with("shape", Shape::new([Dim::Unknown, Dim::Known(1)])));
@@ -296,7 +298,9 @@ pub static FILL: OpDef = OpDef {
         moving(call, |call| {
             let (dims, value) = (sizes_of(call, 0, "dims")?, call.inputs[1]);
             if value.rank() != 0 {
-                return Err(Error::invalid(format!("expected a scalar, got shape {:?}", value.dims())).argument("value"));
+                return Err(
+                    Error::invalid(format!("expected a scalar, got shape {:?}", value.dims())).argument("value")
+                );
             }
             moves::fill(call, value, &dims).map_err(|e| e.argument("dims"))
         })
@@ -354,7 +358,8 @@ pub static ONES_LIKE: OpDef = OpDef {
     vjp: Vjp::Zero,
     fold: Fold::Evaluate,
     samples: || {
-        let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| Sample::new(vec![tensor(d, &[2, 2], LINE)])).collect();
+        let mut out: Vec<Sample> =
+            DTypeSet::PLAIN.iter().map(|d| Sample::new(vec![tensor(d, &[2, 2], LINE)])).collect();
         out.extend([&[][..], &[0], &[1]].map(|dims| Sample::new(vec![f64s(dims)])));
         out
     },

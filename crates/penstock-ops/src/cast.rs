@@ -49,7 +49,9 @@ pub static CAST: OpDef = OpDef {
         for dims in [&[][..], &[0], &[1], &[3, 5]] {
             out.push(Sample::new(vec![tensor(DType::F64, dims, LINE)]).with("dtype", DType::F32));
         }
-        for (from, to) in [(DType::F64, DType::F32), (DType::F32, DType::F16), (DType::F32, DType::Bf16), (DType::F32, DType::F64)] {
+        for (from, to) in
+            [(DType::F64, DType::F32), (DType::F32, DType::F16), (DType::F32, DType::Bf16), (DType::F32, DType::F64)]
+        {
             out.push(Sample::new(vec![tensor(from, &[EDGES.len()], EDGES)]).with("dtype", to));
         }
         out

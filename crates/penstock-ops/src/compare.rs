@@ -65,7 +65,9 @@ pub static SELECT: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_select,
-    cpu: Cpu::Elementwise(|dtypes, _| dtypes.get(1).filter(|d| **d != DType::Str).map(|&d| penstock_kernels::select(d))),
+    cpu: Cpu::Elementwise(|dtypes, _| {
+        dtypes.get(1).filter(|d| **d != DType::Str).map(|&d| penstock_kernels::select(d))
+    }),
     cuda: E("({0} ? {1} : {2})"),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
@@ -80,7 +82,11 @@ pub static SELECT: OpDef = OpDef {
     fold: Fold::Evaluate,
     samples: || {
         let sample = |d, c: &[usize], x: &[usize], y: &[usize]| {
-            Sample::new(vec![tensor(DType::Bool, c, &[1.0, 0.0, 0.0, 1.0, 1.0]), tensor(d, x, LINE), tensor(d, y, MIXED)])
+            Sample::new(vec![
+                tensor(DType::Bool, c, &[1.0, 0.0, 0.0, 1.0, 1.0]),
+                tensor(d, x, LINE),
+                tensor(d, y, MIXED),
+            ])
         };
         let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| sample(d, &[5], &[5], &[5])).collect();
         for (c, x, y) in [
@@ -126,9 +132,11 @@ pub static STRING_SELECT: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_select,
-    cpu: Cpu::Kernel(|call| moving(call, |call| {
-        crate::run::select_into(call.inputs[0], call.inputs[1], call.inputs[2], &mut call.outputs[0])
-    })),
+    cpu: Cpu::Kernel(|call| {
+        moving(call, |call| {
+            crate::run::select_into(call.inputs[0], call.inputs[1], call.inputs[2], &mut call.outputs[0])
+        })
+    }),
     cuda: NO_STRINGS,
     vjp: Vjp::Zero,
     fold: Fold::Evaluate,
@@ -144,8 +152,9 @@ pub static STRING_SELECT: OpDef = OpDef {
 /// Calls `f` with each pair of strings of two broadcast operands, in the order of the result, whose extents it gives.
 fn for_each_pair(call: &Call<'_>, mut f: impl FnMut(&Bytes, &Bytes)) -> Result<smallvec::SmallVec<[usize; 6]>> {
     let (x, y) = (call.inputs[0], call.inputs[1]);
-    let dims = penstock_kernels::broadcast_dims(&[x.dims(), y.dims()])
-        .ok_or_else(|| Error::invalid(format!("incompatible shapes: {:?} and {:?} do not broadcast", x.dims(), y.dims())))?;
+    let dims = penstock_kernels::broadcast_dims(&[x.dims(), y.dims()]).ok_or_else(|| {
+        Error::invalid(format!("incompatible shapes: {:?} and {:?} do not broadcast", x.dims(), y.dims()))
+    })?;
     let n = num_elements(&dims).ok_or_else(|| Error::exhausted(format!("shape {dims:?} is too large")))?;
     // The position of element `i` of the result in an operand, whose own extents count from the end.
     let position = |operand: &Tensor, mut i: usize| {

@@ -4,7 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    ArgType, AttrDef, AttrKind, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature, Type, Vjp, arg_of, args_of,
+    ArgType, AttrDef, AttrKind, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature, Type, Vjp, arg_of,
+    args_of,
 };
 
 use crate::util::one;
@@ -13,7 +14,8 @@ use crate::util::one;
 pub static OPS: &[&OpDef] = &[&CONST, &COND, &SWITCH, &WHILE, &CALL];
 
 const NOT_FOLDED: Fold = Fold::Never("its regions or callee are simplified instead");
-const ON_HOST: Cuda = Cuda::HostFallback("control stays on the host; the instructions inside run where they are placed");
+const ON_HOST: Cuda =
+    Cuda::HostFallback("control stays on the host; the instructions inside run where they are placed");
 
 fn no_samples() -> Vec<Sample> {
     Vec::new()

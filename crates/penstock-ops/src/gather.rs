@@ -57,8 +57,11 @@ fn axes(attrs: &Attrs, params: usize, indices: usize) -> Result<(usize, usize)> 
     let given = attrs.int(1);
     let batch = if given < 0 { given + indices as i64 } else { given };
     let batch = usize::try_from(batch).ok().filter(|&b| b <= indices && b <= axis).ok_or_else(|| {
-        Error::invalid(format!("{given} is not in 0..={}, the lesser of 'axis' and the rank of 'indices'", indices.min(axis)))
-            .argument("batch_dims")
+        Error::invalid(format!(
+            "{given} is not in 0..={}, the lesser of 'axis' and the rank of 'indices'",
+            indices.min(axis)
+        ))
+        .argument("batch_dims")
     })?;
     Ok((axis, batch))
 }
@@ -109,9 +112,8 @@ pub static GATHER: OpDef = OpDef {
     fold: Fold::Evaluate,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32s(&[2, 0, 0, 1])]);
-        let of = |dims: &[usize], shape: &[usize], indices: &[i32]| {
-            Sample::new(vec![f64s(dims), i32_array(shape, indices)])
-        };
+        let of =
+            |dims: &[usize], shape: &[usize], indices: &[i32]| Sample::new(vec![f64s(dims), i32_array(shape, indices)]);
         out.push(Sample::new(vec![f64s(&[4]), Tensor::scalar(3i64)]));
         out.push(of(&[1], &[1, 1], &[0]));
         out.push(of(&[3], &[0], &[]));
@@ -242,9 +244,10 @@ fn row_index(indices: &Tensor, dims: &[usize]) -> Result<RowIndex> {
     let mut rows: Vec<i64> = Vec::with_capacity(count);
     for i in 0..count {
         let index = &ints[i * k..(i + 1) * k];
-        let row = index.iter().zip(outer).try_fold(0i64, |row, (&at, &d)| {
-            (at >= 0 && (at as u64) < d as u64).then(|| row * d as i64 + at)
-        });
+        let row = index
+            .iter()
+            .zip(outer)
+            .try_fold(0i64, |row, (&at, &d)| (at >= 0 && (at as u64) < d as u64).then(|| row * d as i64 + at));
         rows.push(row.ok_or_else(|| {
             let at = position(&indices.dims()[..indices.rank() - 1], i);
             Error::invalid(format!("indices{at} = {index:?} does not index into shape {dims:?}")).argument("indices")
@@ -297,9 +300,8 @@ pub static GATHER_ND: OpDef = OpDef {
     fold: Fold::Evaluate,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32_array(&[2, 2], &[2, 0, 0, 1])]);
-        let of = |dims: &[usize], shape: &[usize], indices: &[i32]| {
-            Sample::new(vec![f64s(dims), i32_array(shape, indices)])
-        };
+        let of =
+            |dims: &[usize], shape: &[usize], indices: &[i32]| Sample::new(vec![f64s(dims), i32_array(shape, indices)]);
         out.push(of(&[4], &[1], &[3]));
         out.push(of(&[3, 2], &[2, 1], &[2, 2]));
         out.push(of(&[3, 2], &[2, 0], &[]));
@@ -323,11 +325,18 @@ fn check_updates(cx: &InferCx<'_>, indices: usize, updates: usize, target: &Shap
     if due.compatible(cx.shape(updates)) {
         return Ok(());
     }
-    Err(Error::invalid(format!("the indices name slices of shape {due}, got {}", cx.shape(updates))).argument("updates"))
+    Err(Error::invalid(format!("the indices name slices of shape {due}, got {}", cx.shape(updates)))
+        .argument("updates"))
 }
 
 /// Combines updates into result 0, whose contents are in place.
-fn scatter_into(call: &mut Call<'_>, op: Option<Binary>, indices: &Tensor, updates: &Tensor, dims: &[usize]) -> Result<()> {
+fn scatter_into(
+    call: &mut Call<'_>,
+    op: Option<Binary>,
+    indices: &Tensor,
+    updates: &Tensor,
+    dims: &[usize],
+) -> Result<()> {
     let RowIndex { rows, n, inner } = row_index(indices, dims)?;
     let due: Dims = indices.dims()[..indices.rank() - 1].iter().chain(&inner).copied().collect();
     if updates.dims() != due.as_slice() {

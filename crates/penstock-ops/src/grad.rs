@@ -125,10 +125,7 @@ pub(crate) fn rule(cx: &mut VjpCx<'_>, f: impl for<'t> FnOnce(&'t Tape<'_>) -> G
 
 /// Runs the rule of an operator of one operand: the operand's cotangent from the result's, the
 /// operand and the result.
-pub(crate) fn unary_rule(
-    cx: &mut VjpCx<'_>,
-    f: for<'t> fn(Ex<'t>, Ex<'t>, Ex<'t>) -> Ex<'t>,
-) -> Result<Cotangents> {
+pub(crate) fn unary_rule(cx: &mut VjpCx<'_>, f: for<'t> fn(Ex<'t>, Ex<'t>, Ex<'t>) -> Ex<'t>) -> Result<Cotangents> {
     rule(cx, |t| smallvec![t.needed[0].then(|| f(t.g(), t.x(0), t.y(0)))])
 }
 

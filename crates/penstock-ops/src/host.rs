@@ -4,8 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, Effect, Fold, HostFn, HostRef, OpDef, OutTypes,
-    Sample, Type, Vjp, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, Effect, Fold, HostFn, HostRef, OpDef,
+    OutTypes, Sample, Type, Vjp, arg_of, args_of,
 };
 
 use crate::format::{check_template, expand, tensor_summary, tensor_text};
@@ -121,13 +121,18 @@ pub static ASSERT: OpDef = OpDef {
     fold: Fold::Never("a failed assertion belongs to the run"),
     samples: || {
         let holds = || Tensor::from(true);
-        vec![Sample::new(vec![holds()]), Sample::new(vec![holds(), i32s(&[1, 2]), strings(&[], &["a"])]).with("message", "m")]
+        vec![
+            Sample::new(vec![holds()]),
+            Sample::new(vec![holds(), i32s(&[1, 2]), strings(&[], &["a"])]).with("message", "m"),
+        ]
     },
 };
 
 fn run_assert(call: &mut Call<'_>) -> Result<()> {
     let Some(holds) = call.inputs[0].item::<Bool8>().filter(|_| call.inputs[0].rank() == 0) else {
-        return Err(Error::invalid(format!("expected a scalar, got shape {:?}", call.inputs[0].dims())).argument("condition"));
+        return Err(
+            Error::invalid(format!("expected a scalar, got shape {:?}", call.inputs[0].dims())).argument("condition")
+        );
     };
     if holds.get() {
         return Ok(());
@@ -172,11 +177,7 @@ pub static HOST_CALL: OpDef = OpDef {
     samples: || {
         let outs = [Type::scalar(DType::F64), Type::tensor(DType::Str, Shape::UNRANKED)];
         let echo = HostRef(std::sync::Arc::new(Echo));
-        vec![
-            Sample::new(vec![f64s(&[]), strings(&[2], &["a", "b"])])
-                .with("func", echo)
-                .with("outs", outs.to_vec()),
-        ]
+        vec![Sample::new(vec![f64s(&[]), strings(&[2], &["a", "b"])]).with("func", echo).with("outs", outs.to_vec())]
     },
 };
 
@@ -216,8 +217,11 @@ fn run_host_call(call: &mut Call<'_>) -> Result<()> {
         }
         let shape = Shape::known(result.dims());
         if !shape.compatible(ty.shape()) {
-            return Err(Error::invalid(format!("{name} returned shape {shape} for result {i}, {} is declared", ty.shape()))
-                .argument("outs"));
+            return Err(Error::invalid(format!(
+                "{name} returned shape {shape} for result {i}, {} is declared",
+                ty.shape()
+            ))
+            .argument("outs"));
         }
     }
     for (i, result) in results.into_iter().enumerate() {

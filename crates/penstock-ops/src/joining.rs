@@ -2,8 +2,8 @@
 
 use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
-    Type, Value, Vjp, VjpCx, arg, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
+    Sample, Type, Value, Vjp, VjpCx, arg, args_of,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -48,9 +48,8 @@ pub static CONCAT: OpDef = OpDef {
     samples: || {
         let mut out: Vec<Sample> =
             kinds(&[2, 3]).into_iter().map(|x| Sample::new(vec![x.clone(), x]).with("axis", -1)).collect();
-        let of = |list: &[&[usize]], axis: i64| {
-            Sample::new(list.iter().map(|dims| f64s(dims)).collect()).with("axis", axis)
-        };
+        let of =
+            |list: &[&[usize]], axis: i64| Sample::new(list.iter().map(|dims| f64s(dims)).collect()).with("axis", axis);
         out.push(of(&[&[3]], 0));
         out.push(of(&[&[3], &[0], &[2]], 0));
         out.push(of(&[&[0, 2], &[0, 3]], 1));
@@ -169,7 +168,8 @@ pub static CONCAT_OFFSET: OpDef = OpDef {
         let mut shape = Shape::of_rank(1);
         for i in 0..cx.inputs.len() {
             shape = shape.merge(cx.shape(i)).ok_or_else(|| {
-                Error::invalid(format!("expected a vector of shape {shape}, got {}", cx.shape(i))).argument(nth("shapes", i))
+                Error::invalid(format!("expected a vector of shape {shape}, got {}", cx.shape(i)))
+                    .argument(nth("shapes", i))
             })?;
         }
         Ok(cx.inputs.iter().map(|ty| ty.with_shape(shape.clone())).collect())
@@ -222,9 +222,8 @@ pub static STACK: OpDef = OpDef {
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[2, 2]).into_iter().map(|x| Sample::new(vec![x.clone(), x])).collect();
-        let of = |dims: &[usize], n: usize, axis: i64| {
-            Sample::new((0..n).map(|_| f64s(dims)).collect()).with("axis", axis)
-        };
+        let of =
+            |dims: &[usize], n: usize, axis: i64| Sample::new((0..n).map(|_| f64s(dims)).collect()).with("axis", axis);
         out.extend([of(&[], 3, 0), of(&[], 1, -1), of(&[0], 2, 1), of(&[3, 2], 2, 1), of(&[3, 2], 3, -1)]);
         out
     },
@@ -278,14 +277,15 @@ pub static UNSTACK: OpDef = OpDef {
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(1);
-        let parts: Result<SmallVec<[Value; 4]>> =
-            (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
+        let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&STACK, &parts?, &[("axis", axis.into())])?)])
     }),
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[3, 2]).into_iter().map(|x| Sample::new(vec![x]).with("num", 3)).collect();
-        for (dims, num, axis) in [(&[2][..], 2, 0), (&[1], 1, -1), (&[2, 3, 2], 3, 1), (&[2, 3], 3, -1), (&[2, 0], 2, 0)] {
+        for (dims, num, axis) in
+            [(&[2][..], 2, 0), (&[1], 1, -1), (&[2, 3, 2], 3, 1), (&[2, 3], 3, -1), (&[2, 0], 2, 0)]
+        {
             out.push(Sample::new(vec![f64s(dims)]).with("num", num).with("axis", axis));
         }
         out
@@ -303,7 +303,9 @@ fn infer_unstack(cx: &InferCx<'_>) -> Result<OutTypes> {
         (Some(n), Some(size)) if n != size => return Err(wrong_num(n, size, axis)),
         (Some(n), _) | (None, Some(n)) => n,
         (None, None) => {
-            return Err(Error::invalid(format!("must be given where the size of dimension {axis} is unknown")).argument("num"));
+            return Err(
+                Error::invalid(format!("must be given where the size of dimension {axis} is unknown")).argument("num")
+            );
         }
     };
     let mut rest: SmallVec<[Dim; 4]> = dims.into();
@@ -365,17 +367,20 @@ pub static SPLIT: OpDef = OpDef {
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(2);
-        let parts: Result<SmallVec<[Value; 4]>> =
-            (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
+        let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&CONCAT, &parts?, &[("axis", axis.into())])?)])
     }),
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
             each_kind(&[5, 2], &[]).into_iter().map(|s| s.with("sizes", &[2, 0, 3][..])).collect();
-        for (dims, sizes, axis) in
-            [(&[3][..], &[3][..], 0), (&[4], &[1, -1], 0), (&[2, 6], &[-1, 1, 2], -1), (&[2, 3, 2], &[1, 2], 1), (&[0], &[0, 0], 0)]
-        {
+        for (dims, sizes, axis) in [
+            (&[3][..], &[3][..], 0),
+            (&[4], &[1, -1], 0),
+            (&[2, 6], &[-1, 1, 2], -1),
+            (&[2, 3, 2], &[1, 2], 1),
+            (&[0], &[0, 0], 0),
+        ] {
             out.push(Sample::new(vec![f64s(dims)]).with("sizes", sizes).with("axis", axis));
         }
         out.push(Sample::new(vec![f64s(&[2, 6])]).with("num", 3).with("axis", 1));
@@ -415,7 +420,8 @@ fn pieces(whole: Dim, sizes: Option<&[i64]>, num: Option<i64>) -> Result<SmallVe
                 out.push(Dim::Unknown);
             }
             Err(_) => {
-                let what = if n == -1 { "more than one size is -1".into() } else { format!("size {i} is negative: {n}") };
+                let what =
+                    if n == -1 { "more than one size is -1".into() } else { format!("size {i} is negative: {n}") };
                 return Err(Error::invalid(what).argument("sizes"));
             }
         }

@@ -133,8 +133,11 @@ fn plan(a: &[Dim], b: &[Dim], attrs: &Attrs) -> Result<(Shape, Dim, Dim, Dim)> {
         }
     }
     let low = |dims: &[Dim], name| {
-        Error::invalid(format!("expected a matrix or a batch of matrices, got shape {}", Shape::new(dims.iter().copied())))
-            .argument(name)
+        Error::invalid(format!(
+            "expected a matrix or a batch of matrices, got shape {}",
+            Shape::new(dims.iter().copied())
+        ))
+        .argument(name)
     };
     let (a_batch, m, k) = split(a, View::of(attrs, 0)).ok_or_else(|| low(a, "a"))?;
     let (b_batch, inner, n) = split(b, View::of(attrs, 1)).ok_or_else(|| low(b, "b"))?;
@@ -223,8 +226,11 @@ fn matmul_samples() -> Vec<Sample> {
     for (a, b, transpose_a, transpose_b) in
         [(&[3, 2], &[3, 4], true, false), (&[2, 3], &[4, 3], false, true), (&[3, 2], &[4, 3], true, true)]
     {
-        for (dtype, kind) in [(DType::F64, "transpose"), (DType::F64, "adjoint"), (DType::C128, "adjoint"), (DType::C128, "transpose")] {
-            let (of_a, of_b) = if kind == "adjoint" { ("adjoint_a", "adjoint_b") } else { ("transpose_a", "transpose_b") };
+        for (dtype, kind) in
+            [(DType::F64, "transpose"), (DType::F64, "adjoint"), (DType::C128, "adjoint"), (DType::C128, "transpose")]
+        {
+            let (of_a, of_b) =
+                if kind == "adjoint" { ("adjoint_a", "adjoint_b") } else { ("transpose_a", "transpose_b") };
             out.push(pair(dtype, a, b).with(of_a, transpose_a).with(of_b, transpose_b));
         }
     }

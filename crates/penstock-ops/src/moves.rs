@@ -165,8 +165,7 @@ pub(crate) fn concat(call: &mut Call<'_>, inputs: &[&Tensor], outer: usize, dims
     if dims.contains(&0) {
         return Ok(());
     }
-    let parts: SmallVec<[(*const u8, usize); 8]> =
-        inputs.iter().map(|t| (t.as_ptr(), t.byte_len() / outer)).collect();
+    let parts: SmallVec<[(*const u8, usize); 8]> = inputs.iter().map(|t| (t.as_ptr(), t.byte_len() / outer)).collect();
     // SAFETY: each input is readable for its `outer` rows; `out` is a fresh array of all their elements.
     unsafe { copy::concat(&parts, outer, out) };
     Ok(())

@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp,
-    arg, arg_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type,
+    Vjp, arg, arg_of,
 };
 use penstock_kernels::softmax::{self as kernels, SOFTMAX_DTYPES};
 use penstock_kernels::{Binary, binary_dtypes, copy};
@@ -18,8 +18,7 @@ use crate::unary::EXP;
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] =
-    &[&BIAS_ADD, &SOFTMAX, &LOG_SOFTMAX, &SOFTMAX_CROSS_ENTROPY, &SPARSE_SOFTMAX_CROSS_ENTROPY];
+pub static OPS: &[&OpDef] = &[&BIAS_ADD, &SOFTMAX, &LOG_SOFTMAX, &SOFTMAX_CROSS_ENTROPY, &SPARSE_SOFTMAX_CROSS_ENTROPY];
 
 const ON_HOST: Cuda = Cuda::HostFallback("normalisations are computed on the host");
 
@@ -165,9 +164,7 @@ pub static LOG_SOFTMAX: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| along_axis(call, kernels::log_softmax)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
-        rule(cx, |t| {
-            smallvec![t.needed[0].then(|| t.g() - t.g().sum(&[t.attrs.int(0)], true) * t.y(0).then(&EXP))]
-        })
+        rule(cx, |t| smallvec![t.needed[0].then(|| t.g() - t.g().sum(&[t.attrs.int(0)], true) * t.y(0).then(&EXP))])
     }),
     fold: Fold::Evaluate,
     samples: softmax_samples,
@@ -187,7 +184,8 @@ pub static SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
     effects: &[],
     infer: |cx| {
         let shape = cx.shape(0).merge(cx.shape(1)).ok_or_else(|| {
-            Error::invalid(format!("expected the shape of logits, {}, got {}", cx.shape(0), cx.shape(1))).argument("labels")
+            Error::invalid(format!("expected the shape of logits, {}, got {}", cx.shape(0), cx.shape(1)))
+                .argument("labels")
         })?;
         loss_and_backprop(cx.dtype(0), &shape)
     },
@@ -207,13 +205,12 @@ pub static SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
         // Rows of labels sum to 1.
         let labels = |d, rows: usize, n: usize| {
             let weights = |r: usize| (0..n).map(move |k| POSITIVE[(r + k) % POSITIVE.len()]);
-            let values: Vec<f64> = (0..rows).flat_map(|r| weights(r).map(move |w| w / weights(r).sum::<f64>())).collect();
+            let values: Vec<f64> =
+                (0..rows).flat_map(|r| weights(r).map(move |w| w / weights(r).sum::<f64>())).collect();
             tensor(d, &[rows, n], &values)
         };
-        let mut out: Vec<Sample> = SOFTMAX_DTYPES
-            .iter()
-            .map(|d| Sample::new(vec![tensor(d, &[3, 5], DISTINCT), labels(d, 3, 5)]))
-            .collect();
+        let mut out: Vec<Sample> =
+            SOFTMAX_DTYPES.iter().map(|d| Sample::new(vec![tensor(d, &[3, 5], DISTINCT), labels(d, 3, 5)])).collect();
         let d = DType::F64;
         out.push(Sample::new(vec![tensor(d, &[1, 1], LINE), labels(d, 1, 1)]));
         out.push(Sample::new(vec![tensor(d, &[0, 3], LINE), tensor(d, &[0, 3], LINE)]));
@@ -271,8 +268,12 @@ fn run_dense(call: &mut Call<'_>) -> Result<()> {
     let dtype = logits.dtype();
     let (rows, classes) = rows_of(logits)?;
     if labels.dims() != logits.dims() {
-        return Err(Error::invalid(format!("expected the shape of logits, {:?}, got {:?}", logits.dims(), labels.dims()))
-            .argument("labels"));
+        return Err(Error::invalid(format!(
+            "expected the shape of logits, {:?}, got {:?}",
+            logits.dims(),
+            labels.dims()
+        ))
+        .argument("labels"));
     }
     let loss = call.out(0, dtype, &logits.dims()[..logits.rank() - 1])?;
     let back = call.out(1, dtype, logits.dims())?;
@@ -365,6 +366,7 @@ fn run_sparse(call: &mut Call<'_>) -> Result<()> {
     }
     .map_err(|row| {
         let label = labels.to_ints().map_or(0, |l| l[row]);
-        Error::invalid(format!("label {label} of row {row} is outside the valid range [0, {classes})")).argument("labels")
+        Error::invalid(format!("label {label} of row {row} is outside the valid range [0, {classes})"))
+            .argument("labels")
     })
 }

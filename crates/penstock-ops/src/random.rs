@@ -45,10 +45,7 @@ fn seeded(seed: &Tensor) -> Result<Philox> {
     // A seed of `i32` is sign-extended.
     let mix = Philox::new(0x0246_1e29_3ec8_f720, u128::from(a as u64) | u128::from(b as u64) << 64).block(0);
     let [key_low, key_high, low, high] = mix;
-    Ok(Philox::new(
-        u64::from(key_low) | u64::from(key_high) << 32,
-        u128::from(low) << 64 | u128::from(high) << 96,
-    ))
+    Ok(Philox::new(u64::from(key_low) | u64::from(key_high) << 32, u128::from(low) << 64 | u128::from(high) << 96))
 }
 
 /// A distribution of floats.
@@ -80,7 +77,8 @@ fn fill_floats(call: &mut Call<'_>, kind: Floats, stream: Philox) -> Result<()> 
 fn draw(call: &Call<'_>, dtype: DType) -> Result<Philox> {
     let dims = sizes_of(call, 0, "shape")?;
     let n = num_elements(&dims).ok_or_else(|| {
-        Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name())).argument("shape")
+        Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
+            .argument("shape")
     })?;
     let (key, counter) = call.env.draw(Philox::blocks_for(dtype, n))?;
     Ok(Philox::new(key, counter))
@@ -212,9 +210,7 @@ fn fill_ints(call: &mut Call<'_>, first: usize, stream: Philox) -> Result<()> {
 }
 
 fn int_samples() -> Vec<Sample> {
-    let of = |dims: &[i64], d: DType| {
-        Sample::new(vec![i64s(dims), tensor(d, &[], &[3.0]), tensor(d, &[], &[17.0])])
-    };
+    let of = |dims: &[i64], d: DType| Sample::new(vec![i64s(dims), tensor(d, &[], &[3.0]), tensor(d, &[], &[17.0])]);
     let mut out: Vec<Sample> = DTypeSet::INTEGER.iter().map(|d| of(&[6], d)).collect();
     out.extend([&[][..], &[0], &[2, 2]].map(|dims| of(dims, DType::I32)));
     out

@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
-    Type, Vjp, VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
+    Sample, Type, Vjp, VjpCx, arg,
 };
 use penstock_kernels::{ARG_REDUCE_DTYPES, Binary, Reduce, Unary, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
@@ -157,8 +157,17 @@ table! {
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
-    &REDUCE_SUM, &REDUCE_PROD, &REDUCE_MAX, &REDUCE_MIN, &REDUCE_MEAN, &REDUCE_ANY, &REDUCE_ALL, &REDUCE_LOGSUMEXP,
-    &SUM_TO_SHAPE, &ARGMAX, &ARGMIN,
+    &REDUCE_SUM,
+    &REDUCE_PROD,
+    &REDUCE_MAX,
+    &REDUCE_MIN,
+    &REDUCE_MEAN,
+    &REDUCE_ANY,
+    &REDUCE_ALL,
+    &REDUCE_LOGSUMEXP,
+    &SUM_TO_SHAPE,
+    &ARGMAX,
+    &ARGMIN,
 ];
 
 /// The cotangent of the operand from the tape, the result's cotangent, the operand and the result; both of the
@@ -226,7 +235,8 @@ fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
     let zeros = resum(t, zero.cast(x.dtype()));
     let safe = x.number(1.0).or(zero, x);
     let product = safe.emit(&REDUCE_PROD, &[], &[("axes", t.attrs.0[0].clone()), ("keepdims", true.into())]);
-    let others = product.only_if(zeros.is_number(&EQUAL, 1.0)).or(zero, (product / safe).only_if(zeros.is_number(&EQUAL, 0.0)));
+    let others =
+        product.only_if(zeros.is_number(&EQUAL, 1.0)).or(zero, (product / safe).only_if(zeros.is_number(&EQUAL, 0.0)));
     g * others.conj()
 }
 
@@ -370,7 +380,8 @@ fn infer_arg(cx: &InferCx<'_>) -> Result<OutTypes> {
     {
         return Err(empty_axis(axis, cx.shape(0)));
     }
-    let shape = if cx.shape(0).rank().is_none() { Shape::UNRANKED } else { reduced_shape(cx.shape(0), Some(&[axis]), false)? };
+    let shape =
+        if cx.shape(0).rank().is_none() { Shape::UNRANKED } else { reduced_shape(cx.shape(0), Some(&[axis]), false)? };
     one(Type::tensor(dtype, shape))
 }
 

@@ -49,11 +49,11 @@ macro_rules! scan {
 }
 
 scan! { CUMSUM "cumsum" "Cumsum" Sum
-    Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), true))])),
-    "Running sums." }
+Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), true))])),
+"Running sums." }
 scan! { CUMPROD "cumprod" "Cumprod" Prod
-    Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| cumprod_grad(t))])),
-    "Running products. Second derivatives are exact where no element is 0." }
+Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| cumprod_grad(t))])),
+"Running products. Second derivatives are exact where no element is 0." }
 
 fn infer(cx: &InferCx<'_>) -> Result<OutTypes> {
     if let Some(rank) = cx.shape(0).rank() {
@@ -106,7 +106,9 @@ fn samples() -> Vec<Sample> {
     // Zeros, one and two a row, for the derivative of products.
     let zeros = tensor(DType::F64, &[3, 4], &[1.5, 0.0, -2.0, 3.0, 0.0, 2.5, 0.0, 1.0, -1.5, 2.0, 0.5, -3.0]);
     for reverse in [false, true] {
-        out.push(Sample::new(vec![zeros.clone()]).with("axis", 1i64).with("exclusive", reverse).with("reverse", reverse));
+        out.push(
+            Sample::new(vec![zeros.clone()]).with("axis", 1i64).with("exclusive", reverse).with("reverse", reverse),
+        );
     }
     out.push(Sample::new(vec![tensor(DType::F32, &[3, 3], EDGES)]));
     out

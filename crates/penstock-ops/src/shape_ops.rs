@@ -2,8 +2,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, VjpCx,
-    arg, arg_of,
+    ArgType, Attr, AttrDef, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
+    Vjp, VjpCx, arg, arg_of,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -48,7 +48,9 @@ fn placeholder(sizes: &[i64]) -> Result<Option<usize>> {
         }
         if n == -1 {
             if let Some(first) = found {
-                return Err(Error::invalid(format!("only one size may be -1, not both {first} and {i}")).argument("shape"));
+                return Err(
+                    Error::invalid(format!("only one size may be -1, not both {first} and {i}")).argument("shape")
+                );
             }
             found = Some(i);
         }
@@ -108,7 +110,8 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
             Some(dim) => dims[hole] = dim,
             None if certain && x.iter().all(|d| d.known().is_some()) => {
                 let shape = Shape::new(dims);
-                return Err(Error::invalid(format!("cannot reshape a tensor of shape {} to {shape}", cx.shape(0))).argument("shape"));
+                return Err(Error::invalid(format!("cannot reshape a tensor of shape {} to {shape}", cx.shape(0)))
+                    .argument("shape"));
             }
             None => {}
         }
@@ -421,7 +424,9 @@ pub static TILE: OpDef = OpDef {
     fold: Fold::Never("it would store every repetition"),
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[2, 3], &[i32s(&[2, 3])]);
-        for (dims, multiples) in [(&[][..], &[][..]), (&[3], &[0]), (&[0], &[4]), (&[1], &[5]), (&[2, 1, 2], &[1, 3, 2])] {
+        for (dims, multiples) in
+            [(&[][..], &[][..]), (&[3], &[0]), (&[0], &[4]), (&[1], &[5]), (&[2, 1, 2], &[1, 3, 2])]
+        {
             out.push(Sample::new(vec![f64s(dims), i64s(multiples)]));
         }
         out
@@ -593,7 +598,9 @@ fn infer_pad(cx: &InferCx<'_>) -> Result<OutTypes> {
 fn run_pad(call: &mut Call<'_>) -> Result<()> {
     let (x, value) = (call.inputs[0], call.inputs[2]);
     if value.len() != 1 {
-        return Err(Error::invalid(format!("expected a scalar, got shape {:?}", value.dims())).argument("constant_values"));
+        return Err(
+            Error::invalid(format!("expected a scalar, got shape {:?}", value.dims())).argument("constant_values")
+        );
     }
     let (before, after) = paddings(call.inputs[1], x.rank())?;
     let sum = |i: usize| x.dims()[i].checked_add(before[i])?.checked_add(after[i]);

@@ -7,7 +7,9 @@ use penstock_ir::{
 use smallvec::{SmallVec, smallvec};
 
 use crate::moves::{self, Window, moving};
-use crate::operands::{described_shape, index_arg, int_vector, known_dims, known_ints, like, require_rank, shape_of, sizes_of};
+use crate::operands::{
+    described_shape, index_arg, int_vector, known_dims, known_ints, like, require_rank, shape_of, sizes_of,
+};
 use crate::sample_arrays::{each_kind, f64s, i32s, i64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
 use crate::util::one;
@@ -119,7 +121,9 @@ fn cut(dim: Dim, k: usize, entry: Entry, all_begin: bool, all_end: bool, shrink:
     let n = dim.known().and_then(|n| i64::try_from(n).ok());
     if shrink {
         if entry.stride.is_some_and(|s| s < 0) {
-            return Err(Error::invalid(format!("the single index of dimension {k} has a negative stride")).argument("strides"));
+            return Err(
+                Error::invalid(format!("the single index of dimension {k} has a negative stride")).argument("strides")
+            );
         }
         let begin = match (entry.begin, n) {
             (Some(at), Some(n)) => {
@@ -138,7 +142,9 @@ fn cut(dim: Dim, k: usize, entry: Entry, all_begin: bool, all_end: bool, shrink:
         let begin = if stride == Some(1) { Some(0) } else { n.map(|n| n - 1) };
         return Ok(Cut { begin, stride, count: dim, shrink });
     }
-    let (Some(n), Some(step)) = (n, stride) else { return Ok(Cut { begin: None, stride, count: Dim::Unknown, shrink }) };
+    let (Some(n), Some(step)) = (n, stride) else {
+        return Ok(Cut { begin: None, stride, count: Dim::Unknown, shrink });
+    };
     // Where a walk in this direction may stand, its end included.
     let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
     let canonical = |at: i64| (if at < 0 { at.saturating_add(n) } else { at }).clamp(low, high);
@@ -168,9 +174,8 @@ fn described_spec(cx: &InferCx<'_>, at: usize) -> Result<Option<SmallVec<[Entry;
         check_length(name, n[0], *len.get_or_insert(n[0]))?;
     }
     let Some(len) = len else { return Ok(None) };
-    let of = |i: usize| {
-        known_ints(cx, at + i).filter(|v| v.len() == len).unwrap_or_else(|| SmallVec::from_elem(None, len))
-    };
+    let of =
+        |i: usize| known_ints(cx, at + i).filter(|v| v.len() == len).unwrap_or_else(|| SmallVec::from_elem(None, len));
     let (begin, end, stride) = (of(0), of(1), of(2));
     Ok(Some((0..len).map(|i| Entry { begin: begin[i], end: end[i], stride: stride[i] }).collect()))
 }
@@ -211,7 +216,11 @@ impl Exact {
             // An empty cut may begin outside.
             begin: plan.cuts.iter().map(|c| usize::try_from(c.begin.unwrap_or(0)).unwrap_or(0)).collect(),
             // A stride that is never taken may be anything.
-            step: plan.cuts.iter().map(|c| if known(&c.count) > 1 { c.stride.unwrap_or(1) as isize } else { 1 }).collect(),
+            step: plan
+                .cuts
+                .iter()
+                .map(|c| if known(&c.count) > 1 { c.stride.unwrap_or(1) as isize } else { 1 })
+                .collect(),
             counts: plan.cuts.iter().map(|c| known(&c.count)).collect(),
             dims: plan.dims.iter().map(known).collect(),
         })

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use penstock_data::{Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type,
-    Vjp, arg, arg_of, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
+    Type, Vjp, arg, arg_of, args_of,
 };
 use regex::bytes::{NoExpand, Regex, RegexBuilder};
 
@@ -163,9 +163,9 @@ pub static STRING_JOIN: OpDef = OpDef {
 /// The shape that two of the joined tensors have.
 fn joined(shape: Option<&Shape>, other: &Shape, i: usize) -> Result<Shape> {
     let Some(shape) = shape else { return Ok(other.clone()) };
-    shape.merge(other).ok_or_else(|| {
-        Error::invalid(format!("shape {other} does not match {shape}")).argument(format!("values[{i}]"))
-    })
+    shape
+        .merge(other)
+        .ok_or_else(|| Error::invalid(format!("shape {other} does not match {shape}")).argument(format!("values[{i}]")))
 }
 
 /// Checks an `encoding` and tells whether it is UTF-8.
@@ -258,10 +258,12 @@ pub static SUBSTR: OpDef = OpDef {
     infer: |cx| {
         characters(cx.attrs, 0)?;
         let span = cx.shape(1).merge(cx.shape(2)).ok_or_else(|| {
-            Error::invalid(format!("shape {} differs from the shape {} of 'pos'", cx.shape(2), cx.shape(1))).argument("len")
+            Error::invalid(format!("shape {} differs from the shape {} of 'pos'", cx.shape(2), cx.shape(1)))
+                .argument("len")
         })?;
         let shape = cx.shape(0).broadcast(&span).ok_or_else(|| {
-            Error::invalid(format!("shape {span} does not broadcast with the shape {} of 'x'", cx.shape(0))).argument("pos")
+            Error::invalid(format!("shape {span} does not broadcast with the shape {} of 'x'", cx.shape(0)))
+                .argument("pos")
         })?;
         one(like(cx, 0, shape))
     },
@@ -287,9 +289,11 @@ fn run_substr(call: &mut Call<'_>) -> Result<()> {
         return Err(Error::invalid(format!("shape {:?} differs from the shape {:?} of 'pos'", len.dims(), pos.dims()))
             .argument("len"));
     }
-    let dims = Shape::known(x.dims()).broadcast(&Shape::known(pos.dims())).and_then(|s| s.extents()).ok_or_else(|| {
-        Error::invalid(format!("shape {:?} does not broadcast with the shape {:?} of 'x'", pos.dims(), x.dims())).argument("pos")
-    })?;
+    let dims =
+        Shape::known(x.dims()).broadcast(&Shape::known(pos.dims())).and_then(|s| s.extents()).ok_or_else(|| {
+            Error::invalid(format!("shape {:?} does not broadcast with the shape {:?} of 'x'", pos.dims(), x.dims()))
+                .argument("pos")
+        })?;
     // The position of element `i` of the result in an operand, whose own extents count from the end.
     let position = |operand: &Tensor, mut i: usize| {
         let (mut at, mut step) = (0, 1);
@@ -394,9 +398,11 @@ impl Style {
         }
         let none = |what: &str| Error::invalid(format!("not supported for dtype {}", dtype.tf_name())).argument(what);
         if !dtype.is_float() && !dtype.is_complex() {
-            for (given, what) in
-                [(style.precision.is_some(), "precision"), (style.scientific, "scientific"), (style.shortest, "shortest")]
-            {
+            for (given, what) in [
+                (style.precision.is_some(), "precision"),
+                (style.scientific, "scientific"),
+                (style.shortest, "shortest"),
+            ] {
                 if given {
                     return Err(none(what));
                 }
@@ -411,7 +417,10 @@ impl Style {
         }
         match attrs.str(4) {
             "" | " " | "+" | "-" | "0" => Ok(style),
-            other => Err(Error::invalid(format!("expected one of '', ' ', '+', '-' and '0', got '{other}'")).argument("fill")),
+            other => {
+                Err(Error::invalid(format!("expected one of '', ' ', '+', '-' and '0', got '{other}'"))
+                    .argument("fill"))
+            }
         }
     }
 
@@ -430,7 +439,9 @@ impl Style {
             DType::F64 => self.float(at!(f64)),
             DType::C64 => pair(at!(C64).re.into(), at!(C64).im.into()),
             DType::C128 => pair(at!(C128).re, at!(C128).im),
-            dtype => with_dtype!(integer, dtype, T => self.filled(at!(T).to_string(), dtype.is_unsigned(), true), else String::new()),
+            dtype => {
+                with_dtype!(integer, dtype, T => self.filled(at!(T).to_string(), dtype.is_unsigned(), true), else String::new())
+            }
         }
     }
 
@@ -518,7 +529,8 @@ pub static STRING_TO_NUMBER: OpDef = OpDef {
 };
 
 fn not_a_number(s: &[u8], dtype: DType) -> Error {
-    Error::invalid(format!("{:?} is not a number of dtype {}", String::from_utf8_lossy(s), dtype.tf_name())).argument("x")
+    Error::invalid(format!("{:?} is not a number of dtype {}", String::from_utf8_lossy(s), dtype.tf_name()))
+        .argument("x")
 }
 
 /// Calls `f` with the compiled pattern. The last few of each thread are kept.
@@ -565,9 +577,15 @@ fn rewrite(text: &str, groups: usize) -> Result<Vec<Rewrite>> {
                 out.push(Rewrite::Group(usize::from(d - b'0')));
             }
             Some(d) if d.is_ascii_digit() => {
-                return Err(Error::invalid(format!("group {} of {text:?} is not in the pattern", d - b'0')).argument("rewrite"));
+                return Err(
+                    Error::invalid(format!("group {} of {text:?} is not in the pattern", d - b'0')).argument("rewrite")
+                );
             }
-            _ => return Err(Error::invalid(format!("a backslash in {text:?} without digit or backslash")).argument("rewrite")),
+            _ => {
+                return Err(
+                    Error::invalid(format!("a backslash in {text:?} without digit or backslash")).argument("rewrite")
+                );
+            }
         }
     }
     out.push(Rewrite::Literal(literal));

@@ -235,7 +235,12 @@ impl KnownValues for Only<'_> {
     }
 }
 
-fn infer_with(op: &'static OpDef, types: &[Type], attrs: &penstock_ir::Attrs, values: &dyn KnownValues) -> Result<Vec<Type>> {
+fn infer_with(
+    op: &'static OpDef,
+    types: &[Type],
+    attrs: &penstock_ir::Attrs,
+    values: &dyn KnownValues,
+) -> Result<Vec<Type>> {
     (op.infer)(&penstock_ir::InferCx { inputs: types, attrs, regions: &[], values }).map(|t| t.into_vec())
 }
 
@@ -263,8 +268,12 @@ fn strings_move_as_numbers_do() {
             }
             let numbers: Vec<Tensor> =
                 sample.inputs.iter().map(|t| if is_text(t) { number(t) } else { t.clone() }).collect();
-            let texts: Vec<Tensor> =
-                sample.inputs.iter().zip(&numbers).map(|(t, n)| if is_text(t) { label(n) } else { t.clone() }).collect();
+            let texts: Vec<Tensor> = sample
+                .inputs
+                .iter()
+                .zip(&numbers)
+                .map(|(t, n)| if is_text(t) { label(n) } else { t.clone() })
+                .collect();
             let refs = |list: &[Tensor]| -> Vec<Tensor> {
                 let list: Vec<&Tensor> = list.iter().collect();
                 run(op, &list, &attrs).unwrap_or_else(|e| panic!("{}: {e}", op.name))
@@ -378,11 +387,14 @@ fn bad_arguments_are_named() {
         let op = op(name);
         let Ok(attrs) = op.attributes(&attrs) else { continue };
         let types: Vec<Type> = inputs.iter().map(|t| Type::tensor(t.dtype(), Shape::UNRANKED)).collect();
-        let (Ok(()), Ok(inferred)) = (op.check_operands(&types), infer_with(op, &types, &attrs, &NoValues)) else { continue };
+        let (Ok(()), Ok(inferred)) = (op.check_operands(&types), infer_with(op, &types, &attrs, &NoValues)) else {
+            continue;
+        };
         let Cpu::Kernel(kernel) = op.cpu else { unreachable!("{name} is not elementwise") };
         let mut outputs = vec![Tensor::default(); inferred.len()];
         let env = Recorder::default();
-        let error = kernel(&mut Call { inputs: &refs, attrs: &attrs, outputs: &mut outputs, env: &env }).expect_err(name);
+        let error =
+            kernel(&mut Call { inputs: &refs, attrs: &attrs, outputs: &mut outputs, env: &env }).expect_err(name);
         assert_eq!((error.class(), error.argument_name()), (class, Some(argument)), "the kernel of {name}: {error}");
     }
     let at = [i32s(&[0, -5]), i32s(&[1, 1]), i32s(&[1, 1])];
@@ -437,7 +449,9 @@ fn symbols_pass_through_shapes() {
 
 #[test]
 fn reshape_gives_what_the_other_sizes_leave_of_nothing() {
-    let sized = |dims: &[usize], shape: &[i32]| eval("reshape", &[&counted(dims), &i32s(shape)], &[]).map(|t| t.dims().to_vec());
+    let sized = |dims: &[usize], shape: &[i32]| {
+        eval("reshape", &[&counted(dims), &i32s(shape)], &[]).map(|t| t.dims().to_vec())
+    };
     assert_eq!(sized(&[0, 28], &[0, -1]).unwrap(), [0, 28]);
     assert_eq!(sized(&[0, 28], &[-1, 28]).unwrap(), [0, 28]);
     assert_eq!(sized(&[0, 28], &[-1, 4]).unwrap(), [0, 4]);
@@ -566,9 +580,12 @@ fn a_failed_assertion_shows_its_data() {
 
 #[test]
 fn check_numerics_tells_infinities_from_nan() {
-    let check = |values: &[f64]| eval("check_numerics", &[&tensor(DType::F64, &[2], values)], &[("message", "loss".into())]);
+    let check =
+        |values: &[f64]| eval("check_numerics", &[&tensor(DType::F64, &[2], values)], &[("message", "loss".into())]);
     assert!(check(&[1.0, -2.0]).is_ok());
-    for (values, what) in [([f64::NAN, 1.0], "NaN"), ([1.0, f64::INFINITY], "Inf"), ([f64::NAN, f64::INFINITY], "Inf and NaN")] {
+    for (values, what) in
+        [([f64::NAN, 1.0], "NaN"), ([1.0, f64::INFINITY], "Inf"), ([f64::NAN, f64::INFINITY], "Inf and NaN")]
+    {
         assert_eq!(check(&values).unwrap_err().message(), format!("loss : Tensor had {what} values"));
     }
 }
@@ -679,6 +696,7 @@ fn patterns_rewrite_bytes() {
         let error = replace("abc", pattern, rewrite).unwrap_err();
         assert_eq!((error.class(), error.argument_name()), (Class::InvalidArgument, Some(argument)));
     }
-    let full = eval("regex_full_match", &[&strings(&[3], &["abc", "abcd", "b"])], &[("pattern", "a.c|b".into())]).unwrap();
+    let full =
+        eval("regex_full_match", &[&strings(&[3], &["abc", "abcd", "b"])], &[("pattern", "a.c|b".into())]).unwrap();
     assert_eq!(full, tensor(DType::Bool, &[3], &[1.0, 0.0, 1.0]));
 }

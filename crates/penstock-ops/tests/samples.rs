@@ -122,7 +122,10 @@ fn parts(t: &Tensor) -> Vec<f64> {
 fn from_parts(like: &Tensor, parts: &[f64]) -> Tensor {
     match like.dtype() {
         DType::F64 => Tensor::from_slice(like.dims(), parts),
-        _ => Tensor::from_slice(like.dims(), &parts.as_chunks::<2>().0.iter().map(|p| C128::new(p[0], p[1])).collect::<Vec<_>>()),
+        _ => Tensor::from_slice(
+            like.dims(),
+            &parts.as_chunks::<2>().0.iter().map(|p| C128::new(p[0], p[1])).collect::<Vec<_>>(),
+        ),
     }
     .expect("as many elements")
 }
@@ -258,10 +261,16 @@ fn gradients_of_gradients_are_their_slopes() {
         let value = |inputs: &[Tensor]| {
             let mut eager = Eager::new(Sight::Types);
             let (_, cotangents) = first_order(&mut eager, op, inputs, attrs).expect("a gradient next to a sample");
-            cotangents.iter().enumerate().filter_map(|(i, c)| c.map(|c| (i, eager.get(c)))).map(|(i, t)| dot(t, &seed_for(t, 5 + i))).sum()
+            cotangents
+                .iter()
+                .enumerate()
+                .filter_map(|(i, c)| c.map(|c| (i, eager.get(c))))
+                .map(|(i, t)| dot(t, &seed_for(t, 5 + i)))
+                .sum()
         };
         let mut eager = Eager::new(Sight::Types);
-        let (operands, cotangents) = first_order(&mut eager, op, &sample.inputs, attrs).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let (operands, cotangents) =
+            first_order(&mut eager, op, &sample.inputs, attrs).unwrap_or_else(|e| panic!("{what}: {e}"));
         if !cotangents.iter().flatten().all(|&c| smooth(eager.get(c))) {
             return;
         }
@@ -278,7 +287,9 @@ fn gradients_of_gradients_are_their_slopes() {
         for (c, seed) in seeds {
             // One value may be the cotangent of several operands.
             match merged.iter_mut().find(|(v, _)| *v == c) {
-                Some((_, sum)) => *sum = (&mut eager as &mut dyn Emitter).emit(common::op("add"), &[*sum, seed], &[]).expect("a sum"),
+                Some((_, sum)) => {
+                    *sum = (&mut eager as &mut dyn Emitter).emit(common::op("add"), &[*sum, seed], &[]).expect("a sum")
+                }
                 None => merged.push((c, seed)),
             }
         }

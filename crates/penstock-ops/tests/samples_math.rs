@@ -67,7 +67,12 @@ fn a_known_exponent_gives_the_derivative_without_a_logarithm() {
         let operands = [eager.add(scalar(3.0)), eager.add(scalar(exponent))];
         let results = eager.emit_attrs(op("pow"), &operands, op("pow").attributes(&[]).unwrap()).unwrap();
         let one = eager.add(scalar(1.0));
-        let step = Step { op: op("pow"), operands: operands.into(), attrs: op("pow").attributes(&[]).unwrap(), results: results.to_vec() };
+        let step = Step {
+            op: op("pow"),
+            operands: operands.into(),
+            attrs: op("pow").attributes(&[]).unwrap(),
+            results: results.to_vec(),
+        };
         let got = eager.vjp(&step, &[Some(one)], &[true, false]).unwrap()[0].unwrap();
         assert!((eager.get(got).item::<f64>().unwrap() - slope).abs() < 1e-12, "exponent {exponent}");
         assert!(eager.tape.iter().all(|s| s.op.name != "log"));
@@ -78,11 +83,17 @@ fn a_known_exponent_gives_the_derivative_without_a_logarithm() {
 fn rule_in_graph(name: &str, shapes: &[Shape]) -> (Vec<&'static str>, Vec<Type>) {
     let op = op(name);
     let mut builder = Builder::new(common::op("const"));
-    let operands: Vec<Value> = shapes.iter().map(|s| builder.input(Type::tensor(DType::F32, s.clone()), None)).collect();
+    let operands: Vec<Value> =
+        shapes.iter().map(|s| builder.input(Type::tensor(DType::F32, s.clone()), None)).collect();
     let attrs = op.attributes(&[]).expect("attributes");
     let results = builder.emit_attrs(op, &operands, attrs.clone()).expect("inference");
-    let grads: Vec<Option<Value>> =
-        results.iter().map(|&r| builder.type_of(r)).collect::<Vec<_>>().into_iter().map(|t| Some(builder.input(t, None))).collect();
+    let grads: Vec<Option<Value>> = results
+        .iter()
+        .map(|&r| builder.type_of(r))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|t| Some(builder.input(t, None)))
+        .collect();
     let Vjp::Rule(rule) = op.vjp else { panic!("{name} has a rule") };
     let needed = vec![true; operands.len()];
     let out = rule(&mut VjpCx {
@@ -130,30 +141,62 @@ fn errors_name_the_argument_and_what_is_wrong_with_it() {
     let x = |dims: &[usize]| tensor(DType::F64, dims, &[1.0, 2.0, 3.0]);
     let axes = |list: &[i64]| [("axes", Attr::from(list))];
     let cases: Vec<(penstock_data::Error, Class, &str)> = vec![
-        (error("add", &[x(&[2]), x(&[3])], &[]), Class::InvalidArgument, "incompatible shapes: [2] and [3] do not broadcast"),
+        (
+            error("add", &[x(&[2]), x(&[3])], &[]),
+            Class::InvalidArgument,
+            "incompatible shapes: [2] and [3] do not broadcast",
+        ),
         (error("select", &[true.into(), x(&[2]), x(&[3])], &[]), Class::InvalidArgument, "do not broadcast"),
-        (error("add", &[x(&[2]), tensor(DType::F32, &[2], &[1.0])], &[]), Class::DType, "add: argument 'y': has dtype float32"),
+        (
+            error("add", &[x(&[2]), tensor(DType::F32, &[2], &[1.0])], &[]),
+            Class::DType,
+            "add: argument 'y': has dtype float32",
+        ),
         (error("add", &["a".into(), "b".into()], &[]), Class::DType, "argument 'x': dtype string is not supported"),
-        (error("reduce_sum", &[x(&[2, 3])], &axes(&[2])), Class::InvalidArgument, "argument 'axes': axis 2 is out of range"),
-        (error("reduce_sum", &[x(&[2, 3])], &axes(&[1, -1])), Class::InvalidArgument, "axis -1 is listed twice in [1, -1]"),
-        (error("argmax", &[x(&[2, 0])], &[("axis", 1.into())]), Class::InvalidArgument, "axis 1 of shape [2,0] is empty"),
+        (
+            error("reduce_sum", &[x(&[2, 3])], &axes(&[2])),
+            Class::InvalidArgument,
+            "argument 'axes': axis 2 is out of range",
+        ),
+        (
+            error("reduce_sum", &[x(&[2, 3])], &axes(&[1, -1])),
+            Class::InvalidArgument,
+            "axis -1 is listed twice in [1, -1]",
+        ),
+        (
+            error("argmax", &[x(&[2, 0])], &[("axis", 1.into())]),
+            Class::InvalidArgument,
+            "axis 1 of shape [2,0] is empty",
+        ),
         (error("argmax", &[x(&[2])], &[("dtype", DType::F32.into())]), Class::DType, "argument 'dtype'"),
         (error("cumsum", &[x(&[])], &[]), Class::InvalidArgument, "argument 'axis': axis 0 is out of range"),
         (error("softmax", &[x(&[])], &[]), Class::InvalidArgument, "argument 'axis'"),
         (error("matmul", &[x(&[2, 3]), x(&[2, 3])], &[]), Class::InvalidArgument, "2x3 by 2x3"),
         (error("matmul", &[x(&[3]), x(&[3, 1])], &[]), Class::InvalidArgument, "argument 'a': expected a matrix"),
-        (error("matmul", &[x(&[2, 2, 3]), x(&[3, 3, 2])], &[]), Class::InvalidArgument, "incompatible shapes: [2] and [3]"),
+        (
+            error("matmul", &[x(&[2, 2, 3]), x(&[3, 3, 2])], &[]),
+            Class::InvalidArgument,
+            "incompatible shapes: [2] and [3]",
+        ),
         (
             error("matmul", &[x(&[2, 2]), x(&[2, 2])], &[("transpose_a", true.into()), ("adjoint_a", true.into())]),
             Class::InvalidArgument,
             "not both",
         ),
-        (error("bias_add", &[x(&[2, 3]), x(&[2])], &[]), Class::InvalidArgument, "argument 'bias': expected one element for each of 3"),
+        (
+            error("bias_add", &[x(&[2, 3]), x(&[2])], &[]),
+            Class::InvalidArgument,
+            "argument 'bias': expected one element for each of 3",
+        ),
         (error("bias_add", &[x(&[2, 3]), x(&[1])], &[]), Class::InvalidArgument, "argument 'bias'"),
         (error("bias_add", &[x(&[3]), x(&[3])], &[]), Class::InvalidArgument, "argument 'x': expected rank 2"),
         (error("add_n", &[], &[]), Class::InvalidArgument, "argument 'inputs'"),
         (error("add_n", &[x(&[2]), x(&[1])], &[]), Class::InvalidArgument, "argument 'inputs[1]'"),
-        (error("sum_to_shape", &[x(&[2, 3]), Tensor::vector(&[2i64])], &[]), Class::InvalidArgument, "[2] does not broadcast to [2,3]"),
+        (
+            error("sum_to_shape", &[x(&[2, 3]), Tensor::vector(&[2i64])], &[]),
+            Class::InvalidArgument,
+            "[2] does not broadcast to [2,3]",
+        ),
         (error("softmax_cross_entropy", &[x(&[2, 3]), x(&[2, 2])], &[]), Class::InvalidArgument, "argument 'labels'"),
         (error("softmax_cross_entropy", &[x(&[2, 0]), x(&[2, 0])], &[]), Class::InvalidArgument, "at least one class"),
         (
@@ -172,7 +215,11 @@ fn errors_name_the_argument_and_what_is_wrong_with_it() {
             "label -1 of row 0",
         ),
         (error("cast", &[x(&[2])], &[("dtype", DType::Str.into())]), Class::DType, "argument 'dtype'"),
-        (error("string_add", &[strings(&[2], &["a", "b"]), strings(&[3], &["", "", ""])], &[]), Class::InvalidArgument, "do not broadcast"),
+        (
+            error("string_add", &[strings(&[2], &["a", "b"]), strings(&[3], &["", "", ""])], &[]),
+            Class::InvalidArgument,
+            "do not broadcast",
+        ),
     ];
     for (e, class, text) in cases {
         assert_eq!(e.class(), class, "{e}");
@@ -201,7 +248,9 @@ fn matrix_products_agree_with_their_definition() {
 
 #[test]
 fn logsumexp_neither_overflows_nor_loses_the_infinities() {
-    let of = |values: &[f64]| eval("reduce_logsumexp", &[&f64s(&[values.len()], values)], &[]).unwrap().item::<f64>().unwrap();
+    let of = |values: &[f64]| {
+        eval("reduce_logsumexp", &[&f64s(&[values.len()], values)], &[]).unwrap().item::<f64>().unwrap()
+    };
     assert!((of(&[1000.0, 1000.0]) - (1000.0 + 2f64.ln())).abs() < 1e-9);
     assert!((of(&[-1000.0, -1000.0]) - (-1000.0 + 2f64.ln())).abs() < 1e-9);
     assert_eq!(of(&[f64::NEG_INFINITY; 2]), f64::NEG_INFINITY);
@@ -230,7 +279,8 @@ fn cross_entropies_of_indices_and_of_distributions_agree() {
     let mut one_hot = vec![0.0; 12];
     labels.iter().enumerate().for_each(|(r, &l)| one_hot[r * 4 + l as usize] = 1.0);
     let dense = run(op("softmax_cross_entropy"), &[&logits, &f64s(&[3, 4], &one_hot)], &Default::default()).unwrap();
-    let sparse = run(op("sparse_softmax_cross_entropy"), &[&logits, &Tensor::vector(&labels)], &Default::default()).unwrap();
+    let sparse =
+        run(op("sparse_softmax_cross_entropy"), &[&logits, &Tensor::vector(&labels)], &Default::default()).unwrap();
     let log_softmax = eval("log_softmax", &[&logits], &[]).unwrap();
     for (r, label) in labels.into_iter().enumerate() {
         let due = -log_softmax.as_slice::<f64>()[r * 4 + label as usize];
@@ -247,7 +297,10 @@ fn cross_entropies_of_indices_and_of_distributions_agree() {
 fn scans_run_from_either_end_with_or_without_the_element() {
     let x = f64s(&[4], &[2.0, 3.0, 5.0, 7.0]);
     let scan = |name, exclusive: bool, reverse: bool| {
-        eval(name, &[&x], &[("exclusive", exclusive.into()), ("reverse", reverse.into())]).unwrap().as_slice::<f64>().to_vec()
+        eval(name, &[&x], &[("exclusive", exclusive.into()), ("reverse", reverse.into())])
+            .unwrap()
+            .as_slice::<f64>()
+            .to_vec()
     };
     assert_eq!(scan("cumsum", false, false), [2.0, 5.0, 10.0, 17.0]);
     assert_eq!(scan("cumsum", true, false), [0.0, 2.0, 5.0, 10.0]);

@@ -66,7 +66,8 @@ pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: 
     if !tapes_here().is_empty() {
         let mut seen = inputs.to_vec();
         seen.extend(context::captured_by(inst)?);
-        record_segment(vec![inst.index()..inst.index() + 1], seen, outs.to_vec());
+        let here = inst.index();
+        record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec());
     }
     Ok(outs)
 }

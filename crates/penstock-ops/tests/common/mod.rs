@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use penstock_data::{Error, Result, Shape, Tensor};
 use penstock_ir::{
-    Attr, Attrs, Call, Cpu, Emitter, Entity, Env, InferCx, NoValues, OpDef, OpSet, OutTypes, Signature, Type, Value, Vjp,
-    VjpCx,
+    Attr, Attrs, Call, Cpu, Emitter, Entity, Env, InferCx, NoValues, OpDef, OpSet, OutTypes, Signature, Type, Value,
+    Vjp, VjpCx,
 };
 use penstock_ops::Ops;
 use smallvec::SmallVec;

@@ -1,0 +1,209 @@
+"""Bad input of every kind: an exception of the right class, which names operator and argument; never a crash."""
+
+import sys
+
+import numpy as np
+import pytest
+from support import run_python
+
+import penstock as tf
+
+X = np.ones([2, 3], "float32")
+
+CASES = {
+    # what to do, the class, and what the message says
+    "wrong dtype": (lambda: tf.matmul(X, np.ones([3, 2])), TypeError, "matmul.*'b'.*float64.*float32"),
+    "dtype that is not supported": (lambda: tf.exp(tf.constant(["a"])), TypeError, "exp.*'x'.*string"),
+    "integers where floats are needed": (lambda: tf.sqrt(tf.constant([4])), TypeError, "sqrt.*'x'.*int32"),
+    "float indices": (lambda: tf.gather(X, tf.constant([1.0])), TypeError, "gather.*'indices'.*float32"),
+    "float axis": (lambda: tf.concat([X, X], 1.5), TypeError, "axis"),
+    "shapes that do not broadcast": (lambda: tf.add(X, np.ones([2], "float32")), ValueError, "add"),
+    "inner sizes that differ": (lambda: tf.matmul(X, X), ValueError, "matmul"),
+    "a rank that is too low": (lambda: tf.matmul(X, np.ones([3], "float32")), ValueError, "matmul.*'b'"),
+    "an axis out of range": (lambda: tf.concat([X, X], 2), ValueError, "concat.*axis"),
+    "a reduction axis out of range": (lambda: tf.reduce_sum(X, 5), ValueError, "reduce_sum.*ax"),
+    "an axis out of range downwards": (lambda: tf.reduce_sum(X, -3), ValueError, "reduce_sum.*ax"),
+    "an axis twice": (lambda: tf.reduce_sum(X, [0, 0]), ValueError, "reduce_sum.*ax"),
+    "expand_dims out of range": (lambda: tf.expand_dims(X, 4), ValueError, "expand_dims.*axis"),
+    "squeeze of a size that is not 1": (lambda: tf.squeeze(X, 0), ValueError, "squeeze.*axes"),
+    "stack of different shapes": (lambda: tf.stack([X, X[:1]]), ValueError, "stack"),
+    "stack of nothing": (lambda: tf.stack([]), ValueError, "stack.*'values'"),
+    "concat of nothing": (lambda: tf.concat([], 0), ValueError, "concat.*'values'"),
+    "concat of scalars": (lambda: tf.concat([1, 2], 0), ValueError, "concat"),
+    "concat of other sizes": (lambda: tf.concat([X, X[:, :1]], 0), ValueError, "concat"),
+    "unstack of another number": (lambda: tf.unstack(X, num=5), ValueError, "unstack.*num"),
+    "a split that does not divide": (lambda: tf.split(X, 2, 1), ValueError, "split"),
+    "sizes that do not add up": (lambda: tf.split(X, [1, 1], 1), ValueError, "split"),
+    "reshape to another number": (lambda: tf.reshape(X, [4, 2]), ValueError, "reshape.*'shape'"),
+    "two unknown sizes": (lambda: tf.reshape(X, [-1, -1]), ValueError, "reshape.*'shape'"),
+    "a negative size": (lambda: tf.zeros([2, -1]), ValueError, "fill.*'dims'.*-1"),
+    "a size that is None": (lambda: tf.zeros([None, 2]), ValueError, "'shape'"),
+    "a shape of floats": (lambda: tf.zeros([2.5]), TypeError, "fill.*'dims'"),
+    "a shape of text": (lambda: tf.zeros(["a"]), TypeError, "fill.*'dims'"),
+    "a perm that is too short": (lambda: tf.transpose(X, [0]), ValueError, "transpose.*perm"),
+    "a perm that repeats": (lambda: tf.transpose(X, [0, 0]), ValueError, "transpose.*perm"),
+    "a permutation that is none": (lambda: tf.math.invert_permutation([0, 0]), ValueError, "'x'"),
+    "a gather out of range": (lambda: tf.gather(X, [5]), ValueError, "gather.*'indices'.*5"),
+    "a gather of a negative index": (lambda: tf.gather(X, [-1]), ValueError, "gather.*'indices'.*-1"),
+    "a gather_nd out of range": (lambda: tf.gather_nd(X, [[0, 9]]), ValueError, "gather_nd.*'indices'"),
+    "a gather_nd too deep": (lambda: tf.gather_nd(X, [[0, 0, 0]]), ValueError, "gather_nd.*'indices'"),
+    "a scatter out of range": (lambda: tf.scatter_nd([[9]], [1.0], [3]), ValueError, "scatter_nd.*'indices'"),
+    "a slice out of range": (lambda: tf.slice(X, [0, 0], [3, 1]), ValueError, "slice.*'size'"),
+    "a slice of another rank": (lambda: tf.slice(X, [0], [1]), ValueError, "slice.*'begin'"),
+    "a mask of another shape": (lambda: tf.boolean_mask(X, [True]), ValueError, "boolean_mask.*'mask'"),
+    "a mask that is a scalar": (lambda: tf.boolean_mask(X, True), ValueError, "boolean_mask.*'mask'"),
+    "only one branch of where": (lambda: tf.where(True, 1), ValueError, "where.*'x' and 'y'"),
+    "a condition that is no bool": (lambda: tf.where([1, 0], X[:, 0], X[:, 0]), TypeError, "select.*'condition'"),
+    "a pad of another rank": (lambda: tf.pad(X, [[1, 1]]), ValueError, "pad.*'paddings'"),
+    "a negative pad": (lambda: tf.pad(X, [[-1, 0], [0, 0]]), ValueError, "pad.*'paddings'"),
+    "a mirror that is too small": (lambda: tf.pad(X, [[2, 0], [0, 0]], "REFLECT"), ValueError, "pad.*'paddings'"),
+    "an unknown mode": (lambda: tf.pad(X, [[0, 0], [0, 0]], "WRAP"), ValueError, "'mode'.*WRAP"),
+    "a range of step 0": (lambda: tf.range(1, 5, 0), ValueError, "range.*'delta'"),
+    "a range that leads away": (lambda: tf.range(5, 1), ValueError, "range"),
+    "one_hot of another dtype": (lambda: tf.one_hot([1], 2, 1, 0.5), TypeError, "one_hot.*'off_value'"),
+    "one_hot of floats": (lambda: tf.one_hot([1.0], 2), TypeError, "one_hot.*'indices'"),
+    "ensure_shape": (lambda: tf.ensure_shape(X, [3, None]), ValueError, "ensure_shape"),
+    "a norm of no order": (lambda: tf.norm(X, "max"), ValueError, "'ord'"),
+    "einsum with other ranks": (lambda: tf.einsum("ijk->i", X), ValueError, "einsum.*'equation'"),
+    "einsum with other sizes": (lambda: tf.einsum("ij,kj->ik", X, X[:, :2]), ValueError, "einsum.*'j'"),
+    "einsum with a new label": (lambda: tf.einsum("ij->iz", X), ValueError, "einsum.*'equation'"),
+    "einsum with too few operands": (lambda: tf.einsum("ij,jk->ik", X), ValueError, "einsum.*operands"),
+    "tensordot of unequal lists": (lambda: tf.tensordot(X, X, [[0, 1], [0]]), ValueError, "'axes'"),
+    "numbers from a text that is none": (lambda: tf.strings.to_number("1x"), ValueError, "string_to_number"),
+    "a substring out of range": (lambda: tf.strings.substr("abc", 5, 1), ValueError, "substr.*'pos'"),
+    "a broken pattern": (lambda: tf.strings.regex_replace("a", "(", ""), ValueError, "regex_replace.*'pattern'"),
+    "labels out of range": (
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits([0, 7], X),
+        ValueError,
+        "sparse_softmax_cross_entropy.*'labels'",
+    ),
+    "labels of another shape": (
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits([0], X),
+        ValueError,
+        "'labels'",
+    ),
+    "random integers without a bound": (lambda: tf.random.uniform([1], dtype=tf.int32), ValueError, "'maxval'"),
+    "random numbers of text": (lambda: tf.random.uniform([1], dtype=tf.string), ValueError, "'dtype'"),
+    "a seed of another shape": (lambda: tf.random.stateless_normal([1], [1, 2, 3]), ValueError, "'seed'"),
+    "an object that is no number": (lambda: tf.add(object(), 1), TypeError, "object"),
+    "a function that is no tensor": (lambda: tf.exp(len), TypeError, "exp.*'x'"),
+    "a ragged list": (lambda: tf.reduce_sum([[1], [2, 3]]), ValueError, "reduce_sum.*'x'.*rectangular"),
+    "an unknown keyword": (lambda: tf.print("a", colour="red"), TypeError, "colour"),
+    "an unknown stream": (lambda: tf.print("a", output_stream="printer"), ValueError, "'output_stream'"),
+    "a device that is none": (lambda: tf.device("/toaster:0"), ValueError, "'device_name'"),
+    "Assert": (lambda: tf.Assert(False, ["boom", 7]), tf.errors.InvalidArgumentError, "boom.*7"),
+    "assert_equal": (lambda: tf.debugging.assert_equal(1, 2, "msg"), tf.errors.InvalidArgumentError, "msg.*==.*1.*2"),
+    "assert_positive": (lambda: tf.debugging.assert_positive([1, 0]), tf.errors.InvalidArgumentError, "> 0"),
+    "assert_near": (lambda: tf.debugging.assert_near(1.0, 1.1), tf.errors.InvalidArgumentError, "tolerance"),
+    "assert_rank": (lambda: tf.debugging.assert_rank(X, 1, "msg"), ValueError, "msg.*rank 1.*2"),
+    "assert_type": (lambda: tf.debugging.assert_type(X, tf.int32), TypeError, "int32.*float32"),
+    "assert_integer": (lambda: tf.debugging.assert_integer(X), TypeError, "float32"),
+    "assert_scalar": (lambda: tf.debugging.assert_scalar(X), ValueError, "rank 0"),
+    "assert_shapes": (lambda: tf.debugging.assert_shapes([(X, ("N", "N"))]), ValueError, "dimension 1"),
+    "check_numerics": (lambda: tf.debugging.check_numerics([np.nan], "msg"), ValueError, "msg.*[Nn]a[Nn]"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_an_error_that_says_what_is_wrong(case):
+    action, kind, text = CASES[case]
+    with pytest.raises(kind, match=f"(?s){text}"):
+        action()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_in_a_traced_function_is_the_same_error(case):
+    action, kind, _ = CASES[case]
+
+    @tf.function
+    def f():
+        return action()
+
+    with pytest.raises(kind):
+        f()
+    assert tf.executing_eagerly()
+
+
+HUGE = [
+    lambda: tf.zeros([2**40, 2**40]),
+    lambda: tf.zeros([2**62]),
+    lambda: tf.zeros([2**31 - 1, 2**31 - 1, 2**31 - 1]),
+    lambda: tf.fill([2**50], 1.0),
+    lambda: tf.broadcast_to(1.0, [2**40, 2**20]),
+    lambda: tf.tile([1.0], [2**50]),
+    lambda: tf.range(2**60),
+    lambda: tf.one_hot([1], 2**50),
+    lambda: tf.pad([1.0], [[2**50, 2**50]]),
+    lambda: tf.random.uniform([2**50]),
+    lambda: tf.repeat([1.0], tf.constant(2**31 - 1)) if sys.maxsize < 2**32 else tf.zeros([2**60]),
+    lambda: tf.linalg.diag(tf.zeros([2**21])),
+    lambda: tf.matmul(tf.zeros([2**22, 1]), tf.zeros([1, 2**22])),
+    lambda: tf.eye(2**22),
+]
+
+
+@pytest.mark.parametrize("index", range(len(HUGE)))
+def test_sizes_that_no_memory_holds_are_an_error(index):
+    with pytest.raises((tf.errors.ResourceExhaustedError, tf.errors.InvalidArgumentError)):
+        HUGE[index]()
+    assert tf.zeros([2]).numpy().tolist() == [0, 0]
+
+
+def test_a_function_that_needs_too_much_memory_fails_and_the_next_call_works():
+    @tf.function
+    def f(n):
+        return tf.reduce_sum(tf.reshape(tf.zeros([n, n]), [-1])[:1])
+
+    with pytest.raises((tf.errors.ResourceExhaustedError, tf.errors.InvalidArgumentError)):
+        f(tf.constant(2**26))
+    assert f(tf.constant(2)).numpy() == 0
+
+
+def test_error_classes_derive_from_pythons():
+    assert issubclass(tf.errors.InvalidArgumentError, ValueError)
+    assert issubclass(tf.errors.OutOfRangeError, IndexError)
+    assert issubclass(tf.errors.ResourceExhaustedError, MemoryError)
+    assert issubclass(tf.errors.UnimplementedError, NotImplementedError)
+    for name in tf.errors.__all__:
+        kind = getattr(tf.errors, name)
+        if isinstance(kind, type) and kind is not tf.errors.OperatorNotAllowedInGraphError:
+            assert issubclass(kind, tf.errors.OpError)
+
+
+def test_devices_that_are_not_there_are_refused():
+    with tf.device("/CPU:0"), tf.device(None), tf.device("/job:localhost/replica:0/task:0/device:CPU:0"):
+        assert tf.add(1, 1).numpy() == 2
+    present = len(tf.config.list_physical_devices("GPU"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="device_name"), tf.device(f"/GPU:{present}"):
+        pass
+    tf.config.set_soft_device_placement(True)
+    try:
+        with tf.device(f"/GPU:{present}"):
+            assert tf.add(1, 1).numpy() == 2
+    finally:
+        tf.config.set_soft_device_placement(False)
+    assert tf.config.list_physical_devices("CPU")[0].name == "/physical_device:CPU:0"
+    assert tf.config.list_logical_devices("CPU")[0].name == "/device:CPU:0"
+    with pytest.raises(ValueError, match="CPU"):
+        tf.config.set_visible_devices([], "CPU")
+
+
+def test_threads_of_the_engine_can_be_set():
+    threading = tf.config.threading
+    threading.set_intra_op_parallelism_threads(1)
+    try:
+        assert threading.get_intra_op_parallelism_threads() == 1
+        assert tf.reduce_sum(tf.ones([100000])).numpy() == 100000
+    finally:
+        threading.set_intra_op_parallelism_threads(0)
+    with pytest.raises(ValueError, match="num_threads"):
+        threading.set_inter_op_parallelism_threads(-1)
+
+
+def test_an_uncaught_error_ends_the_program_with_a_traceback_and_no_abort():
+    code = "import penstock as tf\n@tf.function\ndef f(x):\n    return tf.gather(x, 9)\nf(tf.constant([1]))"
+    done = run_python(code, check=False)
+    assert done.returncode == 1
+    assert "InvalidArgumentError" in done.stderr
+    assert "gather" in done.stderr
+    assert "panicked" not in done.stderr
