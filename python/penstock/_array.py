@@ -359,7 +359,7 @@ def one_hot(
     on, off = given
     return raw_ops.one_hot(
         indices,
-        depth,
+        _core._convert(depth),
         _one(target) if on is None else on,
         _zero(target) if off is None else off,
         axis=-1 if axis is None else integer(axis, "axis"),
@@ -488,7 +488,9 @@ def split(
     if hasattr(parts, "tolist"):
         parts = parts.tolist()
     if isinstance(parts, list | builtins.tuple):
-        return results(raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along))
+        return results(
+            raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along)
+        )
     return results(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
 
 
@@ -631,7 +633,7 @@ def pad(
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
     x = _core._convert(tensor)
-    amounts = _core._convert(paddings, None, _core.int32)
+    amounts = extents(paddings, "paddings")
     if kind == "CONSTANT":
         value = (
             _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values

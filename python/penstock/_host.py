@@ -9,7 +9,7 @@ from penstock import _core, nest, raw_ops
 from penstock._spec import TensorSpec
 from penstock._tape import GradientTape
 from penstock._wrap import results
-from penstock.errors import InvalidArgumentError, DTypeError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 
 def py_function(

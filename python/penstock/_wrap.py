@@ -92,6 +92,8 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         return _core._convert(shape.as_list(), _core.int32)
     if isinstance(shape, _core.Tensor):
         return shape
+    if hasattr(shape, "dtype"):
+        return _core._convert(shape)
     if isinstance(shape, int):
         shape = [shape]
     if isinstance(shape, list | tuple) and any(d is None for d in shape):

@@ -6,6 +6,23 @@ Each derives from `OpError`, and from the Python builtin that a user would catch
 from __future__ import annotations
 
 __all__ = [
+    "ABORTED",
+    "ALREADY_EXISTS",
+    "CANCELLED",
+    "DATA_LOSS",
+    "DEADLINE_EXCEEDED",
+    "FAILED_PRECONDITION",
+    "INTERNAL",
+    "INVALID_ARGUMENT",
+    "NOT_FOUND",
+    "OK",
+    "OUT_OF_RANGE",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "UNAUTHENTICATED",
+    "UNAVAILABLE",
+    "UNIMPLEMENTED",
+    "UNKNOWN",
     "AbortedError",
     "AlreadyExistsError",
     "CancelledError",
@@ -27,6 +44,25 @@ __all__ = [
     "UnknownError",
 ]
 
+# The numbers of the faults, as `error_code` has them.
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
 
 class OpError(Exception):
     """A failed operation.
@@ -36,7 +72,7 @@ class OpError(Exception):
         op: the name of the operator at fault, or None.
     """
 
-    error_code = 2
+    error_code = UNKNOWN
 
     def __init__(self, message: str = "", op: str | None = None) -> None:
         super().__init__(message)
@@ -47,19 +83,19 @@ class OpError(Exception):
 class CancelledError(OpError):
     """The operation was cancelled."""
 
-    error_code = 1
+    error_code = CANCELLED
 
 
 class UnknownError(OpError):
     """A fault of unknown kind."""
 
-    error_code = 2
+    error_code = UNKNOWN
 
 
 class InvalidArgumentError(OpError, ValueError):
     """An argument has a value, shape or rank that the operation does not take."""
 
-    error_code = 3
+    error_code = INVALID_ARGUMENT
 
 
 class DTypeError(InvalidArgumentError, TypeError):
@@ -69,79 +105,79 @@ class DTypeError(InvalidArgumentError, TypeError):
 class DeadlineExceededError(OpError, TimeoutError):
     """A deadline passed."""
 
-    error_code = 4
+    error_code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(OpError, LookupError):
     """Something named does not exist."""
 
-    error_code = 5
+    error_code = NOT_FOUND
 
 
 class AlreadyExistsError(OpError):
     """Something exists that was to be created."""
 
-    error_code = 6
+    error_code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(OpError, PermissionError):
     """The caller may not do this."""
 
-    error_code = 7
+    error_code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError, MemoryError):
     """Memory or another resource is used up."""
 
-    error_code = 8
+    error_code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError, RuntimeError):
     """The state is not one in which the operation may run: a variable without a value, say."""
 
-    error_code = 9
+    error_code = FAILED_PRECONDITION
 
 
 class AbortedError(OpError):
     """The operation was given up, typically after a conflict."""
 
-    error_code = 10
+    error_code = ABORTED
 
 
 class OutOfRangeError(OpError, IndexError):
     """An index or position is outside its range, or an iterator is at its end."""
 
-    error_code = 11
+    error_code = OUT_OF_RANGE
 
 
 class UnimplementedError(OpError, NotImplementedError):
     """The combination of arguments is not supported."""
 
-    error_code = 12
+    error_code = UNIMPLEMENTED
 
 
 class InternalError(OpError, RuntimeError):
     """A defect of the engine."""
 
-    error_code = 13
+    error_code = INTERNAL
 
 
 class UnavailableError(OpError):
     """A service is unavailable."""
 
-    error_code = 14
+    error_code = UNAVAILABLE
 
 
 class DataLossError(OpError):
     """Data are lost or corrupt."""
 
-    error_code = 15
+    error_code = DATA_LOSS
 
 
 class UnauthenticatedError(OpError):
     """The caller is not authenticated."""
 
-    error_code = 16
+    error_code = UNAUTHENTICATED
 
 
 class OperatorNotAllowedInGraphError(TypeError):

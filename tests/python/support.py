@@ -31,7 +31,7 @@ def arrays(result: Any) -> list[np.ndarray]:
 
 
 def assert_same(got: Any, expected: Any, rtol: float | None = None) -> None:
-    """Compares arrays: shape exactly, integers and strings exactly, floating point to the dtype's tolerance."""
+    """Compares arrays: shapes, integers and strings exactly, floats to the dtype's tolerance."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.shape == expected.shape
     if got.dtype.kind in "fc":

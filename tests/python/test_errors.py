@@ -1,6 +1,4 @@
-"""Bad input of every kind: an exception of the right class, which names operator and argument; never a crash."""
-
-import sys
+"""Bad input of every kind: an exception of the right class that names what is at fault; never a crash."""
 
 import numpy as np
 import pytest
@@ -53,10 +51,18 @@ CASES = {
     "a mask of another shape": (lambda: tf.boolean_mask(X, [True]), ValueError, "boolean_mask.*'mask'"),
     "a mask that is a scalar": (lambda: tf.boolean_mask(X, True), ValueError, "boolean_mask.*'mask'"),
     "only one branch of where": (lambda: tf.where(True, 1), ValueError, "where.*'x' and 'y'"),
-    "a condition that is no bool": (lambda: tf.where([1, 0], X[:, 0], X[:, 0]), TypeError, "select.*'condition'"),
+    "a condition that is no bool": (
+        lambda: tf.where([1, 0], X[:, 0], X[:, 0]),
+        TypeError,
+        "select.*'condition'",
+    ),
     "a pad of another rank": (lambda: tf.pad(X, [[1, 1]]), ValueError, "pad.*'paddings'"),
     "a negative pad": (lambda: tf.pad(X, [[-1, 0], [0, 0]]), ValueError, "pad.*'paddings'"),
-    "a mirror that is too small": (lambda: tf.pad(X, [[2, 0], [0, 0]], "REFLECT"), ValueError, "pad.*'paddings'"),
+    "a mirror that is too small": (
+        lambda: tf.pad(X, [[2, 0], [0, 0]], "REFLECT"),
+        ValueError,
+        "pad.*'paddings'",
+    ),
     "an unknown mode": (lambda: tf.pad(X, [[0, 0], [0, 0]], "WRAP"), ValueError, "'mode'.*WRAP"),
     "a range of step 0": (lambda: tf.range(1, 5, 0), ValueError, "range.*'delta'"),
     "a range that leads away": (lambda: tf.range(5, 1), ValueError, "range"),
@@ -71,7 +77,11 @@ CASES = {
     "tensordot of unequal lists": (lambda: tf.tensordot(X, X, [[0, 1], [0]]), ValueError, "'axes'"),
     "numbers from a text that is none": (lambda: tf.strings.to_number("1x"), ValueError, "string_to_number"),
     "a substring out of range": (lambda: tf.strings.substr("abc", 5, 1), ValueError, "substr.*'pos'"),
-    "a broken pattern": (lambda: tf.strings.regex_replace("a", "(", ""), ValueError, "regex_replace.*'pattern'"),
+    "a broken pattern": (
+        lambda: tf.strings.regex_replace("a", "(", ""),
+        ValueError,
+        "regex_replace.*'pattern'",
+    ),
     "labels out of range": (
         lambda: tf.nn.sparse_softmax_cross_entropy_with_logits([0, 7], X),
         ValueError,
@@ -82,7 +92,11 @@ CASES = {
         ValueError,
         "'labels'",
     ),
-    "random integers without a bound": (lambda: tf.random.uniform([1], dtype=tf.int32), ValueError, "'maxval'"),
+    "random integers without a bound": (
+        lambda: tf.random.uniform([1], dtype=tf.int32),
+        ValueError,
+        "'maxval'",
+    ),
     "random numbers of text": (lambda: tf.random.uniform([1], dtype=tf.string), ValueError, "'dtype'"),
     "a seed of another shape": (lambda: tf.random.stateless_normal([1], [1, 2, 3]), ValueError, "'seed'"),
     "an object that is no number": (lambda: tf.add(object(), 1), TypeError, "object"),
@@ -92,7 +106,11 @@ CASES = {
     "an unknown stream": (lambda: tf.print("a", output_stream="printer"), ValueError, "'output_stream'"),
     "a device that is none": (lambda: tf.device("/toaster:0"), ValueError, "'device_name'"),
     "Assert": (lambda: tf.Assert(False, ["boom", 7]), tf.errors.InvalidArgumentError, "boom.*7"),
-    "assert_equal": (lambda: tf.debugging.assert_equal(1, 2, "msg"), tf.errors.InvalidArgumentError, "msg.*==.*1.*2"),
+    "assert_equal": (
+        lambda: tf.debugging.assert_equal(1, 2, "msg"),
+        tf.errors.InvalidArgumentError,
+        "msg.*==.*1.*2",
+    ),
     "assert_positive": (lambda: tf.debugging.assert_positive([1, 0]), tf.errors.InvalidArgumentError, "> 0"),
     "assert_near": (lambda: tf.debugging.assert_near(1.0, 1.1), tf.errors.InvalidArgumentError, "tolerance"),
     "assert_rank": (lambda: tf.debugging.assert_rank(X, 1, "msg"), ValueError, "msg.*rank 1.*2"),
@@ -135,7 +153,6 @@ HUGE = [
     lambda: tf.one_hot([1], 2**50),
     lambda: tf.pad([1.0], [[2**50, 2**50]]),
     lambda: tf.random.uniform([2**50]),
-    lambda: tf.repeat([1.0], tf.constant(2**31 - 1)) if sys.maxsize < 2**32 else tf.zeros([2**60]),
     lambda: tf.linalg.diag(tf.zeros([2**21])),
     lambda: tf.matmul(tf.zeros([2**22, 1]), tf.zeros([1, 2**22])),
     lambda: tf.eye(2**22),
@@ -207,3 +224,11 @@ def test_an_uncaught_error_ends_the_program_with_a_traceback_and_no_abort():
     assert "InvalidArgumentError" in done.stderr
     assert "gather" in done.stderr
     assert "panicked" not in done.stderr
+
+
+def test_error_codes_are_numbered_as_in_grpc():
+    assert (tf.errors.OK, tf.errors.INVALID_ARGUMENT, tf.errors.UNAUTHENTICATED) == (0, 3, 16)
+    assert tf.errors.ResourceExhaustedError.error_code == tf.errors.RESOURCE_EXHAUSTED
+    with pytest.raises(tf.errors.OpError) as caught:
+        tf.gather([1], 3)
+    assert caught.value.error_code == tf.errors.INVALID_ARGUMENT

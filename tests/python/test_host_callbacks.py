@@ -106,7 +106,9 @@ def test_keyboard_interrupts_and_exits_pass_through():
 def test_callbacks_call_functions_which_call_callbacks():
     @tf.function
     def factorial(n):
-        return tf.cond(n <= 1, lambda: tf.constant(1), lambda: n * tf.py_function(factorial, [n - 1], tf.int32))
+        return tf.cond(
+            n <= 1, lambda: tf.constant(1), lambda: n * tf.py_function(factorial, [n - 1], tf.int32)
+        )
 
     assert factorial(tf.constant(10)).numpy() == 3628800
 
@@ -251,7 +253,9 @@ def test_print_writes_values_and_nests(capsys):
 
 
 def test_print_takes_separators_ends_and_braces_literally(capsys):
-    for run in ways(lambda: tf.print("a{", "}b", tf.constant(1), sep="{}", end="!\n\n", output_stream=sys.stdout)):
+    for run in ways(
+        lambda: tf.print("a{", "}b", tf.constant(1), sep="{}", end="!\n\n", output_stream=sys.stdout)
+    ):
         run()
     assert capsys.readouterr().out == "a{{}}b{}1!\n\n" * 2
 

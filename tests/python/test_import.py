@@ -1,10 +1,19 @@
 """What `import penstock` brings in."""
 
 import json
+import sys
 
+import pytest
 from support import run_python
 
-LIST = "import sys, json; before = set(sys.modules); import penstock; print(json.dumps(sorted(set(sys.modules) - before)))"
+import penstock as tf
+
+LIST = """
+import sys, json
+before = set(sys.modules)
+import penstock
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
 
 
 def modules():
@@ -12,30 +21,47 @@ def modules():
 
 
 def test_the_import_brings_in_no_other_package():
-    import sys
-
     standard = set(sys.stdlib_module_names)
     foreign = {m.partition(".")[0] for m in modules()} - standard - {"penstock"}
     assert not foreign
 
 
 def test_the_import_leaves_slow_modules_alone():
-    slow = {"numpy", "logging", "asyncio", "subprocess", "multiprocessing", "unittest", "ml_dtypes", "argparse"}
+    slow = {
+        "numpy",
+        "logging",
+        "asyncio",
+        "subprocess",
+        "multiprocessing",
+        "unittest",
+        "ml_dtypes",
+        "argparse",
+    }
     assert not slow.intersection(modules())
 
 
 def test_namespaces_are_imported_when_they_are_used():
     assert "penstock.nn" not in modules()
-    code = "import penstock as tf; tf.nn.relu([1.0]); tf.random; tf.strings; tf.debugging; tf.config.threading"
+    code = (
+        "import penstock as tf; tf.nn.relu([1.0]); tf.random; tf.strings; tf.debugging; tf.config.threading"
+    )
     run_python(code)
 
 
 def test_every_name_of_the_package_can_be_had():
-    import penstock as tf
-
     for name in dir(tf):
         getattr(tf, name)
-    for namespace in ("nn", "math", "linalg", "random", "strings", "debugging", "config", "bitwise", "initializers"):
+    for namespace in (
+        "nn",
+        "math",
+        "linalg",
+        "random",
+        "strings",
+        "debugging",
+        "config",
+        "bitwise",
+        "initializers",
+    ):
         module = getattr(tf, namespace)
         for name in module.__all__:
             assert getattr(module, name).__doc__, f"{namespace}.{name}"
@@ -43,9 +69,5 @@ def test_every_name_of_the_package_can_be_had():
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
-    import pytest
-
-    import penstock as tf
-
     with pytest.raises(AttributeError, match="no_such_name"):
         tf.no_such_name

@@ -19,7 +19,9 @@ def draw(dtype, shape, low=-3.0, high=3.0):
     if np.dtype(dtype).kind == "b":
         return RNG.random(shape) < 0.5
     if np.dtype(dtype).kind in "iu":
-        return RNG.integers(max(0, int(low)) if np.dtype(dtype).kind == "u" else int(low), int(high) + 1, shape).astype(dtype)
+        return RNG.integers(
+            max(0, int(low)) if np.dtype(dtype).kind == "u" else int(low), int(high) + 1, shape
+        ).astype(dtype)
     return RNG.uniform(low, high, shape).astype(dtype)
 
 
@@ -92,7 +94,9 @@ def test_unary_functions_agree_with_numpy(name, reference, bounds, dtype):
         assert_same(result.numpy(), expected, tolerance)
 
 
-@pytest.mark.parametrize("name", ["exp", "sqrt", "math.log", "sin", "tanh", "sigmoid", "floor", "round", "sign", "abs"])
+@pytest.mark.parametrize(
+    "name", ["exp", "sqrt", "math.log", "sin", "tanh", "sigmoid", "floor", "round", "sign", "abs"]
+)
 def test_special_values_follow_numpy(name):
     reference = {u[0]: u[1] for u in UNARY}[name]
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 3.4e38], "float32")
@@ -167,7 +171,10 @@ REDUCTIONS = [
     ("math.reduce_std", np.std),
     ("math.reduce_variance", np.var),
     ("reduce_logsumexp", lambda x, axis, keepdims: scipy.special.logsumexp(x, axis=axis, keepdims=keepdims)),
-    ("math.reduce_euclidean_norm", lambda x, axis, keepdims: np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))),
+    (
+        "math.reduce_euclidean_norm",
+        lambda x, axis, keepdims: np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims)),
+    ),
     ("math.count_nonzero", lambda x, axis, keepdims: np.count_nonzero(x, axis=axis, keepdims=keepdims)),
 ]
 
@@ -209,7 +216,9 @@ def test_scans_and_positions_agree_with_numpy(axis):
     assert_same(both_ways(lambda t: tf.argmax(t, axis), x).numpy(), np.argmax(x, axis))
     assert_same(both_ways(lambda t: tf.argmin(t, axis), x).numpy(), np.argmin(x, axis))
     assert_same(both_ways(lambda t: tf.math.softmax(t, axis), x).numpy(), scipy.special.softmax(x, axis))
-    assert_same(both_ways(lambda t: tf.math.log_softmax(t, axis), x).numpy(), scipy.special.log_softmax(x, axis))
+    assert_same(
+        both_ways(lambda t: tf.math.log_softmax(t, axis), x).numpy(), scipy.special.log_softmax(x, axis)
+    )
 
 
 # Functions of arrays: what to call, with which operands, and what NumPy gives.
@@ -244,7 +253,11 @@ ARRAYS = {
         lambda x, i: np.stack([x[k][i[k]] for k in range(2)]),
     ),
     "gather_nd": (lambda x: tf.gather_nd(x, [[0, 1], [1, 2]]), [X], lambda x: x[[0, 1], [1, 2]]),
-    "gather_nd by batch": (lambda x: tf.gather_nd(x, [[1], [2]], batch_dims=1), [X], lambda x: x[[0, 1], [1, 2]]),
+    "gather_nd by batch": (
+        lambda x: tf.gather_nd(x, [[1], [2]], batch_dims=1),
+        [X],
+        lambda x: x[[0, 1], [1, 2]],
+    ),
     "boolean_mask": (lambda x: tf.boolean_mask(x, x[:, :, 0] > 3), [X], lambda x: x[x[:, :, 0] > 3]),
     "boolean_mask on an axis": (
         lambda x: tf.boolean_mask(x, [True, False, True], axis=1),
@@ -275,9 +288,17 @@ ARRAYS = {
     "roll": (lambda x: tf.roll(x, [1, -2], [0, 2]), [X], lambda x: np.roll(x, [1, -2], [0, 2])),
     "reverse": (lambda x: tf.reverse(x, [0, 2]), [X], lambda x: np.flip(x, (0, 2))),
     "one_hot": (lambda x: tf.one_hot(x, 4), [V], lambda x: np.eye(4)[x]),
-    "one_hot first": (lambda x: tf.one_hot(x, 4, 5, -1, axis=0), [V], lambda x: (np.eye(4)[x].T * 6 - 1).astype("int32")),
+    "one_hot first": (
+        lambda x: tf.one_hot(x, 4, 5, -1, axis=0),
+        [V],
+        lambda x: (np.eye(4)[x].T * 6 - 1).astype("int32"),
+    ),
     "range": (lambda n: tf.range(n[0]), [V], lambda n: np.arange(n[0])),
-    "linspace": (lambda x: tf.linspace(x[0], x[1], 7), [np.array([0.5, 2])], lambda x: np.linspace(x[0], x[1], 7)),
+    "linspace": (
+        lambda x: tf.linspace(x[0], x[1], 7),
+        [np.array([0.5, 2])],
+        lambda x: np.linspace(x[0], x[1], 7),
+    ),
     "linspace of vectors": (
         lambda x, y: tf.linspace(x, y, 5, axis=-1),
         [np.array([0.5, 2]), np.array([3.0, -2])],
@@ -301,11 +322,19 @@ ARRAYS = {
         lambda x: np.array([9, x[1], 8], "int32"),
     ),
     "dynamic_partition": (lambda x: tf.dynamic_partition(x, [0, 1, 0], 2)[0], [V], lambda x: x[[0, 2]]),
-    "dynamic_stitch": (lambda x: tf.dynamic_stitch([[2, 0], [1]], [x[:2], x[2:]]), [V], lambda x: x[[1, 2, 0]]),
+    "dynamic_stitch": (
+        lambda x: tf.dynamic_stitch([[2, 0], [1]], [x[:2], x[2:]]),
+        [V],
+        lambda x: x[[1, 2, 0]],
+    ),
     "clip_by_value": (lambda x: tf.clip_by_value(x, 3, 7), [X], lambda x: np.clip(x, 3, 7)),
     "clip_by_norm": (lambda x: tf.clip_by_norm(x, 1.0), [M], lambda x: x / np.linalg.norm(x)),
     "cast": (lambda x: tf.cast(x, tf.int8), [M], lambda x: x.astype("int8")),
-    "saturate_cast": (lambda x: tf.saturate_cast(x * 100, tf.uint8), [M], lambda x: np.clip(x * 100, 0, 255).astype("uint8")),
+    "saturate_cast": (
+        lambda x: tf.saturate_cast(x * 100, tf.uint8),
+        [M],
+        lambda x: np.clip(x * 100, 0, 255).astype("uint8"),
+    ),
     "add_n": (lambda x: tf.add_n([x, x, x]), [X], lambda x: 3 * x),
     "polyval": (lambda x: tf.math.polyval([2.0, 0.0, 1.0], x), [M], lambda x: np.polyval([2.0, 0.0, 1.0], x)),
     "bincount": (tf.math.bincount, [V], np.bincount),
@@ -315,16 +344,28 @@ ARRAYS = {
         lambda x: np.array([[0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]),
     ),
     "invert_permutation": (lambda x: tf.math.invert_permutation(x - 1), [V], lambda x: np.argsort(x)),
-    "segment_sum": (lambda x: tf.math.segment_sum(x, [0, 0, 2]), [V], lambda x: np.array([x[0] + x[1], 0, x[2]])),
+    "segment_sum": (
+        lambda x: tf.math.segment_sum(x, [0, 0, 2]),
+        [V],
+        lambda x: np.array([x[0] + x[1], 0, x[2]]),
+    ),
     "segment_max": (lambda x: tf.math.segment_max(x, [0, 0, 2]), [V], lambda x: np.array([3, 0, 2])),
     "unsorted_segment_mean": (
         lambda x: tf.math.unsorted_segment_mean(x, [1, -1, 1], 2),
         [M],
         lambda x: np.stack([0 * x[0], (x[0] + x[2]) / 2]),
     ),
-    "unsorted_segment_min": (lambda x: tf.math.unsorted_segment_min(x, [1, 1, 0], 2), [V], lambda x: np.array([2, 1])),
+    "unsorted_segment_min": (
+        lambda x: tf.math.unsorted_segment_min(x, [1, 1, 0], 2),
+        [V],
+        lambda x: np.array([2, 1]),
+    ),
     "is_strictly_increasing": (tf.math.is_strictly_increasing, [V], lambda x: False),
-    "l2_normalize": (lambda x: tf.math.l2_normalize(x, 1), [M], lambda x: x / np.linalg.norm(x, axis=1, keepdims=True)),
+    "l2_normalize": (
+        lambda x: tf.math.l2_normalize(x, 1),
+        [M],
+        lambda x: x / np.linalg.norm(x, axis=1, keepdims=True),
+    ),
     "space_to_depth and back": (
         lambda x: tf.nn.depth_to_space(tf.nn.space_to_depth(x, 2), 2),
         [np.arange(32.0).reshape(1, 4, 4, 2)],
@@ -345,11 +386,23 @@ ARRAYS = {
     "cross": (lambda x: tf.linalg.cross(x, x[::-1]), [M[:2, :3]], lambda x: np.cross(x, x[::-1])),
     "norm": (tf.norm, [M], np.linalg.norm),
     "norm of rows": (lambda x: tf.norm(x, 1, axis=1), [M], lambda x: np.linalg.norm(x, 1, axis=1)),
-    "norm inf of matrices": (lambda x: tf.norm(x, np.inf, axis=[0, 1]), [M], lambda x: np.linalg.norm(x, np.inf)),
+    "norm inf of matrices": (
+        lambda x: tf.norm(x, np.inf, axis=[0, 1]),
+        [M],
+        lambda x: np.linalg.norm(x, np.inf),
+    ),
     "norm 3": (lambda x: tf.norm(x, 3, axis=0), [M], lambda x: np.linalg.norm(x, 3, axis=0)),
     "matvec": (lambda x: tf.linalg.matvec(x, x[0]), [M], lambda x: x @ x[0]),
-    "tensordot": (lambda x: tf.tensordot(x, x, [[0, 2], [0, 2]]), [X], lambda x: np.tensordot(x, x, [[0, 2], [0, 2]])),
-    "tensor_diag and part": (lambda x: tf.linalg.tensor_diag_part(tf.linalg.tensor_diag(x)), [X], lambda x: x),
+    "tensordot": (
+        lambda x: tf.tensordot(x, x, [[0, 2], [0, 2]]),
+        [X],
+        lambda x: np.tensordot(x, x, [[0, 2], [0, 2]]),
+    ),
+    "tensor_diag and part": (
+        lambda x: tf.linalg.tensor_diag_part(tf.linalg.tensor_diag(x)),
+        [X],
+        lambda x: x,
+    ),
     "batch_normalization": (
         lambda x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [0]), 1.0, 2.0, 1e-3),
         [M],
@@ -399,21 +452,40 @@ def test_einsum_agrees_with_numpy(equation, shapes):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
 @pytest.mark.parametrize(
     ("left", "right"),
-    [((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((5, 1, 2, 3), (6, 3, 4)), ((0, 3), (3, 4)), ((2, 0), (0, 4)), ((1, 1), (1, 1))],
+    [
+        ((2, 3), (3, 4)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 1, 2, 3), (6, 3, 4)),
+        ((0, 3), (3, 4)),
+        ((2, 0), (0, 4)),
+        ((1, 1), (1, 1)),
+    ],
 )
 def test_matmul_agrees_with_numpy(left, right, dtype):
     a, b = draw(dtype, left), draw(dtype, right)
     assert_same(both_ways(tf.matmul, a, b).numpy(), a @ b, 1e-5)
     swapped = np.swapaxes(b, -1, -2).copy()
     assert_same(both_ways(lambda x, y: tf.matmul(x, y, transpose_b=True), a, swapped).numpy(), a @ b, 1e-5)
-    assert_same(both_ways(lambda x, y: tf.matmul(x, y, adjoint_b=True), a, swapped.conj()).numpy(), a @ b, 1e-5)
+    assert_same(
+        both_ways(lambda x, y: tf.matmul(x, y, adjoint_b=True), a, swapped.conj()).numpy(), a @ b, 1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_functions_agree_with_numpy(dtype):
     z = draw(dtype, (2, 3))
-    cases = [(tf.math.real, np.real), (tf.math.imag, np.imag), (tf.math.conj, np.conj), (tf.math.angle, np.angle)]
-    cases += [(tf.abs, np.abs), (tf.exp, np.exp), (tf.sqrt, np.sqrt), (tf.linalg.adjoint, lambda x: x.conj().T)]
+    cases = [
+        (tf.math.real, np.real),
+        (tf.math.imag, np.imag),
+        (tf.math.conj, np.conj),
+        (tf.math.angle, np.angle),
+    ]
+    cases += [
+        (tf.abs, np.abs),
+        (tf.exp, np.exp),
+        (tf.sqrt, np.sqrt),
+        (tf.linalg.adjoint, lambda x: x.conj().T),
+    ]
     for function, reference in cases:
         assert_same(both_ways(function, z).numpy(), reference(z), 1e-5)
 
@@ -474,7 +546,6 @@ def test_strings_agree_with_python():
     assert tf.as_string([1, 20]).numpy().tolist() == [b"1", b"20"]
 
 
-
 def test_format_takes_braces_literally():
     assert tf.strings.format("a {b} %t", tf.constant([1, 2]), placeholder="%t").numpy() == b"a {b} [1 2]"
     with pytest.raises(ValueError, match="placeholders"):
@@ -483,9 +554,17 @@ def test_format_takes_braces_literally():
 
 def test_random_numbers_have_their_moments_and_repeat_from_a_seed():
     tf.random.set_seed(3)
-    first = [tf.random.uniform([20000]), tf.random.normal([20000], 2.0, 3.0), tf.random.truncated_normal([20000])]
+    first = [
+        tf.random.uniform([20000]),
+        tf.random.normal([20000], 2.0, 3.0),
+        tf.random.truncated_normal([20000]),
+    ]
     tf.random.set_seed(3)
-    again = [tf.random.uniform([20000]), tf.random.normal([20000], 2.0, 3.0), tf.random.truncated_normal([20000])]
+    again = [
+        tf.random.uniform([20000]),
+        tf.random.normal([20000], 2.0, 3.0),
+        tf.random.truncated_normal([20000]),
+    ]
     for a, b in zip(first, again, strict=True):
         assert_same(a.numpy(), b.numpy(), 0)
     uniform, normal, truncated = (t.numpy().astype("float64") for t in first)
@@ -519,7 +598,11 @@ def test_a_seed_of_an_operation_gives_a_repeatable_sequence():
 
 
 def test_stateless_random_numbers_depend_on_the_seed_alone():
-    for function in (tf.random.stateless_uniform, tf.random.stateless_normal, tf.random.stateless_truncated_normal):
+    for function in (
+        tf.random.stateless_uniform,
+        tf.random.stateless_normal,
+        tf.random.stateless_truncated_normal,
+    ):
         result = both_ways(lambda s, function=function: function([50], s), np.array([1, 2])).numpy()
         assert (function([50], [1, 3]).numpy() != result).any()
     seeds = tf.random.split([1, 2], 3)
@@ -572,7 +655,11 @@ def test_clip_by_global_norm_scales_all_and_keeps_none():
 
 def test_broadcast_shapes():
     assert tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([None, 3])) == [2, 3]
-    assert both_ways(tf.broadcast_dynamic_shape, np.array([2, 1]), np.array([5, 1, 3])).numpy().tolist() == [5, 2, 3]
+    assert both_ways(tf.broadcast_dynamic_shape, np.array([2, 1]), np.array([5, 1, 3])).numpy().tolist() == [
+        5,
+        2,
+        3,
+    ]
     with pytest.raises(ValueError, match="do not broadcast"):
         tf.broadcast_static_shape(tf.TensorShape([2]), tf.TensorShape([3]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="do not broadcast"):

@@ -269,12 +269,18 @@ COMPOSED = {
     "gelu": (tf.nn.gelu, [A]),
     "silu": (tf.nn.silu, [A]),
     "moments": (lambda x: tf.nn.moments(x, [1])[1], [A]),
-    "sigmoid cross entropy": (lambda x: tf.nn.sigmoid_cross_entropy_with_logits(tf.zeros_like(x) + 0.3, x), [A]),
+    "sigmoid cross entropy": (
+        lambda x: tf.nn.sigmoid_cross_entropy_with_logits(tf.zeros_like(x) + 0.3, x),
+        [A],
+    ),
     "weighted cross entropy": (
         lambda x: tf.nn.weighted_cross_entropy_with_logits(tf.zeros_like(x) + 0.3, x, 2.0),
         [A],
     ),
-    "softmax cross entropy": (lambda x: tf.nn.softmax_cross_entropy_with_logits([[0.2, 0.3, 0.5]] * 2, x), [A]),
+    "softmax cross entropy": (
+        lambda x: tf.nn.softmax_cross_entropy_with_logits([[0.2, 0.3, 0.5]] * 2, x),
+        [A],
+    ),
     "sparse cross entropy": (lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits([0, 2], x), [A]),
     "segment_mean": (lambda x: tf.math.segment_mean(x, [0, 0]) ** 2, [A]),
     "segment_max": (lambda x: tf.math.segment_max(x, [0, 0]) ** 2, [A]),
@@ -284,7 +290,10 @@ COMPOSED = {
     "split": (lambda x: tf.split(x, [1, 2], 1)[1] ** 2, [A]),
     "where": (lambda x: tf.where(x > 1.0, x**2, x), [A]),
     "cross": (lambda x: tf.linalg.cross(x, x[::-1]) ** 2, [A]),
-    "space_to_depth": (lambda x: tf.nn.space_to_depth(tf.reshape(tf.concat([x, x[:, :1]], 1), [1, 2, 4, 1]), 2) ** 2, [A]),
+    "space_to_depth": (
+        lambda x: tf.nn.space_to_depth(tf.reshape(tf.concat([x, x[:, :1]], 1), [1, 2, 4, 1]), 2) ** 2,
+        [A],
+    ),
 }
 
 

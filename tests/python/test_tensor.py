@@ -2,12 +2,14 @@
 
 import copy
 import gc
+import operator
 import pickle
 import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support import assert_same, both_ways
 
 import penstock as tf
@@ -78,7 +80,7 @@ def test_constant_fills_or_reshapes_to_a_shape():
         (2**64, None, ValueError, "18446744073709551616"),
         (None, None, TypeError, "None"),
         ({"a": 1}, None, TypeError, "dict"),
-        ([1, None], None, TypeError, ""),
+        ([1, None], None, TypeError, "None"),
     ],
 )
 def test_values_that_are_no_tensors_are_errors(value, dtype, error, text):
@@ -87,7 +89,7 @@ def test_values_that_are_no_tensors_are_errors(value, dtype, error, text):
 
 
 def test_dtypes_of_tensors_are_never_converted_implicitly():
-    with pytest.raises(TypeError, match="add.*int32.*float32"):
+    with pytest.raises(TypeError, match=r"add.*int32.*float32"):
         tf.constant(1.0) + tf.constant(1)
     with pytest.raises(ValueError, match="float64"):
         tf.convert_to_tensor(tf.constant(1.0), tf.float64)
@@ -112,7 +114,8 @@ def test_arrays_come_back_as_they_went(dtype, shape):
 
 
 @pytest.mark.parametrize(
-    "view", [lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:3], lambda a: a[::-1], lambda a: np.asfortranarray(a)]
+    "view",
+    [lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1:3], lambda a: a[::-1], lambda a: np.asfortranarray(a)],
 )
 def test_arrays_of_any_layout_are_read_right(view):
     array = view(np.arange(20.0).reshape(4, 5))
@@ -194,32 +197,42 @@ def test_a_tensor_does_not_change_with_the_array_that_it_came_from():
     assert tensor.numpy()[5] == 5
 
 
-OPERATORS = [
-    ("+", lambda a, b: a + b), ("-", lambda a, b: a - b), ("*", lambda a, b: a * b), ("//", lambda a, b: a // b),
-    ("%", lambda a, b: a % b), ("/", lambda a, b: a / b), ("**", lambda a, b: a**b), ("<", lambda a, b: a < b),
-    ("<=", lambda a, b: a <= b), (">", lambda a, b: a > b), (">=", lambda a, b: a >= b), ("==", lambda a, b: a == b),
-    ("!=", lambda a, b: a != b),
-]  # fmt: skip
+OPERATORS = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "/": operator.truediv,
+    "**": operator.pow,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
-@pytest.mark.parametrize(("name", "operator"), OPERATORS, ids=[o[0] for o in OPERATORS])
+@pytest.mark.parametrize("symbol", OPERATORS)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "int64"])
-def test_operators_agree_with_numpy_from_both_sides(name, operator, dtype):
+def test_operators_agree_with_numpy_from_both_sides(symbol, dtype):
+    apply = OPERATORS[symbol]
     x, y = np.array([[1, 5, 7]], dtype), np.array([[2], [3]], dtype)
-    expected = operator(x, y)
-    assert_same(both_ways(operator, x, y).numpy(), expected)
-    assert_same(operator(tf.constant(x), y).numpy(), expected)
-    assert_same(operator(x, tf.constant(y)).numpy(), expected)
-    assert_same(both_ways(lambda t: operator(t, 2), x).numpy(), operator(x, np.array(2, dtype)))
-    assert_same(both_ways(lambda t: operator(2, t), x).numpy(), operator(np.array(2, dtype), x))
+    expected = apply(x, y)
+    assert_same(both_ways(apply, x, y).numpy(), expected)
+    assert_same(apply(tf.constant(x), y).numpy(), expected)
+    assert_same(apply(x, tf.constant(y)).numpy(), expected)
+    assert_same(both_ways(lambda t: apply(t, 2), x).numpy(), apply(x, np.array(2, dtype)))
+    assert_same(both_ways(lambda t: apply(2, t), x).numpy(), apply(np.array(2, dtype), x))
 
 
 def test_logical_and_bitwise_operators():
     p, q = np.array([True, True, False]), np.array([True, False, False])
-    for operator in (lambda a, b: a & b, lambda a, b: a | b, lambda a, b: a ^ b):
-        assert_same(both_ways(operator, p, q).numpy(), operator(p, q))
+    for apply in (operator.and_, operator.or_, operator.xor):
+        assert_same(both_ways(apply, p, q).numpy(), apply(p, q))
         m, n = np.array([6, 12], "int32"), np.array([3, 10], "int32")
-        assert_same(both_ways(operator, m, n).numpy(), operator(m, n))
+        assert_same(both_ways(apply, m, n).numpy(), apply(m, n))
     assert_same(both_ways(lambda a: ~a, p).numpy(), ~p)
     assert_same(both_ways(lambda a: ~a, np.array([1, 2], "int8")).numpy(), ~np.array([1, 2], "int8"))
     assert_same(both_ways(lambda a: -a, np.array([1.5])).numpy(), np.array([-1.5]))
@@ -286,7 +299,11 @@ def keys(draw):
                 break
             continue
         size = DIMS[dimension]
-        out.append(draw(st.integers(-size, size - 1)) if kind == "int" else slice(draw(BOUND), draw(BOUND), draw(STEP)))
+        out.append(
+            draw(st.integers(-size, size - 1))
+            if kind == "int"
+            else slice(draw(BOUND), draw(BOUND), draw(STEP))
+        )
         dimension += 1
     if draw(st.booleans()):
         out.append(Ellipsis)
@@ -337,7 +354,9 @@ def test_an_index_outside_of_the_tensor_is_an_error():
 
 
 def test_repr_and_str():
-    assert repr(tf.constant([1, 2])) == "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>"
+    assert (
+        repr(tf.constant([1, 2])) == "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>"
+    )
     assert str(tf.constant([[1.0]])) == "tf.Tensor([[1.]], shape=(1, 1), dtype=float32)"
     assert repr(tf.constant("a")) == "<tf.Tensor: shape=(), dtype=string, numpy=b'a'>"
 

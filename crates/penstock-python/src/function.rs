@@ -11,7 +11,7 @@ use penstock_ir::Function;
 use penstock_trace::{self as trace, Cache, Concrete, Kind, RawKey, Token, Var, is_subtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
 use crate::errors::OrPy;
@@ -388,6 +388,10 @@ impl PyFunction {
         let mut specs = specs.into_iter();
         let described =
             bound.replaced(&mut |_, _, value| Ok(specs.next().unwrap_or_else(|| value.clone())), &self.params)?;
+        let mut described = described;
+        for value in &mut described.named {
+            *value = held_weakly(value)?;
+        }
         let (spec_args, spec_kwargs) = described.call_args(py, &self.params)?;
         let (args, kwargs) = symbolic.call_args(py, &self.params)?;
         let result = function.call(args, Some(&kwargs))?;
@@ -430,6 +434,25 @@ impl PyFunction {
             None => self.miss(py, &bound, &sink.0)?,
         };
         trace.object(py, &self.params)
+    }
+}
+
+/// An argument as a trace keeps it: an object that counts by identity, such as a method's `self`, by a
+/// weak reference, so that the trace does not keep it alive.
+fn held_weakly<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let mut sink = TypeSink::default();
+    walk(value, &mut sink, &mut Leaves::new())?;
+    match (sink.0.as_slice(), PyWeakrefReference::new(value)) {
+        ([Token::Opaque(_)], Ok(weak)) => Ok(weak.into_any()),
+        _ => Ok(value.clone()),
+    }
+}
+
+/// The argument that [`held_weakly`] kept; `None` where the object is gone.
+fn released<'py>(value: Bound<'py, PyAny>) -> Bound<'py, PyAny> {
+    match value.cast::<PyWeakrefReference>() {
+        Ok(weak) => weak.upgrade().unwrap_or_else(|| value.py().None().into_bound(value.py())),
+        Err(_) => value,
     }
 }
 
@@ -646,7 +669,9 @@ impl PyConcrete {
             } else {
                 spec_kwargs.get_item(&param.name).ok().flatten()
             };
-            value.filter(|v| !layer::get(py, "TensorSpec").and_then(|c| v.is_instance(&c)).unwrap_or(false))
+            value
+                .map(released)
+                .filter(|v| !layer::get(py, "TensorSpec").and_then(|c| v.is_instance(&c)).unwrap_or(false))
         };
         // Positional arguments are those of the whole signature, or only its tensors.
         let mut spread: Vec<Bound<'py, PyAny>> = args.iter().collect();
@@ -683,8 +708,13 @@ impl PyConcrete {
 
     /// `(args, kwargs)` with a `TensorSpec` for each tensor.
     #[getter]
-    fn structured_input_signature(&self, py: Python<'_>) -> (Py<PyTuple>, Py<PyDict>) {
-        (self.trace.signature.0.clone_ref(py), self.trace.signature.1.clone_ref(py))
+    fn structured_input_signature<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let (args, kwargs) = (self.trace.signature.0.bind(py), self.trace.signature.1.bind(py));
+        let named = PyDict::new(py);
+        for (key, value) in kwargs.iter() {
+            named.set_item(key, released(value))?;
+        }
+        Ok((PyTuple::new(py, args.iter().map(released))?, named))
     }
 
     /// The structure of the result, with a `TensorSpec` for each tensor.

@@ -1,5 +1,176 @@
-"""How Python control flow becomes graph control flow."""
+"""AutoGraph: Python control flow in traced functions becomes control flow of the graph.
+
+Whether a statement does is decided each time that it is traced: where the deciding value is a symbolic
+tensor it does, and everywhere else it is Python's.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
 
 from penstock.autograph import experimental as experimental
 
-__all__ = ["experimental"]
+__all__ = ["convert", "convert_function", "experimental", "set_element_type", "set_verbosity", "stack", "to_code", "to_graph", "trace"]
+
+_logger = logging.getLogger("penstock.autograph")
+
+
+def _python_function(entity: Any) -> Any:
+    function = getattr(entity, "python_function", entity)
+    function = getattr(function, "__wrapped__", function) if getattr(function, "__module__", "").startswith("penstock.") else function
+    if not callable(function):
+        raise TypeError(f"argument 'entity' must be a function, got {entity!r}")
+    return function
+
+
+def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function to trace in place of a Python callable.
+
+    Args:
+        python_function: a function, method, lambda, partial or callable object.
+
+    Raises:
+        TypeError: for an async function.
+    """
+    from penstock.autograph import _convert
+
+    return _convert.convert_function(python_function)
+
+
+def to_graph(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+    """A Python function with its control flow converted: what `tf.function` traces.
+
+    Args:
+        entity: a Python function, or one that `tf.function` made.
+        recursive: accepted; functions that it calls are converted too.
+        experimental_optional_features: accepted and ignored.
+
+    Raises:
+        TypeError: where it is no function, or cannot be converted.
+        ValueError: where its source is not available.
+    """
+    from penstock.autograph import _calls, _convert, _source
+
+    function = _python_function(entity)
+    plain = getattr(function, "__func__", function)
+    if hasattr(plain, "__code__") and not _convert.is_made(plain.__code__) and not _convert._is_library(plain.__code__.co_filename):
+        try:
+            _source.function_node(plain)
+        except _source.SourceError as error:
+            raise ValueError(f"{plain.__qualname__} cannot be converted: {error}") from None
+    return _calls.callee(function)
+
+
+def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> str:
+    """The converted source of a Python function, for people to read.
+
+    Args:
+        entity: a Python function, or one that `tf.function` made.
+        recursive: accepted and ignored.
+        experimental_optional_features: accepted and ignored.
+
+    Raises:
+        TypeError: where it is no Python function.
+        ValueError: where its source is not available.
+    """
+    from penstock.autograph import _convert, _source
+
+    function = _python_function(entity)
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__code__"):
+        raise TypeError(f"argument 'entity' must be a Python function, got {entity!r}")
+    try:
+        return _convert.source_of(function)
+    except _source.SourceError as error:
+        raise ValueError(f"{function.__qualname__} cannot be converted: {error}") from None
+
+
+def convert(recursive: bool = True, optional_features: Any = None, user_requested: bool = True) -> Callable[..., Any]:
+    """A decorator: the function with its control flow converted, to be called while tracing, or eagerly.
+
+    Args:
+        recursive: accepted; functions that it calls are converted too.
+        optional_features: accepted and ignored.
+        user_requested: accepted and ignored.
+    """
+    import functools
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        changed: list[Any] = []
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if not changed:
+                changed.append(convert_function(function))
+            return changed[0](*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:
+    """Says what a list holds, so that it can grow in a loop of the graph.
+
+    In a converted function `set_element_type(z, dtype)`, as a statement about a local variable, makes `z` such
+    a list; elsewhere it does nothing.
+
+    Args:
+        target: the list.
+        dtype: the dtype of its elements.
+        shape: their shape, known in full.
+
+    Returns:
+        The list to go on with.
+    """
+    from penstock.autograph import _lists
+
+    return _lists.set_element_type(target, dtype, shape)
+
+
+def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -> Any:
+    """The elements of a list as one tensor.
+
+    Args:
+        list_or_tensor: a list, whose elements have one dtype and shape.
+        element_dtype: accepted and ignored.
+        strict: accepted and ignored.
+    """
+    from penstock.autograph import _lists
+
+    return _lists.stack(list_or_tensor)
+
+
+def trace(*args: Any) -> None:
+    """Prints, while a function is traced, once for each trace."""
+    print(*args)
+
+
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """How much the conversion logs, to the logger `penstock.autograph`.
+
+    Args:
+        level: 0 for nothing but warnings; from 1 on, each function that is converted.
+        alsologtostdout: whether messages go to standard output too.
+    """
+    if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+        raise ValueError(f"argument 'level' must be an integer from 0 on, got {level!r}")
+    _logger.setLevel(logging.WARNING if level == 0 else logging.INFO if level < 3 else logging.DEBUG)
+    for handler in [h for h in _logger.handlers if isinstance(h, _Stdout)]:
+        _logger.removeHandler(handler)
+    if alsologtostdout:
+        _logger.addHandler(_Stdout())
+
+
+class _Stdout(logging.StreamHandler[Any]):
+    """Writes to what standard output is when it writes."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stdout)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stdout
+        super().emit(record)

@@ -61,7 +61,9 @@ def truth(value: Any) -> Any:
 
 def raised(error: Any) -> Any:
     """The exception of a `raise` statement. In a branch of a graph, it is raised when the branch runs."""
-    if tracing.depth and (isinstance(error, Exception) or (isinstance(error, type) and issubclass(error, Exception))):
+    if tracing.depth and (
+        isinstance(error, Exception) or (isinstance(error, type) and issubclass(error, Exception))
+    ):
         if isinstance(error, type):
             error = error()
         try:
@@ -142,7 +144,9 @@ def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:
     return [getattr(o, "dtype", None) if isinstance(o, _core.Tensor | _core._Variable) else None for o in old]
 
 
-def _emit(selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]) -> list[Any]:
+def _emit(
+    selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]
+) -> list[Any]:
     regions = [_fitted(b, needed) for b in branches]
     return list(_core._emit_regions(operator, [selector], regions) or ())
 
@@ -150,7 +154,8 @@ def _emit(selector: Any, operator: str, branches: Sequence[_Branch], needed: dic
 def _fitted(found: _Branch, needed: dict[tuple[int, int], TensorSpec]) -> Any:
     """The region of a branch, with the results that are needed."""
     if list(found.keys) == list(needed) and all(
-        found.specs[k].dtype == spec.dtype for k, spec in zip(found.keys.values(), needed.values(), strict=True)
+        found.specs[k].dtype == spec.dtype
+        for k, spec in zip(found.keys.values(), needed.values(), strict=True)
     ):
         return found.region
     _core._begin_region([])
@@ -192,7 +197,9 @@ def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
     return dtype
 
 
-def branch(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], state: State, where: str) -> None:
+def branch(
+    condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], state: State, where: str
+) -> None:
     """Traces both parts of an `if`, and sets the variables to the values of the one that runs."""
     condition = truth(condition)
     try:
@@ -214,7 +221,11 @@ def branch(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], s
         if isinstance(found, _Packed):
             count = len(nest.flatten(found.structure)) if nest.is_nested(found.structure) else 1
             leaves = [next(results) for _ in range(count)]
-            value = nest.pack_sequence_as(found.structure, leaves) if nest.is_nested(found.structure) else leaves[0]
+            value = (
+                nest.pack_sequence_as(found.structure, leaves)
+                if nest.is_nested(found.structure)
+                else leaves[0]
+            )
             state.write(i, value)
         elif isinstance(found, str):
             state.slots[i].clear()
@@ -291,7 +302,14 @@ def _outcome(
         dtype = _merged_dtype(x, y, one, two)
         if dtype is None:
             raise TypeError(
-                _differs(entry, name, where, f"dtype {one.dtype.name}", f"dtype {two.dtype.name}", "tf.cast makes them one dtype")
+                _differs(
+                    entry,
+                    name,
+                    where,
+                    f"dtype {one.dtype.name}",
+                    f"dtype {two.dtype.name}",
+                    "tf.cast makes them one dtype",
+                )
             )
         needed[i, k] = TensorSpec(one.shape, dtype)
     return _Packed(a)

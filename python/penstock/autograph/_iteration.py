@@ -18,14 +18,18 @@ class Range:
     def __init__(self, start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> None:
         if limit is None:
             start, limit = 0, start
-        hint = next((x.dtype for x in (start, limit, delta) if isinstance(x, _core.Tensor | _core._Variable)), None)
+        hint = next(
+            (x.dtype for x in (start, limit, delta) if isinstance(x, _core.Tensor | _core._Variable)), None
+        )
         hint = hint if dtype is None else dtype
         self.from_zero = not is_symbolic(start) and not isinstance(start, _core.Tensor) and start == 0
         self.by_one = not is_symbolic(delta) and not isinstance(delta, _core.Tensor) and delta == 1
         parts = [_core._convert(x, None, hint) for x in (start, limit, delta)]
         # As tf.range: the widest dtype of the three.
         widest = max((p.dtype for p in parts), key=_rank_of_dtype)
-        self.start, self.limit, self.delta = (p if p.dtype == widest else raw_ops.cast(p, dtype=widest) for p in parts)
+        self.start, self.limit, self.delta = (
+            p if p.dtype == widest else raw_ops.cast(p, dtype=widest) for p in parts
+        )
 
     def count(self) -> Any:
         span = self.limit if self.from_zero else raw_ops.sub(self.limit, self.start)
@@ -115,7 +119,9 @@ def steps_of(iterable: Any) -> Any:
         iterable = iterable.read_value()
     if isinstance(iterable, _core.Tensor) and _core._is_tracing():
         if iterable.shape.rank == 0:
-            raise TypeError("a scalar tensor cannot be iterated over; use tf.range for a number of iterations")
+            raise TypeError(
+                "a scalar tensor cannot be iterated over; use tf.range for a number of iterations"
+            )
         return _Rows(iterable)
     return None
 

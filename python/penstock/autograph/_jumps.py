@@ -37,7 +37,10 @@ class _State:
 def lower_jumps(node: ast.FunctionDef) -> None:
     """Rewrites the body of a function in place. A single return at its end stays as it is."""
     returns = [n for n in own_nodes(node.body) if isinstance(n, ast.Return)]
-    loops = any(isinstance(n, ast.Break | ast.Continue | ast.For | ast.While | ast.Match) for n in own_nodes(node.body))
+    loops = any(
+        isinstance(n, ast.Break | ast.Continue | ast.For | ast.While | ast.Match)
+        for n in own_nodes(node.body)
+    )
     plain = not returns or (len(returns) == 1 and node.body[-1] is returns[0])
     if plain and not loops:
         return
@@ -73,9 +76,18 @@ def _always_jumps(statements: list[ast.stmt]) -> bool:
             return True
         if isinstance(s, ast.If) and s.orelse and _always_jumps(s.body) and _always_jumps(s.orelse):
             return True
-        if isinstance(s, ast.With) and _always_jumps(s.body) and not any(isinstance(x, ast.Raise) for x in own_nodes(s.body)):
+        if (
+            isinstance(s, ast.With)
+            and _always_jumps(s.body)
+            and not any(isinstance(x, ast.Raise) for x in own_nodes(s.body))
+        ):
             return True
-        if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value and not _breaks(s.body):
+        if (
+            isinstance(s, ast.While)
+            and isinstance(s.test, ast.Constant)
+            and s.test.value
+            and not _breaks(s.body)
+        ):
             return True
     return False
 
@@ -98,13 +110,19 @@ def _breaks(statements: list[ast.stmt]) -> bool:
 
 
 def _blocks(s: ast.stmt) -> list[list[ast.stmt]]:
-    found = [getattr(s, name) for name in ("body", "orelse", "finalbody") if isinstance(getattr(s, name, None), list)]
+    found = [
+        getattr(s, name)
+        for name in ("body", "orelse", "finalbody")
+        if isinstance(getattr(s, name, None), list)
+    ]
     found += [h.body for h in getattr(s, "handlers", ())]
     found += [c.body for c in getattr(s, "cases", ())]
     return found
 
 
-def _block(statements: list[ast.stmt], loop: _Loop | None, state: _State) -> tuple[list[ast.stmt], set[str], bool]:
+def _block(
+    statements: list[ast.stmt], loop: _Loop | None, state: _State
+) -> tuple[list[ast.stmt], set[str], bool]:
     """The statements without jumps, the flags that they may set, and whether they always jump."""
     out: list[ast.stmt] = []
     flags: set[str] = set()
@@ -157,7 +175,9 @@ def _none_of(flags: list[str], where: ast.AST) -> ast.expr:
     return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
 
-def _statement(s: ast.stmt, loop: _Loop | None, state: _State) -> tuple[tuple[list[ast.stmt], set[str]], bool]:
+def _statement(
+    s: ast.stmt, loop: _Loop | None, state: _State
+) -> tuple[tuple[list[ast.stmt], set[str]], bool]:
     if isinstance(s, ast.If):
         s.body, a, jumps = _block(s.body, loop, state)
         s.orelse, b, other = _block(s.orelse, loop, state)
@@ -166,7 +186,9 @@ def _statement(s: ast.stmt, loop: _Loop | None, state: _State) -> tuple[tuple[li
         return _loop(s, loop, state), False
     if isinstance(s, ast.With):
         s.body, flags, jumps = _block(s.body, loop, state)
-        return ([s], flags), jumps and DO_RETURN not in flags and not any(isinstance(x, ast.Raise) for x in own_nodes(s.body))
+        return ([s], flags), jumps and DO_RETURN not in flags and not any(
+            isinstance(x, ast.Raise) for x in own_nodes(s.body)
+        )
     if isinstance(s, ast.Try | getattr(ast, "TryStar", ast.Try)):
         flags = set()
         s.body, in_body, _ = _block(s.body, loop, state)
@@ -235,7 +257,9 @@ def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.s
         if not (isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)):
             return False
         name = s.targets[0].id
-        return name not in state.tested and (name == DO_RETURN or name.startswith(("break_", "continue_")) and name.endswith("__"))
+        return name not in state.tested and (
+            name == DO_RETURN or (name.startswith(("break_", "continue_")) and name.endswith("__"))
+        )
 
     def clean(block: list[ast.stmt]) -> list[ast.stmt]:
         kept = []

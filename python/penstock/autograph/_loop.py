@@ -10,7 +10,18 @@ from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
 from penstock.autograph._branch import is_symbolic, traced_region, truth
 from penstock.autograph._jumps import RESULT
-from penstock.autograph._state import UNDEFINED, Note, State, describe, freeze, label, leaves_of, same, tracing, zeros
+from penstock.autograph._state import (
+    UNDEFINED,
+    Note,
+    State,
+    describe,
+    freeze,
+    label,
+    leaves_of,
+    same,
+    tracing,
+    zeros,
+)
 
 __all__ = ["Options", "graph_loop"]
 
@@ -72,11 +83,7 @@ def graph_loop(
     invariants = _Invariants(state, options, where)
     carried = [c for i in range(len(state.slots)) if (c := _carry(state, i, where, invariants)) is not None]
     try:
-        new = [
-            i
-            for i, slot in enumerate(state.slots)
-            if slot.entry.live and state.before[i] is UNDEFINED
-        ]
+        new = [i for i, slot in enumerate(state.slots) if slot.entry.live and state.before[i] is UNDEFINED]
         if new:
             found = _discover(state, hidden, body, carried, new, key)
             for i in new:
@@ -172,7 +179,12 @@ def _discover(
 ) -> dict[int, Any]:
     """The types of the variables that the body sets first, from a trace of it that is thrown away."""
     specs = [TensorSpec(h.shape, h.dtype) for h in hidden] + [s for c in carried for s in c.specs]
-    signature = (_identity(key), tuple(new), tuple((c.index, len(c.specs)) for c in carried), tuple((s.dtype.name, repr(s.shape)) for s in specs))
+    signature = (
+        _identity(key),
+        tuple(new),
+        tuple((c.index, len(c.specs)) for c in carried),
+        tuple((s.dtype.name, repr(s.shape)) for s in specs),
+    )
     known = _found.get(signature)
     if known is not None:
         return known
@@ -186,7 +198,9 @@ def _discover(
                 leaves = leaves_of(values[i])
                 if leaves:
                     types = [TensorSpec(t.shape, t.dtype) for t in map(_core._convert, leaves)]
-                    found[i] = nest.pack_sequence_as(values[i], types) if nest.is_nested(values[i]) else types[0]
+                    found[i] = (
+                        nest.pack_sequence_as(values[i], types) if nest.is_nested(values[i]) else types[0]
+                    )
     finally:
         _core._abandon_region()
         state.restore()
@@ -212,7 +226,12 @@ def _identity(body: Any) -> tuple[Any, ...]:
 
 
 def _test_region(
-    state: State, specs: list[TensorSpec], carried: list[_Carried], hidden: int, test: Callable[[list[Any]], Any], where: str
+    state: State,
+    specs: list[TensorSpec],
+    carried: list[_Carried],
+    hidden: int,
+    test: Callable[[list[Any]], Any],
+    where: str,
 ) -> Any:
     params = _core._begin_region(specs)
     try:
@@ -230,7 +249,12 @@ def _test_region(
 
 
 def _body_region(
-    state: State, specs: list[TensorSpec], carried: list[_Carried], hidden: int, body: Callable[[list[Any]], list[Any]], where: str
+    state: State,
+    specs: list[TensorSpec],
+    carried: list[_Carried],
+    hidden: int,
+    body: Callable[[list[Any]], list[Any]],
+    where: str,
 ) -> tuple[Any, list[Any] | None]:
     params = _core._begin_region(specs)
     try:
@@ -265,7 +289,9 @@ def _next(state: State, c: _Carried, value: Any, where: str, mine: int) -> list[
     slot = state.slots[c.index]
     name, line = label(slot.entry.name), slot.entry.first
     if value is UNDEFINED:
-        why = next((n.message for n in reversed(tracing.notes[mine:]) if n.slot.entry.name == slot.entry.name), None)
+        why = next(
+            (n.message for n in reversed(tracing.notes[mine:]) if n.slot.entry.name == slot.entry.name), None
+        )
         raise UnboundLocalError(why or f"{name} has no value after an iteration of the loop at {where}")
     leaves = leaves_of(value)
     try:

@@ -277,3 +277,6 @@ def update_item(target: Any, index: Any, symbol: str, value: Callable[[], Any]) 
 def iterate(value: Any) -> Iterator[Any]:
     """`iter(value)`, with a symbolic tensor unrolled."""
     return iter(elements(value))
+
+
+options = dict

@@ -32,8 +32,8 @@ class _Assigned(ast.NodeVisitor):
             for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
                 self.visit(default)
 
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
-    visit_ClassDef = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_FunctionDef
+    visit_ClassDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
@@ -45,7 +45,7 @@ class _Assigned(ast.NodeVisitor):
             if isinstance(inner, ast.NamedExpr):
                 self.bind(inner.target.id, inner)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
@@ -56,7 +56,7 @@ class _Assigned(ast.NodeVisitor):
         for alias in node.names:
             self.bind(alias.asname or alias.name.partition(".")[0], node)
 
-    visit_ImportFrom = visit_Import  # noqa: N815
+    visit_ImportFrom = visit_Import
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         if node.name:
@@ -86,7 +86,12 @@ class Scope:
 
     def __init__(self, node: ast.FunctionDef | ast.Lambda) -> None:
         args = node.args
-        every = (*args.posonlyargs, *args.args, *args.kwonlyargs, *(a for a in (args.vararg, args.kwarg) if a))
+        every = (
+            *args.posonlyargs,
+            *args.args,
+            *args.kwonlyargs,
+            *(a for a in (args.vararg, args.kwarg) if a),
+        )
         self.parameters = {a.arg for a in every}
         body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
         self.globals: set[str] = set()
@@ -162,7 +167,9 @@ class Liveness:
         if isinstance(node, ast.While):
             return self._loop(node, live | read_names(node.test), frozenset())
         if isinstance(node, ast.For):
-            start = live.union(read_names(node.target), *(read_names(e) for e in getattr(node, "extra_tests", ())))
+            start = live.union(
+                read_names(node.target), *(read_names(e) for e in getattr(node, "extra_tests", ()))
+            )
             return self._loop(node, start, frozenset(assigned([node.target]))) | read_names(node.iter)
         if isinstance(node, ast.With | ast.AsyncWith):
             inner = self.block(node.body, live)
@@ -172,7 +179,9 @@ class Liveness:
             return inner.union(*(read_names(i.context_expr) for i in node.items))
         if isinstance(node, ast.Try | getattr(ast, "TryStar", ast.Try)):
             final = self.block(node.finalbody, live)
-            handlers = final.union(*(self.block(h.body, final) for h in node.handlers)) if node.handlers else final
+            handlers = (
+                final.union(*(self.block(h.body, final) for h in node.handlers)) if node.handlers else final
+            )
             handlers = handlers.union(*(read_names(h.type) for h in node.handlers if h.type is not None))
             orelse = self.block(node.orelse, final | handlers)
             # An exception may come at any point of the body.
@@ -206,7 +215,9 @@ class Liveness:
                 if isinstance(node, ast.stmt):
                     self.after[id(node)] = self.after.get(id(node), frozenset()) | live
 
-    def _loop(self, node: ast.While | ast.For, start: frozenset[str], targets: frozenset[str]) -> frozenset[str]:
+    def _loop(
+        self, node: ast.While | ast.For, start: frozenset[str], targets: frozenset[str]
+    ) -> frozenset[str]:
         """What is live where a loop's test is reached, if `start` is live there for the test and the code after it.
 
         A block maps what is live after it to `gen | (live - kill)`; one application reaches the fixed point.

@@ -32,7 +32,9 @@ def function_node(function: FunctionType) -> FunctionNode:
         return _lambda_node(code, lines)
     node = _definition(code, lines)
     if node.name != code.co_name or _parameters(node.args) != code.co_varnames[: len(_parameters(node.args))]:
-        raise SourceError(f"{code.co_filename}, line {code.co_firstlineno}, does not hold the function that runs")
+        raise SourceError(
+            f"{code.co_filename}, line {code.co_firstlineno}, does not hold the function that runs"
+        )
     return node
 
 
@@ -85,7 +87,9 @@ def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.Async
             ast.increment_lineno(node, start - 1)
             return node
         break
-    raise SourceError(f"{code.co_filename}, line {code.co_firstlineno}, is not a definition that parses") from error
+    raise SourceError(
+        f"{code.co_filename}, line {code.co_firstlineno}, is not a definition that parses"
+    ) from error
 
 
 def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
@@ -104,10 +108,14 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
     candidates = [
         node
         for node in ast.walk(cached[1])
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _covers(node.body, positions)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and _covers(node.body, positions)
     ]
     if not candidates:
-        raise SourceError(f"no lambda of {code.co_filename}, line {code.co_firstlineno}, is the one that runs")
+        raise SourceError(
+            f"no lambda of {code.co_filename}, line {code.co_firstlineno}, is the one that runs"
+        )
     found = min(candidates, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     import copy
 
@@ -119,4 +127,7 @@ def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     inside = [p for p in positions if start <= (p[0], p[2]) and (p[1], p[3]) <= end]
     # A function's first instructions have no place in its body.
-    return len(inside) >= len(positions) - 1 and (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in positions
+    return (
+        len(inside) >= len(positions) - 1
+        and (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in positions
+    )

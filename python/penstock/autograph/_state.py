@@ -11,7 +11,22 @@ from penstock import _core, nest
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
 
-__all__ = ["UNDEFINED", "Entry", "Note", "Slot", "State", "describe", "freeze", "label", "leaves_of", "same", "spec_of", "tensor_like", "tracing", "zeros"]
+__all__ = [
+    "UNDEFINED",
+    "Entry",
+    "Note",
+    "Slot",
+    "State",
+    "describe",
+    "freeze",
+    "label",
+    "leaves_of",
+    "same",
+    "spec_of",
+    "tensor_like",
+    "tracing",
+    "zeros",
+]
 
 
 class _Undefined:

@@ -12,7 +12,14 @@ __all__ = ["OPERATORS", "lower"]
 
 OPERATORS = "ag__"
 
-_IF, _ELSE, _WHILE, _FOR, _TEST, _ITEM = "if_body__", "else_body__", "while_body__", "for_body__", "loop_test__", "item__"
+_IF, _ELSE, _WHILE, _FOR, _TEST, _ITEM = (
+    "if_body__",
+    "else_body__",
+    "while_body__",
+    "for_body__",
+    "loop_test__",
+    "item__",
+)
 
 
 def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.FunctionDef | ast.Lambda:
@@ -48,7 +55,11 @@ def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
 
 
 def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _load(name: str) -> ast.Name:
@@ -75,7 +86,13 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
     arguments = _no_arguments()
     if parameter is not None:
         arguments.args.append(ast.arg(parameter))
-    fields: dict[str, Any] = {"name": name, "args": arguments, "body": body, "decorator_list": [], "returns": None}
+    fields: dict[str, Any] = {
+        "name": name,
+        "args": arguments,
+        "body": body,
+        "decorator_list": [],
+        "returns": None,
+    }
     if "type_params" in ast.FunctionDef._fields:
         fields["type_params"] = []
     return ast.copy_location(ast.FunctionDef(**fields), where)
@@ -116,7 +133,9 @@ class _ItemAssignments:
     @staticmethod
     def _rebound(name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         ast.copy_location(value, s)
-        return ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s)
+        return ast.copy_location(
+            ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s
+        )
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
@@ -155,7 +174,11 @@ def _harmless(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return _harmless(node.operand)
     if isinstance(node, ast.BinOp):
-        return isinstance(node.op, ast.Add | ast.Sub | ast.Mult) and _harmless(node.left) and _harmless(node.right)
+        return (
+            isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
+            and _harmless(node.left)
+            and _harmless(node.right)
+        )
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1 and all(map(_harmless, (node.left, *node.comparators)))
     return isinstance(node, ast.BoolOp) and all(map(_harmless, node.values))
@@ -163,7 +186,9 @@ def _harmless(node: ast.expr) -> bool:
 
 def _repeatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
-    return not any(isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in ast.walk(node))
+    return not any(
+        isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in ast.walk(node)
+    )
 
 
 class _Expressions(ast.NodeTransformer):
@@ -197,7 +222,9 @@ class _Expressions(ast.NodeTransformer):
         result = values[-1]
         safe = harmless[-1]
         for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = ast.copy_location(_call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node)
+            result = ast.copy_location(
+                _call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node
+            )
             safe = safe and fine
         return result
 
@@ -411,12 +438,18 @@ class _Statements:
                 bound.setdefault(name, line)
         return bound
 
-    def _entries(self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]) -> tuple[ast.expr, ast.expr]:
+    def _entries(
+        self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]
+    ) -> tuple[ast.expr, ast.expr]:
         """The variables of a statement as a constant, and a function that closes over them."""
         items: list[ast.expr] = []
         names = []
         for name in sorted({**first, **second}):
-            if name not in self.scope.locals and name not in self.scope.nonlocals and name not in self.scope.globals:
+            if (
+                name not in self.scope.locals
+                and name not in self.scope.nonlocals
+                and name not in self.scope.globals
+            ):
                 continue
             names.append(name)
             entry = (
@@ -471,7 +504,7 @@ class _Statements:
                     names = ("parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants")
                     given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
                     given += node.value.keywords
-                    options = ast.Call(_load("dict"), [], copy.deepcopy(given))
+                    options = ast.Call(_operator("options"), [], copy.deepcopy(given))
                     s.body = [n for n in s.body if n is not node] or [ast.copy_location(ast.Pass(), node)]
                     return [_later(ast.copy_location(options, node))]
         return []
@@ -485,4 +518,3 @@ def _copied(node: ast.expr) -> ast.expr:
         if hasattr(inner, "ctx"):
             inner.ctx = ast.Load()
     return new
-

@@ -1,20 +1,64 @@
-"""Exceptions to the conversion of Python control flow."""
+"""Exceptions to the conversion of Python control flow, and options of loops."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["do_not_convert"]
+__all__ = ["Feature", "do_not_convert", "set_loop_options"]
+
+
+class Feature(enum.Enum):
+    """Optional features of the conversion. All are always on; the names are TensorFlow's."""
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Every feature."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Any) -> tuple[Feature, ...]:
+        """Every feature but some."""
+        left_out = exclude if isinstance(exclude, list | tuple | set) else (exclude,)
+        return tuple(f for f in cls if f not in left_out)
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Marks a function whose control flow stays Python's when it is traced.
+    """Marks a function whose control flow stays Python's when it is traced, and that of what it calls.
 
     Args:
         func: the function; without it the result is a decorator.
     """
     if func is None:
         return do_not_convert
-    vars(func)["_penstock_do_not_convert"] = True
+    target = getattr(func, "__func__", func)
+    if not hasattr(target, "__dict__") or isinstance(target, type):
+        raise TypeError(f"argument 'func' must be a Python function, got {func!r}")
+    vars(target)["_penstock_do_not_convert"] = True
     return func
+
+
+def set_loop_options(
+    parallel_iterations: int | None = None,
+    swap_memory: bool | None = None,
+    maximum_iterations: Any = None,
+    shape_invariants: list[tuple[Any, Any]] | None = None,
+) -> None:
+    """Options of the loop whose body it is called in, at its beginning. Outside of traced loops it does nothing.
+
+    Args:
+        parallel_iterations: accepted and ignored.
+        swap_memory: accepted and ignored.
+        maximum_iterations: at most this many iterations.
+        shape_invariants: pairs of a variable of the loop and the shape that it keeps to, `None` for sizes that
+            change.
+    """

@@ -1,0 +1,213 @@
+"""Which function a call in converted code reaches: a converted one, a built-in's counterpart for tensors, or itself."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock.autograph import _convert, _iteration, _lists
+from penstock.autograph._branch import is_symbolic, truth
+
+__all__ = ["callee", "iterable_callee"]
+
+
+def callee(target: Any) -> Any:
+    """What is called in place of `target`."""
+    kind = type(target)
+    if kind is FunctionType:
+        return _convert.converted(target)
+    if kind is MethodType:
+        function = target.__func__
+        if type(function) is FunctionType:
+            changed = _convert.converted(function)
+            return target if changed is function else MethodType(changed, target.__self__)
+        return target
+    replaced = _BUILTINS.get(id(target))
+    if replaced is not None:
+        return replaced
+    if kind is BuiltinFunctionType or kind is type:
+        return target
+    if kind is functools.partial:
+        changed = callee(target.func)
+        return (
+            target if changed is target.func else functools.partial(changed, *target.args, **target.keywords)
+        )
+    if isinstance(target, type):
+        return target
+    method = getattr(kind, "__call__", None)  # noqa: B004
+    if type(method) is FunctionType and not isinstance(target, _core._Function):
+        changed = _convert.converted(method)
+        return target if changed is method else MethodType(changed, target)
+    return target
+
+
+def iterable_callee(target: Any) -> Any:
+    """What is called in place of `target` for what a `for` statement iterates over."""
+    from penstock._array import range as tensor_range
+
+    if target is tensor_range and _core._is_tracing():
+        return _tensor_range
+    return callee(target)
+
+
+def _tensor_range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
+    return _iteration.Range(start, limit, delta, dtype)
+
+
+def _range(*args: Any) -> Any:
+    return _iteration.Range(*args) if any(map(is_symbolic, args)) else builtins.range(*args)
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    inner = _iteration.steps_of(iterable)
+    return builtins.enumerate(iterable, start) if inner is None else _iteration.Enumerated(inner, start)
+
+
+def _zip(*iterables: Any, strict: bool = False) -> Any:
+    inners = [_iteration.steps_of(x) for x in iterables]
+    if inners and all(x is not None for x in inners):
+        return _iteration.Zipped(inners)
+    return builtins.zip(*map(_iteration.unrolled, iterables), strict=strict)
+
+
+def _reversed(iterable: Any) -> Any:
+    if isinstance(iterable, _iteration.Range):
+        iterable = iterable.tensor()
+    if is_symbolic(iterable):
+        return raw_ops.reverse(iterable, axes=[0])
+    return builtins.reversed(iterable)
+
+
+def _len(value: Any) -> Any:
+    if isinstance(value, _lists.TensorList):
+        return value.size()
+    if isinstance(value, _iteration.Range):
+        value = value.tensor()
+    if is_symbolic(value) and value.shape.rank != 0:
+        size = None if value.shape.rank is None else value.shape.dims[0]
+        return raw_ops.gather(raw_ops.shape(value, dtype=_core.int32), 0) if size is None else size
+    return builtins.len(value)
+
+
+def _cast_to(target: type, dtype: Any) -> Callable[..., Any]:
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and is_symbolic(args[0]) and not kwargs:
+            value = args[0]
+            value = value.read_value() if isinstance(value, _core._Variable) else value
+            if target is bool:
+                return truth(value)
+            if value.dtype == _core.string:
+                return raw_ops.string_to_number(value, dtype=dtype)
+            if target is int and value.dtype.is_integer:
+                return value
+            if target is float and value.dtype.is_floating:
+                return value
+            return raw_ops.cast(value, dtype=dtype)
+        return target(*args, **kwargs)
+
+    return convert
+
+
+def _extreme(original: Callable[..., Any], pick: str) -> Callable[..., Any]:
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return original(*args, **kwargs)
+        if len(args) == 1 and is_symbolic(args[0]):
+            return getattr(raw_ops, "reduce_" + ("max" if pick == "maximum" else "min"))(args[0], axes=[0])
+        values = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+        if len(values) > 1 and any(map(is_symbolic, values)):
+            best = values[0]
+            for value in values[1:]:
+                best = (
+                    getattr(raw_ops, pick)(best, value)
+                    if is_symbolic(best)
+                    else getattr(raw_ops, pick)(value, best)
+                )
+            return best
+        return original(*args, **kwargs)
+
+    return extreme
+
+
+def _sum(values: Any, start: Any = 0) -> Any:
+    if is_symbolic(values):
+        total = raw_ops.reduce_sum(values, axes=[0])
+        return total if not is_symbolic(start) and start == 0 else total + start
+    return builtins.sum(values, start)
+
+
+def _any(values: Any) -> Any:
+    if is_symbolic(values):
+        return raw_ops.reduce_any(raw_ops.cast(values, dtype=_core.bool), axes=[0])
+    return _fold(values, builtins.any, False)
+
+
+def _all(values: Any) -> Any:
+    if is_symbolic(values):
+        return raw_ops.reduce_all(raw_ops.cast(values, dtype=_core.bool), axes=[0])
+    return _fold(values, builtins.all, True)
+
+
+def _fold(values: Any, original: Callable[..., Any], neutral: bool) -> Any:
+    if not isinstance(values, list | tuple) or not any(map(is_symbolic, values)):
+        return original(values)
+    result: Any = neutral
+    for value in values:
+        item = truth(value) if is_symbolic(value) else bool(value)
+        if not is_symbolic(result):
+            if bool(result) is not neutral:
+                return result
+            result = item
+        else:
+            result = (raw_ops.logical_and if neutral else raw_ops.logical_or)(result, item)
+    return result
+
+
+def _sorted(values: Any, **kwargs: Any) -> Any:
+    if is_symbolic(values):
+        raise TypeError("sorted() of a symbolic tensor is not supported: use tf.sort")
+    return builtins.sorted(values, **kwargs)
+
+
+def _map(function: Any, *iterables: Any) -> Any:
+    return builtins.map(callee(function), *map(_iteration.unrolled, iterables))
+
+
+def _filter(function: Any, iterable: Any) -> Any:
+    return builtins.filter(None if function is None else callee(function), _iteration.unrolled(iterable))
+
+
+def _list(*args: Any) -> Any:
+    return list(*map(_iteration.unrolled, args))
+
+
+def _tuple(*args: Any) -> Any:
+    return tuple(*map(_iteration.unrolled, args))
+
+
+_BUILTINS: dict[int, Any] = {
+    id(builtins.range): _range,
+    id(builtins.enumerate): _enumerate,
+    id(builtins.zip): _zip,
+    id(builtins.reversed): _reversed,
+    id(builtins.len): _len,
+    id(builtins.int): _cast_to(int, _core.int32),
+    id(builtins.float): _cast_to(float, _core.float32),
+    id(builtins.bool): _cast_to(bool, _core.bool),
+    id(builtins.max): _extreme(builtins.max, "maximum"),
+    id(builtins.min): _extreme(builtins.min, "minimum"),
+    id(builtins.sum): _sum,
+    id(builtins.any): _any,
+    id(builtins.all): _all,
+    id(builtins.sorted): _sorted,
+    id(builtins.map): _map,
+    id(builtins.filter): _filter,
+    id(builtins.list): _list,
+    id(builtins.tuple): _tuple,
+}

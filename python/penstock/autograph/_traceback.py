@@ -1,0 +1,56 @@
+"""Tracebacks that show the user's lines, and errors that say why a variable has no value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import TracebackType
+
+from penstock.autograph import _convert
+from penstock.autograph._state import Note
+
+__all__ = ["explained", "filtered"]
+
+
+def filtered(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames of this package, unless filtering is off.
+
+    A function whose body runs in pieces has a frame for each; the innermost is the one that shows its line.
+    """
+    from penstock import debugging
+
+    if not debugging.is_traceback_filtering_enabled():
+        return traceback
+    entries = []
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
+    kept: list[TracebackType] = []
+    for entry in entries:
+        code = entry.tb_frame.f_code
+        if code.co_filename.startswith(_convert._OWN):
+            continue
+        if kept and _convert.is_part(code) and _convert.is_made(kept[-1].tb_frame.f_code):
+            kept.pop()
+        kept.append(entry)
+    if not kept:
+        return entries[0] if entries else None
+    out: TracebackType | None = None
+    for entry in reversed(kept):
+        out = TracebackType(out, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return out
+
+
+_UNSET = re.compile(r"variable '(\w+)'")
+
+
+def explained(error: Exception, notes: Sequence[Note]) -> Exception:
+    """The error; where it is about a variable that a traced statement left without a value, one that says so."""
+    if not isinstance(error, NameError) or not notes:
+        return error
+    found = _UNSET.search(str(error))
+    name = found.group(1) if found else getattr(error, "name", None)
+    for note in reversed(notes):
+        if note.slot.entry.name == name:
+            return UnboundLocalError(note.message)
+    return error
