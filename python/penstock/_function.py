@@ -51,7 +51,7 @@ class Function(_core._Function):
                 )
         specs = None if input_signature is None else _check_signature(name, input_signature, params, varkw)
         self: Function = super().__new__(
-            cls, _guarded(python_function), name, params, varargs, varkw, specs, None
+            cls, _guarded(python_function), name, params, varargs, varkw, specs, None, reduce_retracing
         )
         functools.update_wrapper(self, python_function)
         self.__dict__.update(
@@ -95,16 +95,27 @@ def _restore(module: str, qualname: str) -> Any:
     return found
 
 
+# Whether the traced function that returned last made variables.
+_made = False
+
+
+def made_variables(function: Any) -> bool:
+    """Whether the function that was just traced made variables; the engine asks after each trace."""
+    global _made
+    made, _made = _made, False
+    return made
+
+
 def _guarded(python_function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function to trace: a variable may be created in its first trace only."""
+    """The function to trace: variables may be made in its first trace only."""
     import functools
 
-    created: list[Any] = []
-    traced_once = False
+    traced = False
 
     @functools.wraps(python_function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal traced_once
+        nonlocal traced
+        global _made
         if not _core._is_tracing():
             return python_function(*args, **kwargs)
         new: list[Any] = []
@@ -113,28 +124,13 @@ def _guarded(python_function: Callable[..., Any]) -> Callable[..., Any]:
             result = python_function(*args, **kwargs)
         finally:
             _variable.on_create.remove(new.append)
-        if new and traced_once:
+        if new and traced:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call: "
-                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and "
-                "reuse those of the first call"
+                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and reuse "
+                "those of the first call"
             )
-        if new:
-            # A second trace tells variables that are kept from variables that are made on every call.
-            traced_once = True
-            created.extend(new)
-            again: list[Any] = []
-            _variable.on_create.append(again.append)
-            try:
-                result = python_function(*args, **kwargs)
-            finally:
-                _variable.on_create.remove(again.append)
-            if again:
-                raise ValueError(
-                    "tf.function only supports singleton tf.Variables created on the first call: "
-                    f"{python_function.__qualname__} creates variables on every call"
-                )
-        traced_once = True
+        traced, _made = True, bool(new)
         return result
 
     return run

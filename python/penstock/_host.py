@@ -104,7 +104,7 @@ class _HostFunction:
             found = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
             outputs = results(found)
             if not self.as_numpy:
-                self._record(inputs, outputs)
+                outputs = self._differentiable(inputs, outputs)
         if self.structure is None:
             return None
         return (
@@ -169,12 +169,12 @@ class _HostFunction:
 
     # --- the gradient ---
 
-    def _record(self, inputs: list[Any], outputs: list[Any]) -> None:
-        """Tells the tapes of the trace how to differentiate a call."""
+    def _differentiable(self, inputs: list[Any], outputs: list[Any]) -> list[Any]:
+        """The results of a call, with the gradient that running the function under a tape gives."""
         smooth = [i for i, x in enumerate(inputs) if _is_smooth(x)]
         seeded = [i for i, y in enumerate(outputs) if _is_smooth(y)]
         if not smooth or not seeded:
-            return
+            return outputs
 
         def backward(grads: Sequence[Any]) -> list[Any]:
             seeds = [raw_ops.zeros_like(outputs[i]) if grads[i] is None else grads[i] for i in seeded]
@@ -189,7 +189,7 @@ class _HostFunction:
             by_place = dict(zip(smooth, gradients, strict=True))
             return [by_place.get(i) for i in range(len(inputs))]
 
-        _core._record_custom(inputs, outputs, backward)
+        return _core._with_gradient(outputs, inputs, backward)
 
     def _gradient(
         self, args: Sequence[Any], seeds: Sequence[Any], smooth: list[int], seeded: list[int]

@@ -72,6 +72,7 @@ def install() -> None:
             "constant": _conversion.constant,
             "gather": _gather,
             "graph_def": _graph.graph_def,
+            "made_variables": _function.made_variables,
             "package_directory": __file__.removesuffix("_layer.py"),
             "print_to": print_to,
             "tensor_repr": tensor_repr,

@@ -187,7 +187,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
                 )
             return found
 
-        _core._record_custom(inputs, outputs, backward)
+        if _core._is_tracing():
+            outputs = _core._with_gradient(outputs, inputs, backward)
+        else:
+            _core._record_custom(inputs, outputs, backward)
         return nest.pack_sequence_as(result, outputs)
 
     return wrapper

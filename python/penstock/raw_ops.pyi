@@ -43,7 +43,8 @@ def abs(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def sign(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """-1, 0 or 1 as `x` is negative, 0 or positive, NaN of NaN; `x / |x|` for complex `x`, 0 of 0.
+    """-1, 0 or 1 as `x` is negative, 0 (of either sign) or positive, NaN of NaN; `x / |x|` for complex `x`, 0
+    of 0.
 
     Elementwise: the result has the shape of `x`.
 
@@ -2075,6 +2076,20 @@ def switch(index: _TensorLike, *, name: str | None = None) -> _Tensors | None:
 
 def call(*args: _TensorLike, func: Never, name: str | None = None) -> _Tensors | None:
     """The outputs of the function `func` for the operands."""
+
+def with_gradient(
+    *values: _TensorLike,
+    func: Never,
+    outputs: int,
+    places: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """Its first `outputs` operands, with a gradient that the function `func` computes.
+
+    The next operands, as many as `places` has entries, get the cotangents: entry `i` is the output of `func`
+    for operand `outputs + i`, or -1 for none. `func` takes the cotangent of each floating-point or complex
+    result, then the rest of the operands.
+    """
 
 # --- fused ---
 

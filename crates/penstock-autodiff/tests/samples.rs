@@ -150,7 +150,9 @@ impl Case {
 #[test]
 fn every_rule_agrees_with_differences_where_the_operator_is_smooth() {
     let mut untried = Vec::new();
-    for op in penstock_ops::all().filter(|op| matches!(op.vjp, Vjp::Rule(_))) {
+    // `with_gradient` computes what a function says, so there is nothing to compare it with.
+    let has_rule = |op: &&OpDef| matches!(op.vjp, Vjp::Rule(_)) && !op.is(&penstock_ops::control::WITH_GRADIENT);
+    for op in penstock_ops::all().filter(has_rule) {
         let compared: usize = (op.samples)().iter().filter_map(|s| case(op, s)).map(|c| c.check()).sum();
         if compared == 0 {
             untried.push(op.name);

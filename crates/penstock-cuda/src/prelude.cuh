@@ -142,7 +142,7 @@ __device__ inline double penstock_abs(double x) { return fabs(x); }
 template <class T> __device__ inline penstock_int<T> penstock_abs(penstock_int<T> x) { return x < 0 ? -x : x; }
 
 // -1, 0 or 1; zeros and NaN are kept.
-template <class T> __device__ inline T penstock_sign(T x) { return x == 0 || x != x ? x : (x > 0 ? T(1) : T(-1)); }
+template <class T> __device__ inline T penstock_sign(T x) { return x == 0 ? T(0) : x != x ? x : (x > 0 ? T(1) : T(-1)); }
 template <class T> __device__ inline T penstock_relu(T x) { return x < 0 ? T(0) : x; }
 template <class T> __device__ inline T penstock_relu6(T x) { return x < 0 ? T(0) : (x > 6 ? T(6) : x); }
 

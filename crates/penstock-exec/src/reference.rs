@@ -2,6 +2,7 @@
 
 use penstock_data::{Bool8, Error, Result, Tensor};
 use penstock_ir::{Attr, Env, Graph, Inst, InstData, Region, Value, order};
+use penstock_ops::control::results_with_gradient;
 use penstock_passes::evaluate::{Outputs, check_result, evaluate};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -103,6 +104,7 @@ impl Interpreter<'_> {
                 let body = callee.0.graph().ok_or_else(|| Error::internal("the function has no graph"))?;
                 run(body, &args, self.env)?
             }
+            "with_gradient" => self.tensors(&data.operands[..results_with_gradient(&data.attrs)])?,
             _ => self.simple(data)?.into_vec(),
         };
         for (i, (tensor, &value)) in results.iter().zip(&data.results).enumerate() {

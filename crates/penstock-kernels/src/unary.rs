@@ -54,7 +54,8 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
         Unary::Abs => x.abs(),
         Unary::Sign => {
             let sign = if x > M::ZERO { M::ONE } else { -M::ONE };
-            if x == M::ZERO || x.is_nan() { x } else { sign }
+            let sign = if x == M::ZERO { M::ZERO } else { sign };
+            if x.is_nan() { x } else { sign }
         }
         Unary::Square => x * x,
         Unary::Sqrt => x.sqrt(),

@@ -4,14 +4,15 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    ArgType, AttrDef, AttrKind, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature, Type, Vjp, arg_of,
-    args_of,
+    ArgType, Attr, AttrDef, AttrKind, Attrs, Cotangents, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature,
+    Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
+use crate::array::ZEROS_LIKE;
 use crate::util::one;
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&CONST, &COND, &SWITCH, &WHILE, &CALL];
+pub static OPS: &[&OpDef] = &[&CONST, &COND, &SWITCH, &WHILE, &CALL, &WITH_GRADIENT];
 
 const NOT_FOLDED: Fold = Fold::Never("its regions or callee are simplified instead");
 const ON_HOST: Cuda =
@@ -195,4 +196,78 @@ fn infer_call(cx: &InferCx<'_>) -> Result<OutTypes> {
     }
     // The callee's symbols mean nothing here.
     Ok(results.iter().map(|ty| ty.with_shape(ty.shape().erased())).collect())
+}
+
+/// Values with a gradient of their own.
+pub static WITH_GRADIENT: OpDef = OpDef {
+    name: "with_gradient",
+    tf_name: "IdentityN",
+    doc: "Its first `outputs` operands, with a gradient that the function `func` computes.\n\n\
+          The next operands, as many as `places` has entries, get the cotangents: entry `i` is the output of `func` for \
+          operand `outputs + i`, or -1 for none. `func` takes the cotangent of each floating-point or complex result, \
+          then the rest of the operands.",
+    dtypes: &[],
+    operands: &[args_of("values", ArgType::Anything)],
+    attrs: &[
+        AttrDef::required("func", AttrKind::Func),
+        AttrDef::required("outputs", AttrKind::Int),
+        AttrDef::required("places", AttrKind::Ints),
+    ],
+    effects: &[],
+    infer: infer_with_gradient,
+    cpu: Cpu::Executor,
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(custom_cotangents),
+    fold: Fold::Never("it vanishes when it is planned"),
+    samples: no_samples,
+};
+
+/// The number of results of a [`WITH_GRADIENT`] instruction.
+pub fn results_with_gradient(attrs: &Attrs) -> usize {
+    usize::try_from(attrs.int(1)).unwrap_or(0)
+}
+
+fn infer_with_gradient(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let (outputs, places) = (results_with_gradient(cx.attrs), cx.attrs.ints(2));
+    let Some(callee) = cx.regions.last() else { return Err(Error::internal("no gradient function")) };
+    let Some(rest) = cx.inputs.len().checked_sub(outputs + places.len()) else {
+        return Err(Error::invalid(format!(
+            "{outputs} results and {} places, but {} operands",
+            places.len(),
+            cx.inputs.len()
+        )));
+    };
+    let results: OutTypes = cx.inputs[..outputs].iter().cloned().collect();
+    let cotangents = results.iter().filter(|ty| ty.dtype().is_differentiable()).count();
+    if callee.params.len() != cotangents + rest || results.iter().any(Type::is_variable) {
+        return Err(Error::invalid(format!(
+            "the gradient function takes {} operands, not {cotangents} cotangents and {rest} values",
+            callee.params.len()
+        )));
+    }
+    if let Some(bad) = places.iter().find(|&&p| p >= callee.results.len() as i64) {
+        return Err(Error::invalid(format!("place {bad} of {} gradients", callee.results.len())).argument("places"));
+    }
+    Ok(results)
+}
+
+fn custom_cotangents(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
+    let (outputs, places) = (results_with_gradient(cx.attrs), cx.attrs.ints(2));
+    let mut args: Vec<Value> = Vec::new();
+    for (i, &y) in cx.outputs.iter().enumerate() {
+        match cx.grads[i] {
+            Some(grad) => args.push(grad),
+            None if cx.emit.type_of(y).dtype().is_differentiable() => {
+                args.push(cx.emit.emit(&ZEROS_LIKE, &[y], &[])?)
+            }
+            None => {}
+        }
+    }
+    args.extend(&cx.inputs[outputs + places.len()..]);
+    let found = cx.emit.emit_all(&CALL, &args, &[("func", Attr::Func(cx.attrs.func(0).clone()))])?;
+    let mut all: Cotangents = smallvec::smallvec![None; cx.inputs.len()];
+    for (i, &place) in places.iter().enumerate() {
+        all[outputs + i] = usize::try_from(place).ok().map(|p| found[p]);
+    }
+    Ok(all)
 }

@@ -7,7 +7,7 @@ use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
     Type, Vjp, arg, arg_of, args_of,
 };
-use regex::bytes::{NoExpand, Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 use crate::format::general;
 use crate::operands::{like, require_dtype};
@@ -592,6 +592,27 @@ fn rewrite(text: &str, groups: usize) -> Result<Vec<Rewrite>> {
     Ok(out)
 }
 
+/// `s` with the first `limit` matches rewritten. An empty match inside a UTF-8 character is none.
+fn replace(regex: &Regex, s: &[u8], limit: usize, pieces: &[Rewrite]) -> Vec<u8> {
+    let text = std::str::from_utf8(s).ok();
+    let splits = |m: &regex::bytes::Match<'_>| m.is_empty() && text.is_some_and(|t| !t.is_char_boundary(m.start()));
+    let mut out = Vec::with_capacity(s.len());
+    let mut end = 0;
+    let matches = regex.captures_iter(s).filter_map(|c| c.get(0).filter(|m| !splits(m)).map(|m| (m, c)));
+    for (whole, captures) in matches.take(limit) {
+        out.extend_from_slice(&s[end..whole.start()]);
+        for piece in pieces {
+            out.extend_from_slice(match piece {
+                Rewrite::Literal(text) => text,
+                Rewrite::Group(i) => captures.get(*i).map_or(&[][..], |m| m.as_bytes()),
+            });
+        }
+        end = whole.end();
+    }
+    out.extend_from_slice(&s[end..]);
+    out
+}
+
 /// Replacement by pattern.
 pub static REGEX_REPLACE: OpDef = OpDef {
     name: "regex_replace",
@@ -612,23 +633,10 @@ pub static REGEX_REPLACE: OpDef = OpDef {
         one(cx.inputs[0].clone())
     },
     cpu: Cpu::Kernel(|call| {
-        let limit = if call.attrs.flag(2) { 0 } else { 1 };
+        let limit = if call.attrs.flag(2) { usize::MAX } else { 1 };
         with_regex(call.attrs.str(0), |regex| {
             let pieces = rewrite(call.attrs.str(1), regex.captures_len())?;
-            if let [Rewrite::Literal(literal)] = pieces.as_slice() {
-                return map_strings(call, |s| Ok(regex.replacen(s, limit, NoExpand(literal)).into_owned().into()));
-            }
-            let expand = |captures: &regex::bytes::Captures<'_>| -> Vec<u8> {
-                let mut out = Vec::new();
-                for piece in &pieces {
-                    out.extend_from_slice(match piece {
-                        Rewrite::Literal(text) => text,
-                        Rewrite::Group(i) => captures.get(*i).map_or(&[][..], |m| m.as_bytes()),
-                    });
-                }
-                out
-            };
-            map_strings(call, |s| Ok(regex.replacen(s, limit, expand).into_owned().into()))
+            map_strings(call, |s| Ok(replace(regex, s, limit, &pieces).into()))
         })
     }),
     cuda: ON_HOST,

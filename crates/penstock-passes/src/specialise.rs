@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use penstock_data::{Dim, Result, Shape, Symbol};
 use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value};
-use penstock_ops::control::{CALL, CONST, WHILE};
+use penstock_ops::control::{CALL, CONST, WHILE, WITH_GRADIENT, results_with_gradient};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -117,6 +117,8 @@ impl Copier {
                 self.callers.pop();
                 outputs.unwrap_or_else(|| Ok(SmallVec::new()))?
             }
+            // A gradient of its own is of no use where the graph runs.
+            None if data.op.is(&WITH_GRADIENT) => operands[..results_with_gradient(&data.attrs)].into(),
             None => {
                 let attrs = source.attrs(&data.attrs);
                 let regions = if data.op.is(&WHILE) {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use penstock_exec::Arg;
-use penstock_ir::Function;
-use penstock_trace::{self as trace, Cache, Concrete, Kind, RawKey, Token, Var, is_subtype};
+use penstock_ir::{Function, Type};
+use penstock_trace::{self as trace, Cache, Concrete, Kind, RawKey, Token, Var, generalize, is_subtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
@@ -230,6 +230,8 @@ pub(crate) struct PyFunction {
     /// `(python_function) -> function to trace`: AutoGraph's conversion, or nothing.
     convert: Option<Py<PyAny>>,
     converted: OnceLock<Py<PyAny>>,
+    /// Whether shapes are generalised after the first trace.
+    relax: bool,
     cache: Mutex<Cache<Arc<Trace>>>,
     traced: AtomicU64,
 }
@@ -306,6 +308,7 @@ impl PyFunction {
             self.cache().remember(key.words(), i);
             return Ok(candidates[i].1.clone());
         }
+        let ty = self.relaxed(ty, &candidates);
         let trace = self.trace(py, bound, ty.clone())?;
         // Inside another trace the captures may be symbolic: such a trace serves this once.
         if trace.concrete.captures.iter().any(|v| matches!(v.kind(), Kind::Symbolic(_))) {
@@ -315,6 +318,14 @@ impl PyFunction {
         let index = cache.insert(ty, trace.clone());
         cache.remember(key.words(), index);
         Ok(trace)
+    }
+
+    /// With `reduce_retracing`, a type that covers this one and the latest trace that differs in shapes only.
+    fn relaxed(&self, ty: Vec<Token>, traces: &[(Vec<Token>, Arc<Trace>)]) -> Vec<Token> {
+        if !self.relax {
+            return ty;
+        }
+        traces.iter().rev().find_map(|(other, _)| generalize(&ty, other)).unwrap_or(ty)
     }
 
     /// Runs the Python function on symbolic arguments.
@@ -328,13 +339,19 @@ impl PyFunction {
                 self.converted.get_or_init(|| made).clone_ref(py)
             }
         };
-        trace::begin_trace();
-        let traced = self.trace_body(py, bound, function.bind(py));
-        let (tree, outs, signature) = match traced {
-            Ok(parts) => parts,
-            Err(e) => {
-                trace::abandon_trace();
-                return Err(e);
+        let function = function.bind(py);
+        let (tree, outs, signature) = loop {
+            trace::begin_trace();
+            let traced = self.trace_body(py, bound, function, &ty);
+            // A trace that made variables is made again, so that what it holds is what every later trace holds.
+            let again = traced.is_ok() && layer::call(py, "made_variables", (function,))?.is_truthy()?;
+            match traced {
+                Ok(parts) if !again => break parts,
+                Ok(_) => trace::abandon_trace(),
+                Err(e) => {
+                    trace::abandon_trace();
+                    return Err(e);
+                }
             }
         };
         let traced = trace::end_trace(&outs).or_py(py)?;
@@ -357,7 +374,13 @@ impl PyFunction {
         py: Python<'py>,
         bound: &Bindings<'py>,
         function: &Bound<'py, PyAny>,
+        ty: &[Token],
     ) -> PyResult<(Tree, Vec<Var>, (Py<PyTuple>, Py<PyDict>))> {
+        // Tensors stand in the type in the order of the walk.
+        let mut tensors = ty.iter().filter_map(|token| match token {
+            Token::Tensor(dtype, shape) => Some(Type::Tensor(*dtype, shape.clone())),
+            _ => None,
+        });
         let mut names = NameSource::default();
         let mut variables: SmallVec<[u64; 4]> = SmallVec::new();
         let spec_class = layer::get(py, "TensorSpec")?;
@@ -374,8 +397,7 @@ impl PyFunction {
                     Ok(value.clone())
                 }
                 leaf => {
-                    let ty = leaf.ty();
-                    let ty = ty.with_shape(ty.shape().erased());
+                    let ty = tensors.next().unwrap_or_else(|| leaf.ty());
                     let name = names.unique(leaf.name().unwrap_or(param));
                     let var = trace::placeholder(&ty, Some(&name)).or_py(py)?;
                     let shape = crate::tensor::shape_object(py, ty.shape())?;
@@ -472,7 +494,7 @@ impl NameSource {
 impl PyFunction {
     /// `params` lists `(name, has_default, default, positional, keyword)` of each named parameter.
     #[new]
-    #[pyo3(signature = (python_function, name, params, varargs, varkw, signature, convert))]
+    #[pyo3(signature = (python_function, name, params, varargs, varkw, signature, convert, relax))]
     fn new(
         python_function: Py<PyAny>,
         name: String,
@@ -481,6 +503,7 @@ impl PyFunction {
         varkw: Option<String>,
         signature: Option<Py<PyTuple>>,
         convert: Option<Py<PyAny>>,
+        relax: bool,
     ) -> PyResult<PyFunction> {
         let named: Vec<Param> = params
             .into_iter()
@@ -502,6 +525,7 @@ impl PyFunction {
             signature,
             convert,
             converted: OnceLock::new(),
+            relax,
             cache: Mutex::default(),
             traced: AtomicU64::new(0),
         })

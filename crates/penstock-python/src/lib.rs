@@ -87,6 +87,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ops::_op_samples, m)?,
         wrap_pyfunction!(host::_set_seed, m)?,
         wrap_pyfunction!(tape::_record_custom, m)?,
+        wrap_pyfunction!(tape::_with_gradient, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,

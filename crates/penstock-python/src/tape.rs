@@ -152,3 +152,47 @@ impl PyNoTapes {
         self.0.pop();
     }
 }
+
+/// Gives `outputs` of the open trace a gradient of their own: `backward` takes the cotangent of each
+/// output (`None` for dtypes that have none) and gives one, or `None`, for each of `inputs`.
+#[pyfunction]
+pub(crate) fn _with_gradient<'py>(
+    py: Python<'py>,
+    outputs: Vec<Bound<'py, PyAny>>,
+    inputs: Vec<Bound<'py, PyAny>>,
+    backward: &Bound<'py, PyAny>,
+) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+    let outputs: Vec<Var> = outputs.iter().map(handle).collect::<PyResult<_>>()?;
+    let inputs: Vec<Var> = inputs.iter().map(handle).collect::<PyResult<_>>()?;
+    trace::begin_trace();
+    let body = || -> PyResult<(Vec<Var>, Vec<Option<usize>>)> {
+        let mut seeds = Vec::new();
+        for y in &outputs {
+            let ty = y.ty();
+            seeds.push(if ty.dtype().is_differentiable() {
+                Some(wrap(py, trace::placeholder(&ty.with_shape(ty.shape().erased()), None).or_py(py)?)?)
+            } else {
+                None
+            });
+        }
+        let (mut found, mut places) = (Vec::new(), Vec::new());
+        for grad in backward.call1((seeds,))?.try_iter()? {
+            let grad = grad?;
+            places.push((!grad.is_none()).then_some(found.len()));
+            if !grad.is_none() {
+                found.push(to_var(&grad, None, None)?);
+            }
+        }
+        Ok((found, places))
+    };
+    let (found, places) = match body() {
+        Ok(parts) => parts,
+        Err(e) => {
+            trace::abandon_trace();
+            return Err(e);
+        }
+    };
+    let traced = trace::end_trace(&found).or_py(py)?;
+    let outs = trace::with_gradient(&outputs, &inputs, traced, &places).or_py(py)?;
+    outs.into_iter().map(|v| wrap(py, v)).collect()
+}

@@ -332,9 +332,10 @@ pub(crate) fn capture(
     let loc = host().loc();
     with_state(|state| {
         let operands = inputs.iter().map(|v| state.value_of(v)).collect::<Result<SmallVec<[Value; 4]>>>();
+        let operands = operands.map_err(|e| e.in_op(op.name).at(loc))?;
         let tracer = state.top()?;
         tracer.builder.set_loc(loc);
-        let inst = tracer.builder.inst(op, &operands.map_err(|e| e.in_op(op.name).at(loc))?, attrs, regions)?;
+        let inst = tracer.builder.inst(op, &operands, attrs, regions)?;
         let results: SmallVec<[Value; 4]> = tracer.builder.results(inst).into();
         Ok((inst, results.into_iter().map(|v| tracer.var(v)).collect()))
     })

@@ -11,11 +11,12 @@ use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, OpSet, Re
 use penstock_ops::{control, state};
 use smallvec::{SmallVec, smallvec};
 
+use crate::context::Traced;
 use crate::context::{
     self, SharedTape, capture, capture_constant, current_loc, host, is_tracing, note_trainable, tapes_here,
     tapes_of_trace,
 };
-use crate::var::{Kind, Var};
+use crate::var::{Kind, Var, fresh_id};
 
 /// The results of an operation.
 pub type Outs = SmallVec<[Var; 1]>;
@@ -244,7 +245,15 @@ fn call_under(function: &Arc<Function>, operands: &[Var], tapes: &[SharedTape]) 
         operands.iter().map(|v| tape.is_watched(v.id())).collect()
     };
     let count = function.signature().results.len();
-    let pair = vjp_function(function, &needed, &vec![true; count])?;
+    let pair = match vjp_function(function, &needed, &vec![true; count]) {
+        Ok(pair) => pair,
+        // Not being differentiable is no fault until somebody asks for the gradient.
+        Err(error) => {
+            let outs = call_under(function, operands, outer)?;
+            lock(tape).record_custom(operands, &outs, Box::new(move |_, _, _| Err(error.clone())));
+            return Ok(outs);
+        }
+    };
     let all = call_under(&pair.forward, operands, outer)?;
     let outs: Outs = all[..count].into();
     let Some(backward) = pair.backward.clone() else { return Ok(outs) };
@@ -287,6 +296,23 @@ fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     Ok(outs.into_iter().map(Var::eager).collect())
 }
 
+/// Gives `outputs` of the open trace a gradient of their own: `backward`, a finished trace of the
+/// cotangents, has for each of `inputs` a position among its outputs, or none.
+///
+/// # Errors
+/// What inference reports.
+pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: &[Option<usize>]) -> Result<Outs> {
+    let operands: Vec<Var> = outputs.iter().chain(inputs).chain(&backward.captures).cloned().collect();
+    let function = Arc::new(Function::new(format!("gradient_{}", fresh_id()), penstock_ir::compact(&backward.graph)));
+    let places: Vec<i64> = places.iter().map(|p| p.map_or(-1, |p| p as i64)).collect();
+    let named = [
+        ("func", Attr::Func(FuncRef(function))),
+        ("outputs", Attr::Int(outputs.len() as i64)),
+        ("places", places.into()),
+    ];
+    apply(&control::WITH_GRADIENT, &operands, &named)
+}
+
 /// Records an operation with a gradient of its own on every tape here that watches an input; `make`
 /// gives each its own copy of the gradient.
 pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
@@ -303,6 +329,9 @@ pub struct Live;
 
 impl Dispatcher<Var> for Live {
     fn execute(&mut self, op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<SmallVec<[Var; 1]>> {
+        if op.is(&control::CALL) {
+            return call(&attrs.func(0).0, inputs);
+        }
         dispatch(op, inputs, attrs)
     }
 

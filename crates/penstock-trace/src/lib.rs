@@ -12,7 +12,7 @@ pub use context::{
     pop_tape, push_tape, refine, region_results, set_host, set_name, suspend, with_graph, with_graph_of,
 };
 pub use dispatch::{
-    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom,
+    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
 };
 pub use key::{Cache, Opaque, RawKey, Token, TraceType, generalize, is_subtype, most_specific};
 pub use var::{Kind, Symbolic, Var, fresh_id};

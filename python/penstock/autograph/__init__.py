@@ -20,7 +20,6 @@ _logger = logging.getLogger("penstock.autograph")
 
 def _python_function(entity: Any) -> Any:
     function = getattr(entity, "python_function", entity)
-    function = getattr(function, "__wrapped__", function) if getattr(function, "__module__", "").startswith("penstock.") else function
     if not callable(function):
         raise TypeError(f"argument 'entity' must be a function, got {entity!r}")
     return function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from penstock import _core, nest, raw_ops
+from penstock import _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._state import (
@@ -14,9 +14,12 @@ from penstock.autograph._state import (
     Note,
     Slot,
     State,
+    check_alike,
     describe,
+    flatten,
     label,
     leaves_of,
+    pack,
     same,
     spec_of,
     tracing,
@@ -84,9 +87,10 @@ class _Branch(NamedTuple):
     specs: list[TensorSpec]
 
 
-def traced_region(body: Callable[[], Any]) -> bool:
+def traced_region(state: State, body: Callable[[], Any]) -> bool:
     """Runs a body in the region that is open. Whether it came to its end, and does not always raise."""
     tracing.depth += 1
+    tracing.states.append(state)
     try:
         body()
     except Exception as error:
@@ -96,6 +100,7 @@ def traced_region(body: Callable[[], Any]) -> bool:
         return False
     finally:
         tracing.depth -= 1
+        tracing.states.pop()
     return True
 
 
@@ -114,7 +119,7 @@ def _raise_later(error: Exception) -> None:
 def _trace(state: State, body: Callable[[], Any]) -> _Branch:
     _core._begin_region([])
     try:
-        done = traced_region(body)
+        done = traced_region(state, body)
         keys: dict[tuple[int, int], int] = {}
         results: list[Any] = []
         values = state.read() if done else None
@@ -145,13 +150,13 @@ def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:
 
 
 def _emit(
-    selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]
+    state: State, selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]
 ) -> list[Any]:
-    regions = [_fitted(b, needed) for b in branches]
+    regions = [_fitted(b, state, needed) for b in branches]
     return list(_core._emit_regions(operator, [selector], regions) or ())
 
 
-def _fitted(found: _Branch, needed: dict[tuple[int, int], TensorSpec]) -> Any:
+def _fitted(found: _Branch, state: State, needed: dict[tuple[int, int], TensorSpec]) -> Any:
     """The region of a branch, with the results that are needed."""
     if list(found.keys) == list(needed) and all(
         found.specs[k].dtype == spec.dtype
@@ -166,7 +171,9 @@ def _fitted(found: _Branch, needed: dict[tuple[int, int], TensorSpec]) -> Any:
         for key, spec in needed.items():
             at = found.keys.get(key)
             if at is None:
-                results.append(zeros(spec))
+                before = leaves_of(state.frozen[key[0]])
+                known = found.values is not None and found.values[key[0]] is not UNDEFINED and before is not None
+                results.append(_core._convert(before[key[1]], spec.dtype) if known and before else zeros(spec))
             elif found.specs[at].dtype != spec.dtype:
                 leaf = (leaves_of((found.values or [])[key[0]]) or [])[key[1]]
                 results.append(_core._convert(leaf, spec.dtype))
@@ -176,6 +183,12 @@ def _fitted(found: _Branch, needed: dict[tuple[int, int], TensorSpec]) -> Any:
         _core._abandon_region()
         raise
     return _core._end_region(results)
+
+
+def _spec(found: _Branch, i: int, k: int, leaf: Any) -> TensorSpec:
+    """The type of a leaf at the end of a branch; one that it does not return is as it was before."""
+    at = found.keys.get((i, k))
+    return spec_of(_core._convert(leaf)) if at is None else found.specs[at]
 
 
 def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
@@ -207,25 +220,23 @@ def branch(
         state.restore()
         second = _trace(state, orelse)
         state.restore()
+        if first.values is not None:
+            # The second branch may have changed more variables.
+            first.values.extend(state.frozen[len(first.values) :])
         needed: dict[tuple[int, int], TensorSpec] = {}
         # For each variable: its value, or the structure to put results in.
         outcome: list[Any] = []
         for i, slot in enumerate(state.slots):
             outcome.append(_outcome(i, slot, state, first, second, needed, where))
-        outs = _emit(condition, "cond", [first, second], needed)
+        outs = _emit(state, condition, "cond", [first, second], needed)
     except BaseException:
         state.restore()
         raise
     results = iter(outs)
     for i, found in enumerate(outcome):
         if isinstance(found, _Packed):
-            count = len(nest.flatten(found.structure)) if nest.is_nested(found.structure) else 1
-            leaves = [next(results) for _ in range(count)]
-            value = (
-                nest.pack_sequence_as(found.structure, leaves)
-                if nest.is_nested(found.structure)
-                else leaves[0]
-            )
+            leaves = [next(results) for _ in flatten(found.structure)]
+            value = pack(found.structure, leaves)
             state.write(i, value)
         elif isinstance(found, str):
             state.slots[i].clear()
@@ -291,14 +302,13 @@ def _outcome(
     try:
         if la is None or lb is None:
             raise ValueError
-        if nest.is_nested(a) or nest.is_nested(b):
-            nest.assert_same_structure(a, b)
+        check_alike(a, b)
     except (TypeError, ValueError) as error:
         detail = str(error)
         raise TypeError(_differs(entry, name, where, describe(a), describe(b), detail)) from None
     for k, (x, y) in enumerate(zip(la, lb, strict=True)):
-        one = first.specs[first.keys[i, k]] if first.values is not None else second.specs[second.keys[i, k]]
-        two = second.specs[second.keys[i, k]] if second.values is not None else one
+        one = _spec(first, i, k, x) if first.values is not None else _spec(second, i, k, y)
+        two = _spec(second, i, k, y) if second.values is not None else one
         dtype = _merged_dtype(x, y, one, two)
         if dtype is None:
             raise TypeError(
@@ -316,7 +326,7 @@ def _outcome(
 
 
 def _has_symbolic(value: Any) -> bool:
-    return any(is_symbolic(leaf) for leaf in (nest.flatten(value) if nest.is_nested(value) else [value]))
+    return any(map(is_symbolic, flatten(value)))
 
 
 def _known(value: Any, i: int, state: State) -> Any:
@@ -328,6 +338,11 @@ def _known(value: Any, i: int, state: State) -> Any:
 
 def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> str:
     lines = [f"line {n}" if n else "unchanged" for n in (entry.first, entry.second)]
+    if entry.name == RESULT and "None" in (a, b):
+        return (
+            f"the 'if' at {where} depends on a tensor: where the function returns a tensor on one path it must on "
+            f"every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
+        )
     message = (
         f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in the first "
         f"branch ({lines[0]}) and {b} in the other ({lines[1]})"

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from penstock import _core, raw_ops
+from penstock import _array, _core, raw_ops
 from penstock.autograph import _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
+
+_STACK = _array.stack
 
 __all__ = ["callee", "iterable_callee"]
 
@@ -19,7 +21,7 @@ def callee(target: Any) -> Any:
     """What is called in place of `target`."""
     kind = type(target)
     if kind is FunctionType:
-        return _convert.converted(target)
+        return _stack_of if target is _STACK else _convert.converted(target)
     if kind is MethodType:
         function = target.__func__
         if type(function) is FunctionType:
@@ -43,6 +45,12 @@ def callee(target: Any) -> Any:
         changed = _convert.converted(method)
         return target if changed is method else MethodType(changed, target)
     return target
+
+
+def _stack_of(values: Any, axis: Any = 0, name: str = "stack") -> Any:
+    if isinstance(values, _lists.TensorList):
+        return values.stack() if axis == 0 else _STACK(raw_ops.unstack(values.stack()), axis)
+    return _STACK(values, axis, name)
 
 
 def iterable_callee(target: Any) -> Any:

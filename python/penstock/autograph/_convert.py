@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.autograph import _source, _transform
 from penstock.autograph._matching import lower_matches
+from penstock.autograph._tree import locate
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
@@ -20,8 +21,8 @@ _OPERATORS = _transform.OPERATORS
 
 # For each code object, by identity: the converted one, or None where it is called as it is.
 _by_code: dict[int, tuple[Any, CodeType | None]] = {}
-# Code that the conversion made, by identity, with the code of the function that it is a part of.
-made: dict[int, tuple[CodeType, CodeType | None]] = {}
+# Code that the conversion made, by identity, and whether it is a part of a function's body.
+_made: dict[int, tuple[Any, bool]] = {}
 _by_file: dict[str, bool] = {}
 _warned: set[str] = set()
 
@@ -57,7 +58,7 @@ def converted(function: FunctionType) -> FunctionType:
     known = _by_code.get(id(code))
     if known is not None:
         target = known[1]
-    elif id(code) in made:
+    elif id(code) in _made:
         return function
     else:
         target = _target(function)
@@ -140,32 +141,31 @@ def _compile(function: FunctionType) -> CodeType:
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
         statement = ast.copy_location(ast.Expr(lowered), lowered)
+        name = "<lambda>"
     else:
+        # Under another name, or the function's own would hide what it calls by it.
+        lowered.name = name = "function__"
         statement = lowered
     owner = _class_of(code)
     if owner is not None:
         # Within its class, private names and `__class__` mean what they meant.
-        scope = _class(owner, statement)
-        statement = scope
+        statement = _class(owner, statement)
     free = [name for name in (_OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
     factory = _factory(free, statement)
     module = ast.Module([factory], [])
     ast.copy_location(factory, lowered)
-    ast.fix_missing_locations(module)
+    locate(module, lowered.lineno, lowered.col_offset, lowered.end_lineno or 0, lowered.end_col_offset or 0)
     try:
         top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
     except SyntaxError as error:
         raise ConversionError(
             f"the conversion of {function.__qualname__} does not compile: {error}"
         ) from error
-    found = (
-        _inner_code(_inner_code(top, "factory__"), owner)
-        if owner is not None
-        else _inner_code(top, "factory__")
-    )
-    target = _inner_code(found, code.co_name)
-    prefix = target.co_qualname[: -len(code.co_name)] if target.co_qualname.endswith(code.co_name) else ""
-    return _named(target, code, prefix, code.co_qualname[: -len(code.co_name)], None)
+    found = _inner_code(top, "factory__")
+    if owner is not None:
+        found = _inner_code(found, _class_name(owner))
+    target = _inner_code(found, name)
+    return _named(target, code.co_name, code.co_qualname)
 
 
 def _future_flags(code: CodeType) -> int:
@@ -186,10 +186,15 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    fields: dict[str, Any] = {"name": name, "bases": [], "keywords": [], "body": [body], "decorator_list": []}
+    fields: dict[str, Any] = {"name": _class_name(name), "bases": [], "keywords": [], "body": [body], "decorator_list": []}
     if "type_params" in ast.ClassDef._fields:
         fields["type_params"] = []
     return ast.copy_location(ast.ClassDef(**fields), body)
+
+
+def _class_name(name: str) -> str:
+    # Leading underscores make no difference to private names, and keep the name apart from the class's own.
+    return "____" + name.lstrip("_")
 
 
 def _factory(free: list[str], body: ast.stmt) -> ast.FunctionDef:
@@ -213,53 +218,35 @@ def _inner_code(code: CodeType, name: str) -> CodeType:
     raise ConversionError(f"no code of {name}")
 
 
-def _named(
-    code: CodeType, original: CodeType, made_prefix: str, prefix: str, parent: CodeType | None
-) -> CodeType:
-    """The code with the qualified names of the user's; what the conversion made goes by the function's name."""
-    is_part = code.co_name.endswith("__") and code.co_name in _PARTS
-    name = parent.co_name if is_part and parent is not None else code.co_name
-    qualname = code.co_qualname
-    if qualname.startswith(made_prefix):
-        qualname = prefix + qualname[len(made_prefix) :]
-    for part in _PARTS:
-        qualname = qualname.replace(f".<locals>.{part}", "")
-    new = code.replace(co_name=name, co_qualname=qualname)
-    owner = new
-    constants = tuple(
-        _named(c, original, made_prefix, prefix, owner) if isinstance(c, CodeType) else c
-        for c in code.co_consts
-    )
-    result = new.replace(co_consts=constants)
-    made[id(result)] = (result, original)
-    _families[id(result)] = _Family(is_part or code.co_name == "<lambda>", name)
+_PARTS = frozenset({"if_body__", "else_body__", "while_body__", "for_body__", "loop_test__"})
+
+
+def _named(code: CodeType, name: str, qualname: str, part: bool = False) -> CodeType:
+    """The code with the names of the user's function; parts of its body go by the function's name too."""
+    constants = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            inner = constant.co_name
+            if inner in _PARTS:
+                constant = _named(constant, name, qualname, True)
+            else:
+                constant = _named(constant, inner, f"{qualname}.<locals>.{inner}", inner == "<lambda>")
+        constants.append(constant)
+    result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
+    key = id(result)
+    _made[key] = (weakref.ref(result, lambda _: _made.pop(key, None)), part)
     return result
-
-
-_PARTS = ("if_body__", "else_body__", "while_body__", "for_body__", "loop_test__")
-
-
-class _Family:
-    """What a code object that the conversion made is: part of a function, or a function."""
-
-    __slots__ = ("name", "part")
-
-    def __init__(self, part: bool, name: str) -> None:
-        self.part, self.name = part, name
-
-
-_families: dict[int, _Family] = {}
 
 
 def is_part(code: CodeType) -> bool:
     """Whether the code is a piece of a function's body, not a function of the user's."""
-    found = _families.get(id(code))
-    return found is not None and found.part
+    found = _made.get(id(code))
+    return found is not None and found[1]
 
 
 def is_made(code: CodeType) -> bool:
     """Whether the conversion made the code."""
-    return id(code) in made
+    return id(code) in _made
 
 
 def source_of(function: FunctionType) -> str:
@@ -271,7 +258,9 @@ def source_of(function: FunctionType) -> str:
 def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function to trace in place of a Python callable."""
     from penstock.autograph._calls import callee
-    from penstock.autograph._traceback import filtered
+    from penstock.autograph._lists import outermost
+    from penstock.autograph._state import tracing
+    from penstock.autograph._traceback import explained, filtered
 
     target = function
     unwrapped = getattr(function, "__func__", function)
@@ -287,10 +276,17 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     changed = callee(target)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
+        mine = len(tracing.notes)
         try:
-            return changed(*args, **kwargs)
+            return outermost(changed(*args, **kwargs))
         except Exception as error:
-            raise filtered(error) from error.__cause__
+            better = explained(error, tracing.notes[mine:])
+            if better is error:
+                error.__traceback__ = filtered(error.__traceback__)
+                raise
+            raise better.with_traceback(filtered(error.__traceback__)) from None
+        finally:
+            del tracing.notes[mine:]
 
     traced.__wrapped__ = changed  # type: ignore[attr-defined]
     return traced

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock.autograph._branch import is_symbolic
+from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["Enumerated", "Range", "Zipped", "steps_of", "unrolled", "updated"]
@@ -115,6 +116,8 @@ def steps_of(iterable: Any) -> Any:
     """What says how many elements there are and which they are; None where Python iterates."""
     if isinstance(iterable, Range | Enumerated | Zipped):
         return iterable
+    if isinstance(iterable, TensorList):
+        return _Rows(iterable.stack())
     if isinstance(iterable, _core._Variable) and _core._is_tracing():
         iterable = iterable.read_value()
     if isinstance(iterable, _core.Tensor) and _core._is_tracing():

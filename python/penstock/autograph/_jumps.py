@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from penstock.autograph._scopes import own_nodes
+from penstock.autograph._tree import own_nodes
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
 
@@ -67,7 +67,7 @@ def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
+    return _at(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
@@ -130,7 +130,8 @@ def _block(
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
             # The value first: if it raises, and is caught, the function has not returned.
-            out.append(_at(ast.Assign([ast.Name(RESULT, ast.Store())], s.value or ast.Constant(None)), s))
+            result = ast.copy_location(ast.Name(RESULT, ast.Store()), s)
+            out.append(_at(ast.Assign([result], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
             return out, flags | {DO_RETURN}, True
         if isinstance(s, ast.Break) and loop is not None:

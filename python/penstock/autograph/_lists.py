@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock import _core, raw_ops
+from penstock import _core, nest, raw_ops
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
 
@@ -16,6 +16,10 @@ class TensorList:
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
+
+    def refill(self, other: TensorList) -> None:
+        """Takes the elements of another list."""
+        self._rows = other._rows
 
     def append(self, value: Any) -> None:
         """Adds an element at the end."""
@@ -42,6 +46,15 @@ class TensorList:
 
     def __repr__(self) -> str:
         return f"TensorList({self._rows!r})"
+
+
+def outermost(value: Any) -> Any:
+    """What a traced function returns: lists of the graph as tensors."""
+    if isinstance(value, TensorList):
+        return value.stack()
+    if nest.is_nested(value) and any(isinstance(leaf, TensorList) for leaf in nest.flatten(value)):
+        return nest.map_structure(outermost, value)
+    return value
 
 
 def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:

@@ -10,18 +10,23 @@ from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
 from penstock.autograph._branch import is_symbolic, traced_region, truth
 from penstock.autograph._jumps import RESULT
+from penstock.autograph._lists import TensorList, spec_of_rows
 from penstock.autograph._state import (
     UNDEFINED,
     Note,
     State,
+    check_alike,
     describe,
+    flatten,
     freeze,
     label,
     leaves_of,
+    pack,
     same,
     tracing,
     zeros,
 )
+from penstock.errors import DTypeError
 
 __all__ = ["Options", "graph_loop"]
 
@@ -53,6 +58,14 @@ class _Carried(NamedTuple):
     new: bool
 
 
+class _Grows(Exception):  # noqa: N818
+    """The trace must start over: a list has another length after an iteration, or more variables change."""
+
+    def __init__(self, index: int, items: list[Any]) -> None:
+        super().__init__(index)
+        self.index, self.items = index, items
+
+
 def graph_loop(
     state: State,
     hidden: list[Any],
@@ -80,27 +93,20 @@ def graph_loop(
     """
     if options.maximum_iterations is not None:
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
-    invariants = _Invariants(state, options, where)
-    carried = [c for i in range(len(state.slots)) if (c := _carry(state, i, where, invariants)) is not None]
+    loop = _Loop(state, hidden, test, body, where, key, options)
     try:
-        new = [i for i, slot in enumerate(state.slots) if slot.entry.live and state.before[i] is UNDEFINED]
-        if new:
-            found = _discover(state, hidden, body, carried, new, key)
-            for i in new:
-                structure = found.get(i)
-                if structure is not None:
-                    specs = nest.flatten(structure) if nest.is_nested(structure) else [structure]
-                    carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
-        first = [*hidden, *(leaf for c in carried for leaf in c.leaves)]
-        specs = [TensorSpec(h.shape, h.dtype) for h in hidden] + [s for c in carried for s in c.specs]
-        test_region = _test_region(state, specs, carried, len(hidden), test, where)
-        body_region, outs_of_body = _body_region(state, specs, carried, len(hidden), body, where)
-        state.restore()
-        outs = list(_core._emit_regions("while", first, [test_region, body_region]) or ())
+        while True:
+            try:
+                outs = loop.trace()
+                break
+            except _Grows as grown:
+                state.restore()
+                if grown.index >= 0:
+                    loop.make_list(grown.index, grown.items)
     except BaseException:
         state.restore()
         raise
-    _finish(state, carried, outs[len(hidden) :], outs_of_body, runs, where)
+    loop.finish(outs[len(hidden) :], runs)
     return outs[: len(hidden)]
 
 
@@ -157,57 +163,263 @@ def _limited(
     return [*hidden, _core._convert(0, limit.dtype)], bounded, counted
 
 
-def _enter(state: State, carried: list[_Carried], params: list[Any], hidden: int) -> None:
-    """Gives the variables the values that an iteration starts from."""
-    state.restore()
-    values = iter(params[hidden:])
-    for c in carried:
-        leaves = [next(values) for _ in c.specs]
-        if c.new and state.slots[c.index].entry.name != RESULT:
-            continue
-        value = nest.pack_sequence_as(c.structure, leaves) if nest.is_nested(c.structure) else leaves[0]
-        state.write(c.index, value)
+class _Loop:
+    """A loop that is traced."""
 
+    def __init__(
+        self,
+        state: State,
+        hidden: list[Any],
+        test: Callable[[list[Any]], Any],
+        body: Callable[[list[Any]], list[Any]],
+        where: str,
+        key: Any,
+        options: Options,
+    ) -> None:
+        self.state, self.hidden, self.test, self.body, self.where, self.key = state, hidden, test, body, where, key
+        self.invariants = _Invariants(state, options, where)
+        self.carried: list[_Carried] = []
+        self.size = len(state.slots)
+        # What the variables hold after the traced iteration; None where it always raises.
+        self.last: list[Any] | None = None
 
-def _discover(
-    state: State,
-    hidden: list[Any],
-    body: Callable[[list[Any]], list[Any]],
-    carried: list[_Carried],
-    new: list[int],
-    key: Any,
-) -> dict[int, Any]:
-    """The types of the variables that the body sets first, from a trace of it that is thrown away."""
-    specs = [TensorSpec(h.shape, h.dtype) for h in hidden] + [s for c in carried for s in c.specs]
-    signature = (
-        _identity(key),
-        tuple(new),
-        tuple((c.index, len(c.specs)) for c in carried),
-        tuple((s.dtype.name, repr(s.shape)) for s in specs),
-    )
-    known = _found.get(signature)
-    if known is not None:
-        return known
-    found: dict[int, Any] = {}
-    params = _core._begin_region(specs)
-    try:
-        _enter(state, carried, params, len(hidden))
-        if traced_region(lambda: body(params[: len(hidden)])):
-            values = state.read()
+    def trace(self) -> list[Any]:
+        """Traces the regions; the results of the loop."""
+        state, hidden = self.state, self.hidden
+        self.size = len(state.slots)
+        self.carried = [c for i in range(len(state.slots)) if (c := self._carry(i)) is not None]
+        new = [i for i, slot in enumerate(state.slots) if slot.entry.live and state.before[i] is UNDEFINED]
+        if new:
+            found = self._discover(new)
             for i in new:
-                leaves = leaves_of(values[i])
-                if leaves:
-                    types = [TensorSpec(t.shape, t.dtype) for t in map(_core._convert, leaves)]
-                    found[i] = (
-                        nest.pack_sequence_as(values[i], types) if nest.is_nested(values[i]) else types[0]
-                    )
-    finally:
-        _core._abandon_region()
+                structure = found.get(i)
+                if structure is not None:
+                    specs = flatten(structure)
+                    self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
+        test_region = self._test_region()
+        body_region = self._body_region()
         state.restore()
-    if len(_found) > 4096:
-        _found.clear()
-    _found[signature] = found
-    return found
+        first = [*hidden, *(leaf for c in self.carried for leaf in c.leaves)]
+        return list(_core._emit_regions("while", first, [test_region, body_region]) or ())
+
+    def specs(self) -> list[TensorSpec]:
+        return [TensorSpec(h.shape, h.dtype) for h in self.hidden] + [s for c in self.carried for s in c.specs]
+
+    def make_list(self, index: int, items: list[Any]) -> None:
+        """Makes a list that grows one of the graph."""
+        state = self.state
+        name = label(state.slots[index].entry.name)
+        before = state.before[index]
+        first = items[0]
+        same_type = all(i.dtype == first.dtype and i.shape.dims == first.shape.dims for i in items)
+        if not same_type or first.shape.dims is None or None in first.shape.dims:
+            got = ", ".join(sorted({f"{i.dtype.name} of shape {i.shape}" for i in items}))
+            raise ValueError(
+                f"the list {name} changes its length in the loop at {self.where}, which depends on a tensor: its elements "
+                f"must then be tensors of one dtype and one known shape, got {got}"
+            )
+        rows = [_core._convert(v, None, first.dtype) for v in before]
+        target = TensorList(raw_ops.stack(rows) if rows else zeros(TensorSpec([0, *first.shape.dims], first.dtype)))
+        state.replace(index, target)
+
+    def _carry(self, i: int) -> _Carried | None:
+        before = self.state.before[i]
+        if not self.state.slots[i].entry.live:
+            return None
+        leaves = leaves_of(before)
+        if not leaves:
+            return None
+        tensors = [_core._convert(leaf) for leaf in leaves]
+        if isinstance(before, TensorList):
+            specs = [spec_of_rows(tensors[0])]
+        else:
+            specs = [self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)]
+        return _Carried(i, freeze(before), tensors, specs, False)
+
+    def _enter(self, params: list[Any]) -> None:
+        """Gives the variables the values that an iteration starts from."""
+        self.state.restore()
+        values = iter(params[len(self.hidden) :])
+        for c in self.carried:
+            leaves = [next(values) for _ in c.specs]
+            if c.new and self.state.slots[c.index].entry.name != RESULT:
+                continue
+            self.state.write(c.index, pack(c.structure, leaves))
+
+    def _discover(self, new: list[int]) -> dict[int, Any]:
+        """The types of the variables that the body sets first, from a trace of it that is thrown away."""
+        specs = self.specs()
+        types = tuple((s.dtype.name, repr(s.shape)) for s in specs)
+        signature = (_identity(self.key), tuple(new), tuple((c.index, len(c.specs)) for c in self.carried), types)
+        known = _found.get(signature)
+        if known is not None:
+            return known
+        found: dict[int, Any] = {}
+        params = _core._begin_region(specs)
+        try:
+            self._enter(params)
+            if traced_region(self.state, lambda: self._run(params)):
+                self._check_size()
+                values = self.state.read()
+                self._check_lists(values)
+                for i in new:
+                    leaves = leaves_of(values[i])
+                    if leaves:
+                        tensors = map(_core._convert, leaves)
+                        found[i] = pack_specs(values[i], [TensorSpec(t.shape, t.dtype) for t in tensors])
+        finally:
+            _core._abandon_region()
+            self.state.restore()
+        if len(_found) > 4096:
+            _found.clear()
+        _found[signature] = found
+        return found
+
+    def _run(self, params: list[Any]) -> list[Any]:
+        try:
+            return self.body(params[: len(self.hidden)])
+        except TypeError as error:
+            self._add_hint(error)
+            raise
+
+    def _add_hint(self, error: TypeError) -> None:
+        """Says which variables an error may be about: Python numbers that the loop made tensors."""
+        if getattr(error, "__notes__", None) or not isinstance(error, DTypeError):
+            return
+        numbers = [
+            f"{label(slot.entry.name)} starts as {before!r} and is a tensor of dtype {_core._convert(before).dtype.name} in it"
+            for slot, before in zip(self.state.slots, self.state.before, strict=True)
+            if slot.entry.live and type(before) in (int, float, bool)
+        ]
+        if numbers:
+            error.add_note(
+                f"In the loop at {self.where}, which depends on a tensor, {'; '.join(numbers)}. Start with a value of the "
+                "dtype that it gets, or use tf.cast"
+            )
+
+    def _test_region(self) -> Any:
+        params = _core._begin_region(self.specs())
+        try:
+            self._enter(params)
+            tested: list[Any] = []
+            traced_region(self.state, lambda: tested.append(self.test(params[: len(self.hidden)])))
+            self._check_size()
+            value = tested[0]
+            value = truth(value) if is_symbolic(value) else _core._convert(bool(value))
+        except BaseException:
+            _core._abandon_region()
+            raise
+        return _core._end_region([value])
+
+    def _body_region(self) -> Any:
+        state, specs = self.state, self.specs()
+        params = _core._begin_region(specs)
+        try:
+            self._enter(params)
+            following: list[Any] = []
+            mine = len(tracing.notes)
+            done = traced_region(self.state, lambda: following.extend(self._run(params)))
+            self._check_size()
+            if not done:
+                # It always raises: nothing comes after the first iteration.
+                self.last = None
+                return _core._end_region(params)
+            self.last = values = state.read()
+            self._check_lists(values)
+            results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
+            self._check_fixed(values)
+            for c in self.carried:
+                results.extend(self._next(c, values[c.index], mine))
+        except BaseException:
+            _core._abandon_region()
+            raise
+        return _core._end_region(results)
+
+    def _check_size(self) -> None:
+        if len(self.state.slots) != self.size:
+            raise _Grows(-1, [])
+
+    def _check_lists(self, values: list[Any]) -> None:
+        for i, (slot, value) in enumerate(zip(self.state.slots, values, strict=True)):
+            before = self.state.frozen[i]
+            if slot.entry.live and type(value) is type(before) is list and len(value) > len(before):
+                leaves = leaves_of(value)
+                if leaves is not None and len(leaves) == len(value):
+                    raise _Grows(i, [_core._convert(v) for v in leaves])
+
+    def _check_fixed(self, values: list[Any]) -> None:
+        """Variables that are no tensors stay what they are."""
+        carried = {c.index for c in self.carried}
+        for i, slot in enumerate(self.state.slots):
+            before = self.state.frozen[i]
+            if not slot.entry.live or i in carried or before is UNDEFINED or same(values[i], before):
+                continue
+            raise TypeError(
+                f"{label(slot.entry.name)} cannot change in the loop at {self.where}, which depends on a tensor: it is "
+                f"{describe(before)} before the loop and {describe(values[i])} after an iteration "
+                f"(line {slot.entry.first}). A loop carries tensors, numbers, and structures of them"
+            )
+
+    def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
+        """The leaves that a variable takes into the next iteration."""
+        slot = self.state.slots[c.index]
+        name, line = label(slot.entry.name), slot.entry.first
+        if value is UNDEFINED:
+            notes = [n.message for n in tracing.notes[mine:] if n.slot.entry.name == slot.entry.name]
+            raise UnboundLocalError(notes[-1] if notes else f"{name} has no value after an iteration of the loop at {self.where}")
+        leaves = leaves_of(value)
+        must = f"in the loop at {self.where}, which depends on a tensor: it is"
+        try:
+            if leaves is None:
+                raise ValueError
+            check_alike(_shell(c.structure), _shell(value))
+        except (TypeError, ValueError) as error:
+            detail = f": {error}" if str(error) else ""
+            raise TypeError(
+                f"{name} must keep its type {must} {describe(c.structure)} before the loop and {describe(value)} after an "
+                f"iteration (line {line}){detail}"
+            ) from None
+        results = []
+        for leaf, spec in zip(leaves, c.specs, strict=True):
+            tensor = _core._convert(leaf, None, spec.dtype)
+            if tensor.dtype != spec.dtype:
+                raise TypeError(
+                    f"{name} must keep its dtype {must} {spec.dtype.name} before the loop and {tensor.dtype.name} after an "
+                    f"iteration (line {line}); start with a value of that dtype, or use tf.cast"
+                )
+            if not tensor.shape.is_subtype_of(spec.shape):
+                raise ValueError(
+                    f"{name} must keep its shape {must} {spec.shape} before the loop and {tensor.shape} after an iteration "
+                    f"(line {line}); for sizes that change use "
+                    "tf.autograph.experimental.set_loop_options(shape_invariants=[(variable, shape)]) with None for them"
+                )
+            results.append(tensor)
+        return results
+
+    def finish(self, outs: list[Any], runs: Any) -> None:
+        """Gives the variables the values that they have after the loop."""
+        results = iter(outs)
+        done = set()
+        for c in self.carried:
+            leaves = [next(results) for _ in c.specs]
+            done.add(c.index)
+            entry = self.state.slots[c.index].entry
+            if c.new and entry.name != RESULT:
+                if not entry.after:
+                    continue
+                message = f"the loop at {self.where} must iterate at least once, to give '{entry.name}' a value"
+                _ASSERT(runs, message=message)
+            self.state.write(c.index, pack(c.structure, leaves))
+        for i, slot in enumerate(self.state.slots):
+            if i in done or not slot.entry.live or self.state.before[i] is not UNDEFINED or self.last is None:
+                continue
+            if self.last[i] is UNDEFINED:
+                name = label(slot.entry.name)
+                message = f"{name} may have no value after the loop at {self.where}: no iteration is sure to set it"
+                tracing.notes.append(Note(slot, message))
+            elif not any(map(is_symbolic, flatten(self.last[i]))):
+                # A Python object, the same in every iteration.
+                slot.put(self.last[i])
 
 
 def _identity(body: Any) -> tuple[Any, ...]:
@@ -225,141 +437,11 @@ def _identity(body: Any) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def _test_region(
-    state: State,
-    specs: list[TensorSpec],
-    carried: list[_Carried],
-    hidden: int,
-    test: Callable[[list[Any]], Any],
-    where: str,
-) -> Any:
-    params = _core._begin_region(specs)
-    try:
-        _enter(state, carried, params, hidden)
-        tracing.depth += 1
-        try:
-            value = test(params[:hidden])
-        finally:
-            tracing.depth -= 1
-        value = truth(value) if is_symbolic(value) else _core._convert(bool(value))
-    except BaseException:
-        _core._abandon_region()
-        raise
-    return _core._end_region([value])
-
-
-def _body_region(
-    state: State,
-    specs: list[TensorSpec],
-    carried: list[_Carried],
-    hidden: int,
-    body: Callable[[list[Any]], list[Any]],
-    where: str,
-) -> tuple[Any, list[Any] | None]:
-    params = _core._begin_region(specs)
-    try:
-        _enter(state, carried, params, hidden)
-        following: list[Any] = []
-        mine = len(tracing.notes)
-        if not traced_region(lambda: following.extend(body(params[:hidden]))):
-            # It always raises: nothing comes after the first iteration.
-            return _core._end_region(params), None
-        values = state.read()
-        results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
-        carries = {c.index: c for c in carried}
-        for i, slot in enumerate(state.slots):
-            if slot.entry.live and i not in carries and state.before[i] is not UNDEFINED:
-                if not same(values[i], state.before[i]):
-                    name = label(slot.entry.name)
-                    raise TypeError(
-                        f"{name} cannot change in the loop at {where}, which depends on a tensor: it is "
-                        f"{describe(state.before[i])} before the loop and {describe(values[i])} after an iteration "
-                        f"(line {slot.entry.first}). A loop carries tensors, numbers, and structures of them"
-                    )
-        for c in carried:
-            results.extend(_next(state, c, values[c.index], where, mine))
-    except BaseException:
-        _core._abandon_region()
-        raise
-    return _core._end_region(results), values
-
-
-def _next(state: State, c: _Carried, value: Any, where: str, mine: int) -> list[Any]:
-    """The leaves that a variable takes into the next iteration."""
-    slot = state.slots[c.index]
-    name, line = label(slot.entry.name), slot.entry.first
-    if value is UNDEFINED:
-        why = next(
-            (n.message for n in reversed(tracing.notes[mine:]) if n.slot.entry.name == slot.entry.name), None
-        )
-        raise UnboundLocalError(why or f"{name} has no value after an iteration of the loop at {where}")
-    leaves = leaves_of(value)
-    try:
-        if leaves is None:
-            raise ValueError
-        nest.assert_same_structure(_shell(c.structure), _shell(value))
-    except (TypeError, ValueError) as error:
-        if isinstance(c.structure, list) and isinstance(value, list) and len(value) != len(c.structure):
-            raise ValueError(
-                f"the list {name} has {len(c.structure)} elements before the loop at {where} and {len(value)} after an "
-                "iteration: a loop on tensors cannot change the length of a list. Declare it with "
-                "tf.autograph.set_element_type(list, dtype) before the loop, and use tf.autograph.stack(list) after it"
-            ) from None
-        detail = f": {error}" if str(error) else ""
-        raise TypeError(
-            f"{name} must keep its type in the loop at {where}, which depends on a tensor: it is "
-            f"{describe(c.structure)} before the loop and {describe(value)} after an iteration (line {line}){detail}"
-        ) from None
-    results = []
-    for leaf, spec in zip(leaves, c.specs, strict=True):
-        tensor = _core._convert(leaf, None, spec.dtype)
-        if tensor.dtype != spec.dtype:
-            raise TypeError(
-                f"{name} must keep its dtype in the loop at {where}, which depends on a tensor: it is {spec.dtype.name} "
-                f"before the loop and {tensor.dtype.name} after an iteration (line {line}); start with a value of that "
-                f"dtype, or use tf.cast"
-            )
-        if not tensor.shape.is_subtype_of(spec.shape):
-            raise ValueError(
-                f"{name} must keep its shape in the loop at {where}, which depends on a tensor: it is {spec.shape} before "
-                f"the loop and {tensor.shape} after an iteration (line {line}); for sizes that change use "
-                "tf.autograph.experimental.set_loop_options(shape_invariants=[(variable, shape)]) with None for them"
-            )
-        results.append(tensor)
-    return results
+def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:
+    """The types of a value's leaves, in its structure."""
+    return nest.pack_sequence_as(value, specs) if nest.is_nested(value) else specs[0]
 
 
 def _shell(value: Any) -> Any:
-    return nest.pack_sequence_as(value, [0] * len(nest.flatten(value))) if nest.is_nested(value) else 0
-
-
-def _finish(
-    state: State, carried: list[_Carried], outs: list[Any], last: list[Any] | None, runs: Any, where: str
-) -> None:
-    """Gives the variables the values that they have after the loop."""
-    results = iter(outs)
-    done = set()
-    for c in carried:
-        leaves = [next(results) for _ in c.specs]
-        done.add(c.index)
-        slot = state.slots[c.index]
-        if c.new and slot.entry.name != RESULT:
-            if not slot.entry.after:
-                continue
-            name = slot.entry.name
-            _ASSERT(runs, message=f"the loop at {where} must iterate at least once, to give '{name}' a value")
-        value = nest.pack_sequence_as(c.structure, leaves) if nest.is_nested(c.structure) else leaves[0]
-        state.write(c.index, value)
-    for i, slot in enumerate(state.slots):
-        if i in done or not slot.entry.live or state.before[i] is not UNDEFINED or last is None:
-            continue
-        if last[i] is not UNDEFINED and not _symbolic_in(last[i]):
-            # A Python object, the same in every iteration.
-            slot.put(last[i])
-        elif last[i] is UNDEFINED:
-            message = f"{label(slot.entry.name)} may have no value after the loop at {where}: no iteration is sure to set it"
-            tracing.notes.append(Note(slot, message))
-
-
-def _symbolic_in(value: Any) -> bool:
-    return any(is_symbolic(leaf) for leaf in (nest.flatten(value) if nest.is_nested(value) else [value]))
+    """A structure without what is in it."""
+    return pack(value, [0] * len(flatten(value))) if nest.is_nested(value) else value if type(value) is TensorList else 0

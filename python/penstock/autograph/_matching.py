@@ -29,7 +29,7 @@ def lower_matches(block: list[ast.stmt]) -> list[ast.stmt]:
 def _is_simple(case: ast.match_case) -> bool:
     pattern = case.pattern
     if isinstance(pattern, ast.MatchAs):
-        return pattern.pattern is None and (pattern.name is None or case.guard is None)
+        return pattern.pattern is None
     return _is_value(pattern)
 
 
@@ -49,6 +49,9 @@ def _as_if(s: ast.Match) -> list[ast.stmt]:
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
             target = ast.Assign([ast.Name(case.pattern.name, ast.Store())], ast.Name(name, ast.Load()))
             body = [ast.copy_location(target, case.pattern), *body]
+            if case.guard is not None:
+                # The guard comes before the assignment.
+                case.guard = _Renamed(case.pattern.name, name).visit(case.guard)
         if case.guard is not None:
             test = case.guard if test is None else ast.BoolOp(ast.And(), [test, case.guard])
         if test is None:
@@ -69,3 +72,15 @@ def _test(pattern: ast.pattern, name: str) -> ast.expr | None:
         tests = [t for p in pattern.patterns if (t := _test(p, name)) is not None]
         return ast.copy_location(ast.BoolOp(ast.Or(), tests), pattern)
     return None
+
+
+class _Renamed(ast.NodeTransformer):
+    """A name in place of another."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        if node.id == self.old:
+            node.id = self.new
+        return node

@@ -13,7 +13,7 @@ from penstock.autograph._branch import branch, is_symbolic, raised, select, trut
 from penstock.autograph._calls import callee as c
 from penstock.autograph._calls import iterable_callee as ci
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import State
+from penstock.autograph._state import State, slots_of, tracing
 
 __all__ = [
     "and_",
@@ -63,6 +63,13 @@ def if_stmt(
         body()
     elif orelse is not None:
         orelse()
+
+
+def touch(names: FunctionType, entries: Entries, attributes: Attributes = ()) -> None:
+    """Says which variables from outside a function is about to change, to the statements that are traced."""
+    if tracing.states:
+        for state in tracing.states:
+            state.extend(slots_of(names, entries, attributes))
 
 
 def _nothing() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-__all__ = ["Liveness", "Scope", "assigned", "mutated", "own_nodes", "read_names"]
+from penstock.autograph._tree import own_nodes, walk
+
+__all__ = ["Liveness", "Scope", "assigned", "mutated", "read_names"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -41,7 +43,7 @@ class _Assigned(ast.NodeVisitor):
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         # The targets are the comprehension's own; a walrus in it binds outside.
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.NamedExpr):
                 self.bind(inner.target.id, inner)
 
@@ -97,6 +99,8 @@ class Scope:
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.captured: set[str] = set()
+        # Variables that nested functions assign: a call may change them.
+        self.effects: set[str] = set()
         self.dynamic = False
         for inner in own_nodes(body):
             if isinstance(inner, ast.Global):
@@ -105,26 +109,20 @@ class Scope:
                 self.nonlocals.update(inner.names)
             elif isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
                 self.captured.update(read_names(inner))
+                for deeper in walk(inner):
+                    if isinstance(deeper, ast.Nonlocal):
+                        self.effects.update(deeper.names)
             elif isinstance(inner, ast.Name) and inner.id in ("locals", "eval", "exec", "vars", "dir"):
                 self.dynamic = True
+        outside = self.globals | self.nonlocals
+        self.assigned_outside = {n: line for n, line in assigned(body).items() if n in outside}
         self.locals = (self.parameters | set(assigned(body))) - self.globals - self.nonlocals
-
-
-def own_nodes(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
-    """The nodes and what is in them, without the bodies of nested functions and classes."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            continue
-        stack.extend(ast.iter_child_nodes(node))
 
 
 def read_names(node: ast.AST) -> set[str]:
     """Every name that is read, or declared nonlocal, anywhere in a node."""
     names: set[str] = set()
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Store):
             names.add(inner.id)
         elif isinstance(inner, ast.Nonlocal | ast.Global):
@@ -150,6 +148,13 @@ class Liveness:
         # For a loop: what may be read when its test is reached again.
         self.header: dict[int, frozenset[str]] = {}
         self._recording = True
+        self._names: dict[int, set[str]] = {}
+
+    def _reads(self, node: ast.AST) -> set[str]:
+        found = self._names.get(id(node))
+        if found is None:
+            found = self._names[id(node)] = read_names(node)
+        return found
 
     def is_live(self, name: str, live: frozenset[str]) -> bool:
         return name in live or name in self.always
@@ -163,26 +168,26 @@ class Liveness:
         if self._recording:
             self.after[id(node)] = self.after.get(id(node), frozenset()) | live
         if isinstance(node, ast.If):
-            return self.block(node.body, live) | self.block(node.orelse, live) | read_names(node.test)
+            return self.block(node.body, live) | self.block(node.orelse, live) | self._reads(node.test)
         if isinstance(node, ast.While):
-            return self._loop(node, live | read_names(node.test), frozenset())
+            return self._loop(node, live | self._reads(node.test), frozenset())
         if isinstance(node, ast.For):
             start = live.union(
-                read_names(node.target), *(read_names(e) for e in getattr(node, "extra_tests", ()))
+                self._reads(node.target), *(self._reads(e) for e in getattr(node, "extra_tests", ()))
             )
-            return self._loop(node, start, frozenset(assigned([node.target]))) | read_names(node.iter)
+            return self._loop(node, start, frozenset(assigned([node.target]))) | self._reads(node.iter)
         if isinstance(node, ast.With | ast.AsyncWith):
             inner = self.block(node.body, live)
             bound = set(assigned(i.optional_vars for i in node.items if i.optional_vars is not None))
             # The body may be left at any point where the context manager swallows an exception.
             inner = (inner - bound) | live
-            return inner.union(*(read_names(i.context_expr) for i in node.items))
+            return inner.union(*(self._reads(i.context_expr) for i in node.items))
         if isinstance(node, ast.Try | getattr(ast, "TryStar", ast.Try)):
             final = self.block(node.finalbody, live)
             handlers = (
                 final.union(*(self.block(h.body, final) for h in node.handlers)) if node.handlers else final
             )
-            handlers = handlers.union(*(read_names(h.type) for h in node.handlers if h.type is not None))
+            handlers = handlers.union(*(self._reads(h.type) for h in node.handlers if h.type is not None))
             orelse = self.block(node.orelse, final | handlers)
             # An exception may come at any point of the body.
             self.pinned(node.body, handlers)
@@ -190,21 +195,21 @@ class Liveness:
         if isinstance(node, ast.Match):
             out = live
             for case in node.cases:
-                out |= self.block(case.body, live) | read_names(case.pattern)
+                out |= self.block(case.body, live) | self._reads(case.pattern)
                 if case.guard is not None:
-                    out |= read_names(case.guard)
-            return out | read_names(node.subject)
+                    out |= self._reads(case.guard)
+            return out | self._reads(node.subject)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return (live - {node.name}) | read_names(node)
+            return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
-            return frozenset(read_names(node))
+            return frozenset(self._reads(node))
         killed = set()
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete):
             targets_of: list[ast.AST] = [node]
             killed = set(assigned(targets_of))
             if isinstance(node, ast.AnnAssign) and node.value is None:
                 killed = set()
-        return (live - killed) | read_names(node)
+        return (live - killed) | self._reads(node)
 
     def pinned(self, statements: list[ast.stmt], live: frozenset[str]) -> None:
         """Adds names to what is live after every statement in a block."""

@@ -6,6 +6,8 @@ import ast
 import linecache
 from types import CodeType, FunctionType
 
+from penstock.autograph._tree import walk
+
 __all__ = ["SourceError", "function_node"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -75,7 +77,9 @@ def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.Async
     error: SyntaxError | None = None
     for stop in range(end, min(end + 50, len(lines)) + 1):
         # Under an `if`, an indented definition parses as it stands, and columns stay true.
-        text = ("if 1:\n" if margin else "\n") + "".join(lines[start:stop])
+        # Empty lines before it make the line numbers true.
+        head = "\n" * (start - 1) + "if 1:\n" if margin else "\n" * start
+        text = head + "".join(lines[start:stop])
         try:
             module = ast.parse(text, code.co_filename)
         except SyntaxError as found:
@@ -84,7 +88,6 @@ def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.Async
         block = module.body[0].body if margin and isinstance(module.body[0], ast.If) else module.body
         node = block[0]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            ast.increment_lineno(node, start - 1)
             return node
         break
     raise SourceError(
@@ -100,34 +103,30 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
         except SyntaxError as error:
             raise SourceError(f"{code.co_filename} does not parse: {error}") from None
         _files[code.co_filename] = cached
-    positions = {
-        (line, end_line, column, end_column)
-        for line, end_line, column, end_column in code.co_positions()
-        if line is not None and end_line is not None and column is not None and end_column is not None
-    }
+    # Its first instructions have no place in the body: their positions are empty.
+    positions = {p for p in code.co_positions() if None not in p and p[2:] != (0, 0)}
     candidates = [
         node
-        for node in ast.walk(cached[1])
-        if isinstance(node, ast.Lambda)
-        and node.lineno == code.co_firstlineno
-        and _covers(node.body, positions)
+        for node in walk(cached[1])
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _covers(node.body, positions)
     ]
     if not candidates:
         raise SourceError(
             f"no lambda of {code.co_filename}, line {code.co_firstlineno}, is the one that runs"
         )
-    found = min(candidates, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+    found = min(candidates, key=_extent)
     import copy
 
     return copy.deepcopy(found)
 
 
-def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
-    """Whether the instructions at `positions` are those of an expression."""
+def _extent(node: ast.Lambda) -> tuple[int, int]:
+    """The size of a lambda in lines and columns, to find the innermost that covers a place."""
+    lines = (node.end_lineno or 0) - node.lineno
+    return lines, (node.end_col_offset or 0) - node.col_offset
+
+
+def _covers(body: ast.expr, positions: set[tuple[int, ...]]) -> bool:
+    """Whether the instructions at `positions` are all those of an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    inside = [p for p in positions if start <= (p[0], p[2]) and (p[1], p[3]) <= end]
-    # A function's first instructions have no place in its body.
-    return (
-        len(inside) >= len(positions) - 1
-        and (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in positions
-    )
+    return all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in positions)

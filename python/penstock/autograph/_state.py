@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
-from penstock import _core, nest
+from penstock import _core, nest, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
+from penstock.autograph._lists import TensorList
 
 __all__ = [
     "UNDEFINED",
@@ -26,6 +27,9 @@ __all__ = [
     "tensor_like",
     "tracing",
     "zeros",
+    "check_alike",
+    "flatten",
+    "pack",
 ]
 
 
@@ -67,6 +71,15 @@ class Slot:
     def get(self) -> Any:
         raise NotImplementedError
 
+    @property
+    def key(self) -> Any:
+        """What tells it from other variables."""
+        return id(self)
+
+    def first(self) -> Any:
+        """What it holds when a statement begins."""
+        return self.get()
+
     def set(self, value: Any) -> None:
         raise NotImplementedError
 
@@ -96,6 +109,8 @@ class _Tracing(threading.local):
         self.notes: list[Note] = []
         # How many regions of control flow are open.
         self.depth = 0
+        # The states of the statements that are traced, outermost first.
+        self.states: list[State] = []
 
 
 tracing = _Tracing()
@@ -105,6 +120,10 @@ class _Cell(Slot):
     def __init__(self, entry: Entry, file: str, cell: CellType) -> None:
         super().__init__(entry, file)
         self.cell = cell
+
+    @property
+    def key(self) -> Any:
+        return id(self.cell)
 
     def get(self) -> Any:
         try:
@@ -127,6 +146,10 @@ class _Global(Slot):
         super().__init__(entry, file)
         self.namespace = namespace
 
+    @property
+    def key(self) -> Any:
+        return id(self.namespace), self.entry.name
+
     def get(self) -> Any:
         return self.namespace.get(self.entry.name, UNDEFINED)
 
@@ -142,8 +165,22 @@ class _Attribute(Slot):
         super().__init__(entry, file)
         self.base, self.name = base, name
 
+    @property
+    def key(self) -> Any:
+        return id(self.base), self.name
+
     def get(self) -> Any:
         return getattr(self.base, self.name, UNDEFINED)
+
+    def first(self) -> Any:
+        value = self.get()
+        if isinstance(value, _core.Tensor) and value._is_symbolic:
+            try:
+                raw_ops.identity(value)
+            except (TypeError, ValueError):
+                # Left behind by another trace: of no use in this one.
+                return UNDEFINED
+        return value
 
     def set(self, value: Any) -> None:
         if self.get() is not value:
@@ -152,6 +189,31 @@ class _Attribute(Slot):
     def clear(self) -> None:
         if hasattr(self.base, self.name):
             delattr(self.base, self.name)
+
+
+def slots_of(
+    names: FunctionType,
+    entries: Sequence[tuple[Any, ...]],
+    attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
+) -> list[Slot]:
+    """The variables of a statement: cells that `names` closes over, globals, and attributes."""
+    code = names.__code__
+    cells = dict(zip(code.co_freevars, names.__closure__ or (), strict=True))
+    slots: list[Slot] = []
+    for raw in entries:
+        entry = Entry(*raw)
+        cell = cells.get(entry.name)
+        if cell is not None:
+            slots.append(_Cell(entry, code.co_filename, cell))
+        else:
+            slots.append(_Global(entry, code.co_filename, names.__globals__))
+    for base, attribute, raw in attributes:
+        try:
+            found = base()
+        except (NameError, AttributeError):
+            continue
+        slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+    return slots
 
 
 class State:
@@ -163,22 +225,7 @@ class State:
         entries: Sequence[tuple[Any, ...]],
         attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
     ) -> None:
-        code = names.__code__
-        cells = dict(zip(code.co_freevars, names.__closure__ or (), strict=True))
-        self.slots: list[Slot] = []
-        for raw in entries:
-            entry = Entry(*raw)
-            cell = cells.get(entry.name)
-            if cell is not None:
-                self.slots.append(_Cell(entry, code.co_filename, cell))
-            else:
-                self.slots.append(_Global(entry, code.co_filename, names.__globals__))
-        for base, attribute, raw in attributes:
-            try:
-                found = base()
-            except (NameError, AttributeError):
-                continue
-            self.slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+        self.slots = slots_of(names, entries, attributes)
         self._begin()
 
     @classmethod
@@ -190,11 +237,30 @@ class State:
         return self
 
     def _begin(self) -> None:
-        self.before = [slot.get() for slot in self.slots]
+        self.before = [slot.first() for slot in self.slots]
+        # The same with containers copied, since they may change.
+        self.frozen = [freeze(value) for value in self.before]
+        self._keys = {slot.key for slot in self.slots}
         # Containers may be changed in place; their contents are part of the state.
         self._contents: list[tuple[Any, Any]] = []
         for value in self.before:
             _collect(value, self._contents, set())
+
+    def extend(self, slots: Sequence[Slot]) -> None:
+        """Adds variables that a function called from the statement is about to change."""
+        for slot in slots:
+            if slot.key not in self._keys:
+                self._keys.add(slot.key)
+                self.slots.append(slot)
+                value = slot.first()
+                self.before.append(value)
+                self.frozen.append(freeze(value))
+                _collect(value, self._contents, set())
+
+    def replace(self, index: int, value: Any) -> None:
+        """Has a variable begin with another value."""
+        self.slots[index].put(value)
+        self._begin()
 
     def restore(self) -> None:
         """Gives every variable, and every container in them, what it held at the beginning."""
@@ -210,7 +276,7 @@ class State:
     def write(self, index: int, value: Any) -> None:
         """Sets a variable for good: a container that it held all along keeps its identity."""
         before = self.before[index]
-        if type(before) in (list, dict) and type(before) is type(value):
+        if type(before) in (list, dict, TensorList) and type(before) is type(value):
             _refill(before, value)
             value = before
         self.slots[index].put(value)
@@ -218,11 +284,13 @@ class State:
 
 def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
     kind = type(value)
-    if kind in (list, dict):
+    if kind in (list, dict, TensorList):
         if id(value) in seen:
             return
         seen.add(id(value))
-        out.append((value, value.copy()))
+        out.append((value, freeze_one(value)))
+        if kind is TensorList:
+            return
         for item in value.values() if kind is dict else value:
             _collect(item, out, seen)
     elif isinstance(value, tuple):
@@ -230,8 +298,15 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
             _collect(item, out, seen)
 
 
+def freeze_one(container: Any) -> Any:
+    """A copy of a container, with the same elements."""
+    return TensorList(container.stack()) if type(container) is TensorList else container.copy()
+
+
 def _refill(container: Any, contents: Any) -> None:
-    if type(container) is list:
+    if type(container) is TensorList:
+        container.refill(contents)
+    elif type(container) is list:
         container[:] = contents
     else:
         items = dict(contents)
@@ -240,6 +315,7 @@ def _refill(container: Any, contents: Any) -> None:
 
 
 def freeze(value: Any) -> Any:
+    """A value, with the containers in it copied."""
     kind = type(value)
     if kind is list:
         return [freeze(v) for v in value]
@@ -247,7 +323,29 @@ def freeze(value: Any) -> Any:
         return {k: freeze(v) for k, v in value.items()}
     if kind is tuple:
         return tuple(freeze(v) for v in value)
-    return value
+    return TensorList(value.stack()) if kind is TensorList else value
+
+
+def flatten(value: Any) -> list[Any]:
+    """The leaves of a value."""
+    if type(value) is TensorList:
+        return [value.stack()]
+    return nest.flatten(value) if nest.is_nested(value) else [value]
+
+
+def pack(structure: Any, leaves: list[Any]) -> Any:
+    """A value like `structure` with other leaves."""
+    if type(structure) is TensorList:
+        return TensorList(leaves[0])
+    return nest.pack_sequence_as(structure, leaves) if nest.is_nested(structure) else leaves[0]
+
+
+def check_alike(a: Any, b: Any) -> None:
+    """Raises a ValueError or TypeError unless two values have one structure."""
+    if (type(a) is TensorList) != (type(b) is TensorList):
+        raise TypeError("one is a list of the graph, the other is not")
+    if nest.is_nested(a) or nest.is_nested(b):
+        nest.assert_same_structure(a, b)
 
 
 def tensor_like(value: Any) -> bool:
@@ -261,9 +359,7 @@ def leaves_of(value: Any) -> list[Any] | None:
     """The leaves of a value, all of which can become tensors; None where one cannot."""
     if value is UNDEFINED or value is None:
         return None
-    if not nest.is_nested(value):
-        return [value] if tensor_like(value) else None
-    leaves = nest.flatten(value)
+    leaves = flatten(value)
     return leaves if all(map(tensor_like, leaves)) else None
 
 
@@ -285,8 +381,6 @@ def same(a: Any, b: Any) -> bool:
 
 def zeros(spec: Any) -> Any:
     """A tensor of a dtype and shape, where sizes that are unknown are 0."""
-    from penstock import raw_ops
-
     dtype = spec.dtype
     value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
     dims = spec.shape.dims or []

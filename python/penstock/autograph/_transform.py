@@ -6,7 +6,8 @@ import ast
 from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
-from penstock.autograph._scopes import Liveness, Scope, assigned, mutated, own_nodes
+from penstock.autograph._scopes import Liveness, Scope, assigned, mutated
+from penstock.autograph._tree import Transformer, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
 
@@ -43,6 +44,7 @@ def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
     liveness = Liveness(scope)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, liveness, instance)
+    touched = writer.touched(node)
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
     # A name that only inner functions assign still belongs to this one.
@@ -50,7 +52,7 @@ def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
         ast.copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
         for n in sorted(writer.shared - scope.parameters)
     ]
-    node.body = [*body[:start], *declared, *body[start:]]
+    node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
 
 
@@ -119,6 +121,12 @@ class _ItemAssignments:
             target = s.targets[0]
             new = _call("set_item", s.value, _load(name), target.slice)  # type: ignore[attr-defined]
             return self._rebound(name, new, s, target)
+        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
+            # `set_element_type(z, ...)` makes `z` another list.
+            callee, first = s.value.func, s.value.args[0]
+            called = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
+            if called == "set_element_type" and isinstance(first, ast.Name) and first.id in self.names:
+                return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
             new = _call("update_item", _load(name), s.target.slice, symbol, _later(s.value))  # type: ignore[union-attr]
@@ -140,7 +148,7 @@ class _ItemAssignments:
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             return None
-        if any(isinstance(n, ast.Slice | ast.Starred | ast.NamedExpr) for n in ast.walk(target.slice)):
+        if any(isinstance(n, ast.Slice | ast.Starred | ast.NamedExpr) for n in walk(target.slice)):
             return None
         return target.value.id if target.value.id in self.names else None
 
@@ -164,7 +172,7 @@ _AUGMENTED = {
 
 def _binds_outside(*nodes: ast.AST) -> bool:
     """Whether an expression assigns a name: it cannot move into a function then."""
-    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in walk(node))
 
 
 def _harmless(node: ast.expr) -> bool:
@@ -187,21 +195,22 @@ def _harmless(node: ast.expr) -> bool:
 def _repeatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
     return not any(
-        isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in ast.walk(node)
+        isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in walk(node)
     )
 
 
-class _Expressions(ast.NodeTransformer):
+class _Expressions(Transformer):
     """Calls, logic and conditional expressions."""
 
     def __init__(self, instance: str | None) -> None:
+        super().__init__()
         self.instance = instance
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         return self.call(node, "c")
 
     def call(self, node: ast.Call, operator: str) -> ast.expr:
-        self.generic_visit(node)
+        self.inside(node)
         callee = node.func
         if isinstance(callee, ast.Name) and callee.id == "super" and not node.args and not node.keywords:
             if self.instance is not None:
@@ -214,7 +223,7 @@ class _Expressions(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self_is_plain = _binds_outside(*node.values[1:])
         harmless = [_harmless(v) for v in node.values]
-        self.generic_visit(node)
+        self.inside(node)
         if self_is_plain:
             return node
         name = "and" if isinstance(node.op, ast.And) else "or"
@@ -229,21 +238,21 @@ class _Expressions(ast.NodeTransformer):
         return result
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
+        self.inside(node)
         if isinstance(node.op, ast.Not):
             return ast.copy_location(_call("not_", node.operand), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         plain = _binds_outside(node.body, node.orelse)
-        self.generic_visit(node)
+        self.inside(node)
         if plain:
             return node
         return ast.copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
-        self.generic_visit(node)
+        self.inside(node)
         if plain:
             return node
         rest: list[ast.expr] = [
@@ -260,7 +269,7 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
-        self.generic_visit(node)
+        self.inside(node)
         if not node.is_async:
             node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
         return node
@@ -436,6 +445,9 @@ class _Statements:
         for name, line in mutated(statements).items():
             if name in self.scope.locals:
                 bound.setdefault(name, line)
+        if self.scope.effects and any(isinstance(n, ast.Call) for n in own_nodes(statements)):
+            for name in self.scope.effects & (self.scope.locals | self.scope.nonlocals):
+                bound.setdefault(name, statements[0].lineno)
         return bound
 
     def _entries(
@@ -463,6 +475,22 @@ class _Statements:
         self.shared.update(n for n in names if n in self.scope.locals)
         closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in names], ast.Load()))
         return ast.Tuple(items, ast.Load()), closure
+
+    def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
+        """The statement that says what the function changes outside of itself."""
+        outside = self.scope.assigned_outside
+        attributes = self._attributes(node.body, [])
+        if not outside and attributes is None:
+            return []
+        items: list[ast.expr] = [
+            ast.Tuple([ast.Constant(v) for v in (name, line, 0, True, True)], ast.Load())
+            for name, line in sorted(outside.items())
+        ]
+        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in sorted(outside)], ast.Load()))
+        args: list[ast.expr] = [closure, ast.Tuple(items, ast.Load())]
+        if attributes is not None:
+            args.append(attributes)
+        return [ast.copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
 
     def _loop_entries(self, s: ast.For | ast.While, bound: dict[str, int]) -> tuple[ast.expr, ast.expr]:
         after = self.liveness.after[id(s)]
@@ -514,7 +542,7 @@ def _copied(node: ast.expr) -> ast.expr:
     import copy
 
     new = copy.deepcopy(node)
-    for inner in ast.walk(new):
+    for inner in walk(new):
         if hasattr(inner, "ctx"):
             inner.ctx = ast.Load()
     return new
