@@ -51,7 +51,7 @@ class Function(_core._Function):
                 )
         specs = None if input_signature is None else _check_signature(name, input_signature, params, varkw)
         self: Function = super().__new__(
-            cls, _guarded(python_function), name, params, varargs, varkw, specs, None, reduce_retracing
+            cls, _guarded(python_function, autograph), name, params, varargs, varkw, specs, None, reduce_retracing
         )
         functools.update_wrapper(self, python_function)
         self.__dict__.update(
@@ -106,22 +106,27 @@ def made_variables(function: Any) -> bool:
     return made
 
 
-def _guarded(python_function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function to trace: variables may be made in its first trace only."""
+def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
+    """The function to trace: converted by AutoGraph, and variables may be made in its first trace only."""
     import functools
 
     traced = False
+    target: Callable[..., Any] | None = None if autograph else python_function
 
     @functools.wraps(python_function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal traced
+        nonlocal traced, target
         global _made
         if not _core._is_tracing():
             return python_function(*args, **kwargs)
+        if target is None:
+            from penstock.autograph import convert_function
+
+            target = convert_function(python_function)
         new: list[Any] = []
         _variable.on_create.append(new.append)
         try:
-            result = python_function(*args, **kwargs)
+            result = target(*args, **kwargs)
         finally:
             _variable.on_create.remove(new.append)
         if new and traced:

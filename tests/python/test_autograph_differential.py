@@ -12,7 +12,7 @@ import pytest
 import penstock as tf
 
 NAMES = ["p", "q", "r", "s"]
-SEEDS = range(400)
+SEEDS = range(300)
 
 
 class Writer:

@@ -6,16 +6,22 @@ tensor it does, and everywhere else it is Python's.
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph import experimental as experimental
 
-__all__ = ["convert", "convert_function", "experimental", "set_element_type", "set_verbosity", "stack", "to_code", "to_graph", "trace"]
-
-_logger = logging.getLogger("penstock.autograph")
+__all__ = [
+    "convert",
+    "convert_function",
+    "experimental",
+    "set_element_type",
+    "set_verbosity",
+    "stack",
+    "to_code",
+    "to_graph",
+    "trace",
+]
 
 
 def _python_function(entity: Any) -> Any:
@@ -39,7 +45,9 @@ def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
     return _convert.convert_function(python_function)
 
 
-def to_graph(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+def to_graph(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> Any:
     """A Python function with its control flow converted: what `tf.function` traces.
 
     Args:
@@ -55,7 +63,11 @@ def to_graph(entity: Callable[..., Any], recursive: bool = True, experimental_op
 
     function = _python_function(entity)
     plain = getattr(function, "__func__", function)
-    if hasattr(plain, "__code__") and not _convert.is_made(plain.__code__) and not _convert._is_library(plain.__code__.co_filename):
+    if (
+        hasattr(plain, "__code__")
+        and not _convert.is_made(plain.__code__)
+        and not _convert._is_library(plain.__code__.co_filename)
+    ):
         try:
             _source.function_node(plain)
         except _source.SourceError as error:
@@ -63,7 +75,9 @@ def to_graph(entity: Callable[..., Any], recursive: bool = True, experimental_op
     return _calls.callee(function)
 
 
-def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code(
+    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+) -> str:
     """The converted source of a Python function, for people to read.
 
     Args:
@@ -87,7 +101,9 @@ def to_code(entity: Callable[..., Any], recursive: bool = True, experimental_opt
         raise ValueError(f"{function.__qualname__} cannot be converted: {error}") from None
 
 
-def convert(recursive: bool = True, optional_features: Any = None, user_requested: bool = True) -> Callable[..., Any]:
+def convert(
+    recursive: bool = True, optional_features: Any = None, user_requested: bool = True
+) -> Callable[..., Any]:
     """A decorator: the function with its control flow converted, to be called while tracing, or eagerly.
 
     Args:
@@ -114,8 +130,8 @@ def convert(recursive: bool = True, optional_features: Any = None, user_requeste
 def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:
     """Says what a list holds, so that it can grow in a loop of the graph.
 
-    In a converted function `set_element_type(z, dtype)`, as a statement about a local variable, makes `z` such
-    a list; elsewhere it does nothing.
+    In a converted function `set_element_type(z, dtype)`, as a statement about a local variable, makes `z`
+    such a list; elsewhere it does nothing.
 
     Args:
         target: the list.
@@ -157,19 +173,19 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
         raise ValueError(f"argument 'level' must be an integer from 0 on, got {level!r}")
-    _logger.setLevel(logging.WARNING if level == 0 else logging.INFO if level < 3 else logging.DEBUG)
-    for handler in [h for h in _logger.handlers if isinstance(h, _Stdout)]:
-        _logger.removeHandler(handler)
+    import logging
+    import sys
+
+    class Stdout(logging.StreamHandler):  # type: ignore[type-arg]
+        """Writes to what standard output is when it writes."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            self.setStream(sys.stdout)
+            super().emit(record)
+
+    logger = logging.getLogger("penstock.autograph")
+    logger.setLevel(logging.WARNING if level == 0 else logging.INFO)
+    for handler in [h for h in logger.handlers if type(h).__qualname__ == Stdout.__qualname__]:
+        logger.removeHandler(handler)
     if alsologtostdout:
-        _logger.addHandler(_Stdout())
-
-
-class _Stdout(logging.StreamHandler[Any]):
-    """Writes to what standard output is when it writes."""
-
-    def __init__(self) -> None:
-        super().__init__(sys.stdout)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.stream = sys.stdout
-        super().emit(record)
+        logger.addHandler(Stdout())

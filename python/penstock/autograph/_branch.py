@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -69,10 +70,9 @@ def raised(error: Any) -> Any:
     ):
         if isinstance(error, type):
             error = error()
-        try:
+        # Where it cannot be marked, it is raised at once.
+        with contextlib.suppress(AttributeError):
             setattr(error, _RAISED, True)
-        except AttributeError:
-            pass
     return error
 
 
@@ -150,7 +150,11 @@ def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:
 
 
 def _emit(
-    state: State, selector: Any, operator: str, branches: Sequence[_Branch], needed: dict[tuple[int, int], TensorSpec]
+    state: State,
+    selector: Any,
+    operator: str,
+    branches: Sequence[_Branch],
+    needed: dict[tuple[int, int], TensorSpec],
 ) -> list[Any]:
     regions = [_fitted(b, state, needed) for b in branches]
     return list(_core._emit_regions(operator, [selector], regions) or ())
@@ -172,8 +176,12 @@ def _fitted(found: _Branch, state: State, needed: dict[tuple[int, int], TensorSp
             at = found.keys.get(key)
             if at is None:
                 before = leaves_of(state.frozen[key[0]])
-                known = found.values is not None and found.values[key[0]] is not UNDEFINED and before is not None
-                results.append(_core._convert(before[key[1]], spec.dtype) if known and before else zeros(spec))
+                known = (
+                    found.values is not None and found.values[key[0]] is not UNDEFINED and before is not None
+                )
+                results.append(
+                    _core._convert(before[key[1]], spec.dtype) if known and before else zeros(spec)
+                )
             elif found.specs[at].dtype != spec.dtype:
                 leaf = (leaves_of((found.values or [])[key[0]]) or [])[key[1]]
                 results.append(_core._convert(leaf, spec.dtype))
@@ -296,7 +304,8 @@ def _outcome(
         line = entry.first if b is UNDEFINED else entry.second
         missing = "'else' branch does not" if b is UNDEFINED else "'if' branch does not"
         return (
-            f"{name} may have no value: the 'if' at {where} depends on a tensor, and only one of its branches sets "
+            f"{name} may have no value: the 'if' at {where} depends on a tensor, and only one of its "
+            "branches sets "
             f"{name} (line {line}), the {missing}. Give it a value in both branches, or before the 'if'"
         )
     try:
@@ -340,11 +349,13 @@ def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> 
     lines = [f"line {n}" if n else "unchanged" for n in (entry.first, entry.second)]
     if entry.name == RESULT and "None" in (a, b):
         return (
-            f"the 'if' at {where} depends on a tensor: where the function returns a tensor on one path it must on "
+            f"the 'if' at {where} depends on a tensor: where the function returns a tensor on one path it "
+            "must on "
             f"every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
         )
     message = (
-        f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in the first "
+        f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in "
+        "the first "
         f"branch ({lines[0]}) and {b} in the other ({lines[1]})"
     )
     return f"{message}; {hint}" if hint else message

@@ -1,4 +1,4 @@
-"""Which function a call in converted code reaches: a converted one, a built-in's counterpart for tensors, or itself."""
+"""What a call in converted code reaches: a converted function, a built-in for tensors too, or itself."""
 
 from __future__ import annotations
 

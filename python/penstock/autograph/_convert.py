@@ -1,9 +1,10 @@
-"""From a Python function to its converted one: code objects that run with the function's own globals and cells."""
+"""From a Python function to its converted one, which runs with the globals and cells of the original."""
 
 from __future__ import annotations
 
 import ast
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
@@ -32,6 +33,7 @@ _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120
 _GENERATOR = (
     0x20 | 0x80 | 0x100 | 0x200
 )  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
 
 
@@ -44,16 +46,17 @@ def _is_library(file: str) -> bool:
     if known is None:
         parts = file.replace("\\", "/").split("/")
         known = _by_file[file] = (
-            file.startswith((_OWN, "<frozen"))
+            file.startswith((_OWN, _STDLIB, "<frozen"))
             or "site-packages" in parts
             or "dist-packages" in parts
-            or (file.startswith(_STDLIB))
         )
     return known
 
 
 def converted(function: FunctionType) -> FunctionType:
     """The function with its control flow converted; itself where it is a library's, or has no source."""
+    if DO_NOT_CONVERT in function.__dict__:
+        return function
     code = function.__code__
     known = _by_code.get(id(code))
     if known is not None:
@@ -64,10 +67,17 @@ def converted(function: FunctionType) -> FunctionType:
         target = _target(function)
         # Dropped with the code, whose identity may then be another's.
         key = id(code)
-        _by_code[key] = (weakref.ref(code, lambda _: _by_code.pop(key, None)), target)
-    if target is None or DO_NOT_CONVERT in function.__dict__:
-        return function
-    return _bound(function, target)
+        _by_code[key] = (weakref.ref(code, _forgetting(_by_code, key)), target)
+    return function if target is None else _bound(function, target)
+
+
+def _forgetting(table: dict[int, Any], key: int) -> Callable[[Any], None]:
+    """Drops an entry when its code dies, even while the interpreter takes this module apart."""
+
+    def forget(_: Any) -> None:
+        table.pop(key, None)
+
+    return forget
 
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
@@ -94,7 +104,10 @@ def _target(function: FunctionType) -> CodeType | None:
     if _is_library(code.co_filename) or code.co_flags & _GENERATOR:
         return None
     try:
-        return _compile(function)
+        made = _compile(function)
+        if "logging" in sys.modules:
+            sys.modules["logging"].getLogger("penstock.autograph").info("converted %s", code.co_qualname)
+        return made
     except _source.SourceError as error:
         _warn_once(function, str(error))
         return None
@@ -108,7 +121,8 @@ def _warn_once(function: FunctionType, why: str) -> None:
     import warnings
 
     warnings.warn(
-        f"{name} is traced without conversion: {why}. Control flow in it cannot depend on tensors; define it in a "
+        f"{name} is traced without conversion: {why}. Control flow in it cannot depend on tensors; define "
+        "it in a "
         "file, or use tf.cond and tf.while_loop",
         stacklevel=2,
     )
@@ -186,7 +200,13 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    fields: dict[str, Any] = {"name": _class_name(name), "bases": [], "keywords": [], "body": [body], "decorator_list": []}
+    fields: dict[str, Any] = {
+        "name": _class_name(name),
+        "bases": [],
+        "keywords": [],
+        "body": [body],
+        "decorator_list": [],
+    }
     if "type_params" in ast.ClassDef._fields:
         fields["type_params"] = []
     return ast.copy_location(ast.ClassDef(**fields), body)
@@ -221,8 +241,12 @@ def _inner_code(code: CodeType, name: str) -> CodeType:
 _PARTS = frozenset({"if_body__", "else_body__", "while_body__", "for_body__", "loop_test__"})
 
 
-def _named(code: CodeType, name: str, qualname: str, part: bool = False) -> CodeType:
-    """The code with the names of the user's function; parts of its body go by the function's name too."""
+def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: bool = True) -> CodeType:
+    """The code with the names of the user's function; parts of its body go by the function's name too.
+
+    The functions of a nested class are as the user wrote them (`made` is false).
+    """
+    made = made and bool(code.co_flags & _OPTIMIZED)
     constants = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -230,11 +254,14 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False) -> Code
             if inner in _PARTS:
                 constant = _named(constant, name, qualname, True)
             else:
-                constant = _named(constant, inner, f"{qualname}.<locals>.{inner}", inner == "<lambda>")
+                between = "<locals>." if code.co_flags & _OPTIMIZED else ""
+                full = f"{qualname}.{between}{inner}"
+                constant = _named(constant, inner, full, made and inner == "<lambda>", made)
         constants.append(constant)
     result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
-    key = id(result)
-    _made[key] = (weakref.ref(result, lambda _: _made.pop(key, None)), part)
+    if made:
+        key = id(result)
+        _made[key] = (weakref.ref(result, _forgetting(_made, key)), part)
     return result
 
 
@@ -276,17 +303,21 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     changed = callee(target)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        mine = len(tracing.notes)
+        # A traced function that is called from a branch or loop of another is none of that one's.
+        outer = tracing.notes, tracing.depth, tracing.states
+        tracing.notes, tracing.depth, tracing.states = [], 0, []
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
-            better = explained(error, tracing.notes[mine:])
+            better = explained(error, tracing.notes)
             if better is error:
                 error.__traceback__ = filtered(error.__traceback__)
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            del tracing.notes[mine:]
+            tracing.notes, tracing.depth, tracing.states = outer
 
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))
     traced.__wrapped__ = changed  # type: ignore[attr-defined]
     return traced

@@ -151,13 +151,27 @@ def unrolled(iterable: Any) -> Any:
     return [parts] if size == 1 and isinstance(parts, _core.Tensor) else list(parts)
 
 
+def unstacked(tensor: Any, count: int) -> list[Any]:
+    """The elements of a tensor along its first dimension, of which there are `count`."""
+    if isinstance(tensor, _core._Variable):
+        tensor = tensor.read_value()
+    if tensor.shape.rank == 0:
+        raise TypeError(f"cannot unpack a scalar tensor into {count} targets")
+    size = None if tensor.shape.rank is None else tensor.shape.dims[0]
+    if size is not None and size != count:
+        raise ValueError(f"cannot unpack a tensor of shape {tensor.shape} into {count} targets")
+    parts = raw_ops.unstack(tensor, num=count)
+    return [parts] if isinstance(parts, _core.Tensor) else list(parts)
+
+
 def updated(target: Any, index: Any, value: Any) -> Any:
     """A tensor with one element, or one row, replaced."""
     if isinstance(index, slice | type(Ellipsis) | type(None)) or (
         isinstance(index, tuple) and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
     ):
         raise TypeError(
-            "assignment to a slice of a tensor is not supported while tracing: use tf.tensor_scatter_nd_update, tf.where "
+            "assignment to a slice of a tensor is not supported while tracing: use "
+            "tf.tensor_scatter_nd_update, tf.where "
             "or tf.concat"
         )
     indices = index if isinstance(index, tuple) else (index,)

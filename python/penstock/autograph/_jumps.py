@@ -67,7 +67,9 @@ def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
+    return _at(
+        ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where
+    )
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
@@ -238,7 +240,7 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
             else:
                 s.test = ast.copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
         else:
-            s.extra_tests = [test]  # type: ignore[union-attr]
+            s.extra_tests = [test]  # type: ignore[attr-defined]
     s.body = [*leading, *s.body]
     out.append(s)
     left = flags & {DO_RETURN}

@@ -48,7 +48,7 @@ class Options(NamedTuple):
 class _Carried(NamedTuple):
     """A variable that a loop carries."""
 
-    index: int
+    slot: int
     # Its value before the loop, or a value like those that it gets.
     structure: Any
     # First values, and what the body may make of them.
@@ -58,12 +58,12 @@ class _Carried(NamedTuple):
     new: bool
 
 
-class _Grows(Exception):  # noqa: N818
+class _Grows(Exception):
     """The trace must start over: a list has another length after an iteration, or more variables change."""
 
     def __init__(self, index: int, items: list[Any]) -> None:
         super().__init__(index)
-        self.index, self.items = index, items
+        self.slot, self.items = index, items
 
 
 def graph_loop(
@@ -101,8 +101,8 @@ def graph_loop(
                 break
             except _Grows as grown:
                 state.restore()
-                if grown.index >= 0:
-                    loop.make_list(grown.index, grown.items)
+                if grown.slot >= 0:
+                    loop.make_list(grown.slot, grown.items)
     except BaseException:
         state.restore()
         raise
@@ -176,7 +176,14 @@ class _Loop:
         key: Any,
         options: Options,
     ) -> None:
-        self.state, self.hidden, self.test, self.body, self.where, self.key = state, hidden, test, body, where, key
+        self.state, self.hidden, self.test, self.body, self.where, self.key = (
+            state,
+            hidden,
+            test,
+            body,
+            where,
+            key,
+        )
         self.invariants = _Invariants(state, options, where)
         self.carried: list[_Carried] = []
         self.size = len(state.slots)
@@ -203,7 +210,9 @@ class _Loop:
         return list(_core._emit_regions("while", first, [test_region, body_region]) or ())
 
     def specs(self) -> list[TensorSpec]:
-        return [TensorSpec(h.shape, h.dtype) for h in self.hidden] + [s for c in self.carried for s in c.specs]
+        return [TensorSpec(h.shape, h.dtype) for h in self.hidden] + [
+            s for c in self.carried for s in c.specs
+        ]
 
     def make_list(self, index: int, items: list[Any]) -> None:
         """Makes a list that grows one of the graph."""
@@ -215,11 +224,14 @@ class _Loop:
         if not same_type or first.shape.dims is None or None in first.shape.dims:
             got = ", ".join(sorted({f"{i.dtype.name} of shape {i.shape}" for i in items}))
             raise ValueError(
-                f"the list {name} changes its length in the loop at {self.where}, which depends on a tensor: its elements "
+                f"the list {name} changes its length in the loop at {self.where}, which depends on a "
+                "tensor: its elements "
                 f"must then be tensors of one dtype and one known shape, got {got}"
             )
         rows = [_core._convert(v, None, first.dtype) for v in before]
-        target = TensorList(raw_ops.stack(rows) if rows else zeros(TensorSpec([0, *first.shape.dims], first.dtype)))
+        target = TensorList(
+            raw_ops.stack(rows) if rows else zeros(TensorSpec([0, *first.shape.dims], first.dtype))
+        )
         state.replace(index, target)
 
     def _carry(self, i: int) -> _Carried | None:
@@ -233,7 +245,9 @@ class _Loop:
         if isinstance(before, TensorList):
             specs = [spec_of_rows(tensors[0])]
         else:
-            specs = [self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)]
+            specs = [
+                self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)
+            ]
         return _Carried(i, freeze(before), tensors, specs, False)
 
     def _enter(self, params: list[Any]) -> None:
@@ -242,15 +256,20 @@ class _Loop:
         values = iter(params[len(self.hidden) :])
         for c in self.carried:
             leaves = [next(values) for _ in c.specs]
-            if c.new and self.state.slots[c.index].entry.name != RESULT:
+            if c.new and self.state.slots[c.slot].entry.name != RESULT:
                 continue
-            self.state.write(c.index, pack(c.structure, leaves))
+            self.state.write(c.slot, pack(c.structure, leaves))
 
     def _discover(self, new: list[int]) -> dict[int, Any]:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
         specs = self.specs()
         types = tuple((s.dtype.name, repr(s.shape)) for s in specs)
-        signature = (_identity(self.key), tuple(new), tuple((c.index, len(c.specs)) for c in self.carried), types)
+        signature = (
+            _identity(self.key),
+            tuple(new),
+            tuple((c.slot, len(c.specs)) for c in self.carried),
+            types,
+        )
         known = _found.get(signature)
         if known is not None:
             return known
@@ -287,13 +306,16 @@ class _Loop:
         if getattr(error, "__notes__", None) or not isinstance(error, DTypeError):
             return
         numbers = [
-            f"{label(slot.entry.name)} starts as {before!r} and is a tensor of dtype {_core._convert(before).dtype.name} in it"
+            f"{label(slot.entry.name)} starts as {before!r} and is a tensor of dtype "
+            f"{_core._convert(before).dtype.name} in it"
+            f"{_core._convert(before).dtype.name} in it"
             for slot, before in zip(self.state.slots, self.state.before, strict=True)
             if slot.entry.live and type(before) in (int, float, bool)
         ]
         if numbers:
             error.add_note(
-                f"In the loop at {self.where}, which depends on a tensor, {'; '.join(numbers)}. Start with a value of the "
+                f"In the loop at {self.where}, which depends on a tensor, {'; '.join(numbers)}. Start "
+                "with a value of the "
                 "dtype that it gets, or use tf.cast"
             )
 
@@ -329,7 +351,7 @@ class _Loop:
             results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
             self._check_fixed(values)
             for c in self.carried:
-                results.extend(self._next(c, values[c.index], mine))
+                results.extend(self._next(c, values[c.slot], mine))
         except BaseException:
             _core._abandon_region()
             raise
@@ -349,24 +371,27 @@ class _Loop:
 
     def _check_fixed(self, values: list[Any]) -> None:
         """Variables that are no tensors stay what they are."""
-        carried = {c.index for c in self.carried}
+        carried = {c.slot for c in self.carried}
         for i, slot in enumerate(self.state.slots):
             before = self.state.frozen[i]
             if not slot.entry.live or i in carried or before is UNDEFINED or same(values[i], before):
                 continue
             raise TypeError(
-                f"{label(slot.entry.name)} cannot change in the loop at {self.where}, which depends on a tensor: it is "
+                f"{label(slot.entry.name)} cannot change in the loop at {self.where}, which depends on a "
+                "tensor: it is "
                 f"{describe(before)} before the loop and {describe(values[i])} after an iteration "
                 f"(line {slot.entry.first}). A loop carries tensors, numbers, and structures of them"
             )
 
     def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
         """The leaves that a variable takes into the next iteration."""
-        slot = self.state.slots[c.index]
+        slot = self.state.slots[c.slot]
         name, line = label(slot.entry.name), slot.entry.first
         if value is UNDEFINED:
             notes = [n.message for n in tracing.notes[mine:] if n.slot.entry.name == slot.entry.name]
-            raise UnboundLocalError(notes[-1] if notes else f"{name} has no value after an iteration of the loop at {self.where}")
+            raise UnboundLocalError(
+                notes[-1] if notes else f"{name} has no value after an iteration of the loop at {self.where}"
+            )
         leaves = leaves_of(value)
         must = f"in the loop at {self.where}, which depends on a tensor: it is"
         try:
@@ -376,7 +401,8 @@ class _Loop:
         except (TypeError, ValueError) as error:
             detail = f": {error}" if str(error) else ""
             raise TypeError(
-                f"{name} must keep its type {must} {describe(c.structure)} before the loop and {describe(value)} after an "
+                f"{name} must keep its type {must} {describe(c.structure)} before the loop and "
+                f"{describe(value)} after an "
                 f"iteration (line {line}){detail}"
             ) from None
         results = []
@@ -384,14 +410,17 @@ class _Loop:
             tensor = _core._convert(leaf, None, spec.dtype)
             if tensor.dtype != spec.dtype:
                 raise TypeError(
-                    f"{name} must keep its dtype {must} {spec.dtype.name} before the loop and {tensor.dtype.name} after an "
+                    f"{name} must keep its dtype {must} {spec.dtype.name} before the loop and "
+                    f"{tensor.dtype.name} after an "
                     f"iteration (line {line}); start with a value of that dtype, or use tf.cast"
                 )
             if not tensor.shape.is_subtype_of(spec.shape):
                 raise ValueError(
-                    f"{name} must keep its shape {must} {spec.shape} before the loop and {tensor.shape} after an iteration "
+                    f"{name} must keep its shape {must} {spec.shape} before the loop and {tensor.shape} "
+                    "after an iteration "
                     f"(line {line}); for sizes that change use "
-                    "tf.autograph.experimental.set_loop_options(shape_invariants=[(variable, shape)]) with None for them"
+                    "tf.autograph.experimental.set_loop_options(shape_invariants=[(variable, shape)]) "
+                    "with None for them"
                 )
             results.append(tensor)
         return results
@@ -402,20 +431,24 @@ class _Loop:
         done = set()
         for c in self.carried:
             leaves = [next(results) for _ in c.specs]
-            done.add(c.index)
-            entry = self.state.slots[c.index].entry
+            done.add(c.slot)
+            entry = self.state.slots[c.slot].entry
             if c.new and entry.name != RESULT:
                 if not entry.after:
                     continue
-                message = f"the loop at {self.where} must iterate at least once, to give '{entry.name}' a value"
+                message = (
+                    f"the loop at {self.where} must iterate at least once, to give '{entry.name}' a value"
+                )
                 _ASSERT(runs, message=message)
-            self.state.write(c.index, pack(c.structure, leaves))
+            self.state.write(c.slot, pack(c.structure, leaves))
         for i, slot in enumerate(self.state.slots):
             if i in done or not slot.entry.live or self.state.before[i] is not UNDEFINED or self.last is None:
                 continue
             if self.last[i] is UNDEFINED:
                 name = label(slot.entry.name)
-                message = f"{name} may have no value after the loop at {self.where}: no iteration is sure to set it"
+                message = (
+                    f"{name} may have no value after the loop at {self.where}: no iteration is sure to set it"
+                )
                 tracing.notes.append(Note(slot, message))
             elif not any(map(is_symbolic, flatten(self.last[i]))):
                 # A Python object, the same in every iteration.
@@ -444,4 +477,10 @@ def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:
 
 def _shell(value: Any) -> Any:
     """A structure without what is in it."""
-    return pack(value, [0] * len(flatten(value))) if nest.is_nested(value) else value if type(value) is TensorList else 0
+    return (
+        pack(value, [0] * len(flatten(value)))
+        if nest.is_nested(value)
+        else value
+        if type(value) is TensorList
+        else 0
+    )

@@ -8,7 +8,7 @@ __all__ = ["lower_matches"]
 
 
 def lower_matches(block: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements with each `match` whose patterns are values, alternatives of them, and wildcards rewritten."""
+    """The statements, with each `match` rewritten whose patterns are values, alternatives and wildcards."""
     out: list[ast.stmt] = []
     for s in block:
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -31,6 +31,8 @@ __all__ = [
     "or_both",
     "raised",
     "set_item",
+    "touch",
+    "unpack",
     "update_item",
     "while_stmt",
 ]
@@ -264,6 +266,18 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
 def elements(iterable: Any) -> Any:
     """What a comprehension iterates over: a symbolic tensor's elements, if their number is known."""
     return _iteration.unrolled(iterable)
+
+
+def unpack(value: Any, targets: Any) -> Any:
+    """What is assigned to a tuple of targets: a symbolic tensor's elements, as many as there are targets.
+
+    `targets` is a tuple with a tuple for each nested one, and None for the others.
+    """
+    if is_symbolic(value):
+        value = _iteration.unstacked(value, len(targets))
+    if isinstance(value, tuple | list) and len(value) == len(targets) and any(t is not None for t in targets):
+        return tuple(v if t is None else unpack(v, t) for v, t in zip(value, targets, strict=True))
+    return value
 
 
 def set_item(value: Any, target: Any, index: Any) -> Any:

@@ -3,90 +3,161 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from penstock.autograph._tree import own_nodes, walk
 
-__all__ = ["Liveness", "Scope", "assigned", "mutated", "read_names"]
+__all__ = ["FactTable", "Liveness", "Scope", "assigned", "read_names"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-class _Assigned(ast.NodeVisitor):
-    """The names that statements bind in their own scope, with the line of the last binding."""
+class Facts:
+    """What a piece of code does to names, in its own scope."""
+
+    __slots__ = ("attributes", "bound", "calls", "mutated")
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {}
+        # The names that it binds, with the line of the last binding.
+        self.bound: dict[str, int] = {}
+        # The names of containers whose methods it calls to change them.
+        self.mutated: dict[str, int] = {}
+        # The attributes that it assigns.
+        self.attributes: list[ast.Attribute] = []
+        self.calls = False
 
-    def bind(self, name: str, node: ast.AST) -> None:
-        self.lines[name] = getattr(node, "lineno", 0)
+    def add(self, other: Facts) -> None:
+        self.bound.update(other.bound)
+        self.mutated.update(other.mutated)
+        self.attributes.extend(other.attributes)
+        self.calls = self.calls or other.calls
 
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self.bind(node.id, node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
-        self.bind(node.name, node)
-        for inner in node.decorator_list:
-            self.visit(inner)
+class FactTable:
+    """The facts of the statements of a function, each looked at once."""
+
+    def __init__(self) -> None:
+        # With the statement, whose identity would otherwise be another's once it is dropped.
+        self._known: dict[int, tuple[ast.stmt, Facts]] = {}
+
+    def of(self, nodes: Iterable[ast.AST]) -> Facts:
+        facts = Facts()
+        for node in nodes:
+            if isinstance(node, ast.stmt):
+                facts.add(self._statement(node))
+            else:
+                self._collect(node, facts, False)
+        return facts
+
+    def _statement(self, node: ast.stmt) -> Facts:
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = node, Facts()
+            self._collect(node, known[1], False)
+        return known[1]
+
+    def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
+        """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
+        kind = type(node)
+        if kind is ast.Name:
+            if type(node.ctx) is not ast.Load and not within:  # type: ignore[attr-defined]
+                facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
+            return
+        if kind is ast.Constant:
+            return
+        special = _SPECIAL.get(kind)
+        if special is not None and special(self, node, facts, within):
+            return
+        within = within or kind in _COMPREHENSIONS
+        for value in vars(node).values():
+            if type(value) is list:
+                for item in value:
+                    if isinstance(item, ast.stmt):
+                        facts.add(self._statement(item))
+                    elif isinstance(item, ast.AST):
+                        self._collect(item, facts, within)
+            elif isinstance(value, ast.AST):
+                self._collect(value, facts, within)
+
+    def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
+        if not isinstance(node, ast.Lambda):
+            facts.bound[node.name] = node.lineno
+            for inner in node.decorator_list:
+                self._collect(inner, facts, within)
         if not isinstance(node, ast.ClassDef):
             for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
-                self.visit(default)
+                self._collect(default, facts, within)
+        return True
 
-    visit_AsyncFunctionDef = visit_FunctionDef
-    visit_ClassDef = visit_FunctionDef
+    def _walrus(self, node: Any, facts: Facts, within: bool) -> bool:
+        # In a comprehension it still binds outside.
+        facts.bound[node.target.id] = node.lineno
+        self._collect(node.value, facts, within)
+        return True
 
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
-            self.visit(default)
+    def _named(self, node: Any, facts: Facts, within: bool) -> bool:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name:
+            facts.bound[name] = node.lineno
+        return False
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        # The targets are the comprehension's own; a walrus in it binds outside.
-        for inner in walk(node):
-            if isinstance(inner, ast.NamedExpr):
-                self.bind(inner.target.id, inner)
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.bind(node.name, node)
-        self.generic_visit(node)
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _import(self, node: Any, facts: Facts, within: bool) -> bool:
         for alias in node.names:
-            self.bind(alias.asname or alias.name.partition(".")[0], node)
+            facts.bound[alias.asname or alias.name.partition(".")[0]] = node.lineno
+        return True
 
-    visit_ImportFrom = visit_Import
+    def _attribute(self, node: Any, facts: Facts, within: bool) -> bool:
+        if type(node.ctx) is not ast.Load:
+            facts.attributes.append(node)
+        return False
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        if node.name:
-            self.bind(node.name, node)
-        self.generic_visit(node)
+    def _call(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.calls = True
+        callee = node.func
+        if (
+            isinstance(callee, ast.Attribute)
+            and callee.attr in _MUTATORS
+            and isinstance(callee.value, ast.Name)
+        ):
+            facts.mutated[callee.value.id] = node.lineno
+        return False
 
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.bind(node.name, node)
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
-        if node.rest:
-            self.bind(node.rest, node)
-        self.generic_visit(node)
+_SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
+    ast.FunctionDef: FactTable._definition,
+    ast.AsyncFunctionDef: FactTable._definition,
+    ast.ClassDef: FactTable._definition,
+    ast.Lambda: FactTable._definition,
+    ast.NamedExpr: FactTable._walrus,
+    ast.ExceptHandler: FactTable._named,
+    ast.MatchAs: FactTable._named,
+    ast.MatchStar: FactTable._named,
+    ast.MatchMapping: FactTable._named,
+    ast.Import: FactTable._import,
+    ast.ImportFrom: FactTable._import,
+    ast.Attribute: FactTable._attribute,
+    ast.Call: FactTable._call,
+}
+
+# fmt: off
+_MUTATORS = frozenset({
+    "add", "append", "appendleft", "clear", "extend", "insert", "pop", "popleft", "remove", "reverse",
+    "setdefault", "sort", "update",
+})
+# fmt: on
 
 
 def assigned(nodes: Iterable[ast.AST]) -> dict[str, int]:
     """The names that the nodes bind in their own scope, with the line of the last binding."""
-    visitor = _Assigned()
-    for node in nodes:
-        visitor.visit(node)
-    return visitor.lines
+    return FactTable().of(nodes).bound
 
 
 class Scope:
     """The names of one function: its locals, and those that it declares global or nonlocal."""
 
-    def __init__(self, node: ast.FunctionDef | ast.Lambda) -> None:
+    def __init__(self, node: ast.FunctionDef, facts: FactTable) -> None:
         args = node.args
         every = (
             *args.posonlyargs,
@@ -95,7 +166,7 @@ class Scope:
             *(a for a in (args.vararg, args.kwarg) if a),
         )
         self.parameters = {a.arg for a in every}
-        body: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+        body: list[ast.AST] = list(node.body)
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
         self.captured: set[str] = set()
@@ -115,8 +186,9 @@ class Scope:
             elif isinstance(inner, ast.Name) and inner.id in ("locals", "eval", "exec", "vars", "dir"):
                 self.dynamic = True
         outside = self.globals | self.nonlocals
-        self.assigned_outside = {n: line for n, line in assigned(body).items() if n in outside}
-        self.locals = (self.parameters | set(assigned(body))) - self.globals - self.nonlocals
+        bound = facts.of(body).bound
+        self.assigned_outside = {n: line for n, line in bound.items() if n in outside}
+        self.locals = (self.parameters | bound.keys()) - self.globals - self.nonlocals
 
 
 def read_names(node: ast.AST) -> set[str]:
@@ -223,7 +295,9 @@ class Liveness:
     def _loop(
         self, node: ast.While | ast.For, start: frozenset[str], targets: frozenset[str]
     ) -> frozenset[str]:
-        """What is live where a loop's test is reached, if `start` is live there for the test and the code after it.
+        """What is live where a loop's test is reached.
+
+        `start` is what the test and the code after the loop need.
 
         A block maps what is live after it to `gen | (live - kill)`; one application reaches the fixed point.
         """
@@ -234,22 +308,3 @@ class Liveness:
             self.block(node.body, seen)
             self.header[id(node)] = seen
         return seen
-
-
-_MUTATORS = {
-    "append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "update", "setdefault", "add", "sort", "reverse",
-}  # fmt: skip
-
-
-def mutated(nodes: Iterable[ast.AST]) -> dict[str, int]:
-    """The names of containers whose methods are called to change them, with the line."""
-    found = {}
-    for node in own_nodes(nodes):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _MUTATORS
-            and isinstance(node.func.value, ast.Name)
-        ):
-            found[node.func.value.id] = node.lineno
-    return found

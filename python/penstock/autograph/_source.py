@@ -104,11 +104,17 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
             raise SourceError(f"{code.co_filename} does not parse: {error}") from None
         _files[code.co_filename] = cached
     # Its first instructions have no place in the body: their positions are empty.
-    positions = {p for p in code.co_positions() if None not in p and p[2:] != (0, 0)}
+    positions = {
+        (line, end_line, column, end_column)
+        for line, end_line, column, end_column in code.co_positions()
+        if line is not None and end_line is not None and column is not None and end_column
+    }
     candidates = [
         node
         for node in walk(cached[1])
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno and _covers(node.body, positions)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and _covers(node.body, positions)
     ]
     if not candidates:
         raise SourceError(
@@ -126,7 +132,7 @@ def _extent(node: ast.Lambda) -> tuple[int, int]:
     return lines, (node.end_col_offset or 0) - node.col_offset
 
 
-def _covers(body: ast.expr, positions: set[tuple[int, ...]]) -> bool:
+def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
     """Whether the instructions at `positions` are all those of an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     return all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in positions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
@@ -18,18 +19,18 @@ __all__ = [
     "Note",
     "Slot",
     "State",
+    "check_alike",
     "describe",
+    "flatten",
     "freeze",
     "label",
     "leaves_of",
+    "pack",
     "same",
     "spec_of",
     "tensor_like",
     "tracing",
     "zeros",
-    "check_alike",
-    "flatten",
-    "pack",
 ]
 
 
@@ -135,10 +136,8 @@ class _Cell(Slot):
         self.cell.cell_contents = value
 
     def clear(self) -> None:
-        try:
+        with contextlib.suppress(ValueError):
             del self.cell.cell_contents
-        except ValueError:
-            pass
 
 
 class _Global(Slot):

@@ -45,7 +45,7 @@ _UNSET = re.compile(r"variable '(\w+)'")
 
 
 def explained(error: Exception, notes: Sequence[Note]) -> Exception:
-    """The error; where it is about a variable that a traced statement left without a value, one that says so."""
+    """The error, or one that says which traced statement left the variable without a value."""
     if not isinstance(error, NameError) or not notes:
         return error
     found = _UNSET.search(str(error))

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
-from penstock.autograph._scopes import Liveness, Scope, assigned, mutated
+from penstock.autograph._scopes import FactTable, Liveness, Scope
 from penstock.autograph._tree import Transformer, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
@@ -39,11 +39,12 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
 
 def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
     lower_jumps(node)
-    scope = Scope(node)
+    facts = FactTable()
+    scope = Scope(node, FactTable())
     node.body = _ItemAssignments(scope).statements(node.body)
     liveness = Liveness(scope)
     liveness.block(node.body, frozenset())
-    writer = _Statements(scope, liveness, instance)
+    writer = _Statements(scope, facts, liveness, instance)
     touched = writer.touched(node)
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
@@ -76,6 +77,10 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(_operator(name), list(args), [])
 
 
+def _constant(value: tuple[Any, ...]) -> ast.Constant:
+    return ast.Constant(value)  # type: ignore[arg-type]
+
+
 def _no_arguments() -> ast.arguments:
     return ast.arguments([], [], None, [], [], None, [])
 
@@ -103,6 +108,20 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
 def _is_generator(node: ast.AST) -> bool:
     inner = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
     return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await) for n in own_nodes(inner))
+
+
+def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
+    """The structure of a tuple of targets; None for another target, or with a starred one."""
+    if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(t, ast.Starred) for t in target.elts):
+        return None
+    return tuple(map(_pattern, target.elts))
+
+
+def _unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
+    pattern = _pattern(target)
+    if pattern is None or (isinstance(value, ast.Tuple | ast.List) and not any(pattern)):
+        return value
+    return ast.copy_location(_call("unpack", value, _constant(pattern)), value)
 
 
 class _ItemAssignments:
@@ -281,8 +300,9 @@ class _Expressions(Transformer):
 class _Statements:
     """Control flow, assertions and exceptions."""
 
-    def __init__(self, scope: Scope, liveness: Liveness, instance: str | None) -> None:
+    def __init__(self, scope: Scope, facts: FactTable, liveness: Liveness, instance: str | None) -> None:
         self.scope = scope
+        self.facts = facts
         self.liveness = liveness
         self.instance = instance
         self.expressions = _Expressions(instance)
@@ -315,6 +335,13 @@ class _Statements:
         return [s]
 
     def _classdef(self, s: ast.ClassDef) -> list[ast.stmt]:
+        return [s]
+
+    def _assign(self, s: ast.Assign) -> list[ast.stmt]:
+        s.value = self.expression(s.value)
+        s.targets = [self.expression(t) for t in s.targets]
+        if len(s.targets) == 1:
+            s.value = _unpacked(s.value, s.targets[0])
         return [s]
 
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
@@ -388,7 +415,8 @@ class _Statements:
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        target = ast.copy_location(ast.Assign([s.target], _load(_ITEM)), s.target)
+        item = ast.copy_location(_load(_ITEM), s.target)
+        target = ast.copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
         bound = self._bound([target, *s.body])
         entries, names = self._loop_entries(s, bound)
@@ -423,7 +451,7 @@ class _Statements:
 
     def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements as the body of an inner function."""
-        names = assigned(body)
+        names = self.facts.of(body).bound
         mine = sorted(n for n in names if n in self.scope.locals or n in self.scope.nonlocals)
         outside = sorted(n for n in names if n in self.scope.globals)
         self.shared.update(n for n in mine if n in self.scope.locals)
@@ -441,11 +469,12 @@ class _Statements:
 
     def _bound(self, statements: list[Any]) -> dict[str, int]:
         """The variables that statements assign, or whose contents they change, and where."""
-        bound = assigned(statements)
-        for name, line in mutated(statements).items():
+        facts = self.facts.of(statements)
+        bound = facts.bound
+        for name, line in facts.mutated.items():
             if name in self.scope.locals:
                 bound.setdefault(name, line)
-        if self.scope.effects and any(isinstance(n, ast.Call) for n in own_nodes(statements)):
+        if facts.calls and self.scope.effects:
             for name in self.scope.effects & (self.scope.locals | self.scope.nonlocals):
                 bound.setdefault(name, statements[0].lineno)
         return bound
@@ -454,27 +483,17 @@ class _Statements:
         self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]
     ) -> tuple[ast.expr, ast.expr]:
         """The variables of a statement as a constant, and a function that closes over them."""
-        items: list[ast.expr] = []
+        items = []
         names = []
         for name in sorted({**first, **second}):
-            if (
-                name not in self.scope.locals
-                and name not in self.scope.nonlocals
-                and name not in self.scope.globals
-            ):
-                continue
-            names.append(name)
-            entry = (
-                name,
-                first.get(name, 0),
-                second.get(name, 0),
-                bool(live(name)),
-                self.liveness.is_live(name, after),
-            )
-            items.append(ast.Tuple([ast.Constant(v) for v in entry], ast.Load()))
+            if name in self.scope.locals or name in self.scope.nonlocals or name in self.scope.globals:
+                names.append(name)
+                is_live = bool(live(name))
+                is_after = self.liveness.is_live(name, after)
+                items.append((name, first.get(name, 0), second.get(name, 0), is_live, is_after))
         self.shared.update(n for n in names if n in self.scope.locals)
         closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in names], ast.Load()))
-        return ast.Tuple(items, ast.Load()), closure
+        return _constant(tuple(items)), closure
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
@@ -482,12 +501,9 @@ class _Statements:
         attributes = self._attributes(node.body, [])
         if not outside and attributes is None:
             return []
-        items: list[ast.expr] = [
-            ast.Tuple([ast.Constant(v) for v in (name, line, 0, True, True)], ast.Load())
-            for name, line in sorted(outside.items())
-        ]
+        items = tuple((name, line, 0, True, True) for name, line in sorted(outside.items()))
         closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in sorted(outside)], ast.Load()))
-        args: list[ast.expr] = [closure, ast.Tuple(items, ast.Load())]
+        args: list[ast.expr] = [closure, _constant(items)]
         if attributes is not None:
             args.append(attributes)
         return [ast.copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
@@ -500,15 +516,15 @@ class _Statements:
     def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
         """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
         found: dict[str, tuple[ast.expr, str, list[int]]] = {}
-        rebound = assigned([*body, *orelse])
-        for part, statements in enumerate((body, orelse)):
-            for node in own_nodes(statements):
-                if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
-                    continue
+        facts = self.facts.of(body), self.facts.of(orelse)
+        if not facts[0].attributes and not facts[1].attributes:
+            return None
+        for part in (0, 1):
+            for node in facts[part].attributes:
                 base, root = node.value, node.value
                 while isinstance(root, ast.Attribute):
                     root = root.value
-                if not isinstance(root, ast.Name) or root.id in rebound:
+                if not isinstance(root, ast.Name) or root.id in facts[0].bound or root.id in facts[1].bound:
                     continue
                 _, _, lines = found.setdefault(ast.unparse(node), (base, node.attr, [0, 0]))
                 lines[part] = node.lineno
@@ -516,7 +532,7 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Tuple([ast.Constant(v) for v in (name, *lines, True, True)], ast.Load())
+            entry = _constant((name, *lines, True, True))
             items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], ast.Load()))
         return ast.Tuple(items, ast.Load())
 

@@ -45,10 +45,12 @@ def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int
     fields = vars(node)
     if "lineno" in fields:
         line, column = fields["lineno"], fields["col_offset"]
-        found = fields.get("end_lineno")
-        if found is None:
-            node.end_lineno, node.end_col_offset = max(end_line, line), end_column  # type: ignore[attr-defined]
-        end_line, end_column = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+        if fields.get("end_lineno") is not None and fields.get("end_col_offset") is not None:
+            end_line, end_column = fields["end_lineno"], fields["end_col_offset"]
+        # Parts may have moved: the end is not before the beginning.
+        if (end_line, end_column) < (line, column):
+            end_line, end_column = line, column
+        node.end_lineno, node.end_col_offset = end_line, end_column  # type: ignore[attr-defined]
     elif "lineno" in node._attributes:
         node.lineno, node.col_offset = line, column  # type: ignore[attr-defined]
         node.end_lineno, node.end_col_offset = end_line, end_column  # type: ignore[attr-defined]
@@ -62,7 +64,7 @@ def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int
 
 
 class Transformer:
-    """Replaces expressions: subclasses have a method `visit_X` for each type `X` of node that they replace."""
+    """Replaces expressions: a subclass has a method `visit_X` for each type `X` of node that it replaces."""
 
     def __init__(self) -> None:
         self._methods: dict[type, Callable[[Any], Any] | None] = {ast.Name: None, ast.Constant: None}

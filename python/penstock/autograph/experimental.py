@@ -53,12 +53,12 @@ def set_loop_options(
     maximum_iterations: Any = None,
     shape_invariants: list[tuple[Any, Any]] | None = None,
 ) -> None:
-    """Options of the loop whose body it is called in, at its beginning. Outside of traced loops it does nothing.
+    """Options of the loop in whose body it is called, at its beginning. Elsewhere it does nothing.
 
     Args:
         parallel_iterations: accepted and ignored.
         swap_memory: accepted and ignored.
         maximum_iterations: at most this many iterations.
-        shape_invariants: pairs of a variable of the loop and the shape that it keeps to, `None` for sizes that
-            change.
+        shape_invariants: pairs of a variable of the loop and the shape that it keeps to, `None` for sizes
+            that change.
     """
