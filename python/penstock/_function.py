@@ -51,7 +51,15 @@ class Function(_core._Function):
                 )
         specs = None if input_signature is None else _check_signature(name, input_signature, params, varkw)
         self: Function = super().__new__(
-            cls, _guarded(python_function, autograph), name, params, varargs, varkw, specs, None, reduce_retracing
+            cls,
+            _guarded(python_function, autograph),
+            name,
+            params,
+            varargs,
+            varkw,
+            specs,
+            None,
+            reduce_retracing,
         )
         functools.update_wrapper(self, python_function)
         self.__dict__.update(
@@ -132,8 +140,8 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
         if new and traced:
             raise ValueError(
                 "tf.function only supports singleton tf.Variables created on the first call: "
-                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and reuse "
-                "those of the first call"
+                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and "
+                "reuse those of the first call"
             )
         traced, _made = True, bool(new)
         return result
