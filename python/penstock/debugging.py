@@ -353,7 +353,7 @@ _filtering = True
 
 
 def enable_traceback_filtering() -> None:
-    """Asks for tracebacks without the Python layer: kept, and so far without effect."""
+    """Asks for tracebacks without the frames of AutoGraph and of the Python layer."""
     global _filtering
     _filtering = True
 
