@@ -268,7 +268,6 @@ class _Function:
         varargs: str | None,
         varkw: str | None,
         signature: tuple[Any, ...] | None,
-        convert: Callable[[Callable[..., Any]], Callable[..., Any]] | None,
         relax: builtins.bool,
     ) -> Self: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

@@ -58,7 +58,6 @@ class Function(_core._Function):
             varargs,
             varkw,
             specs,
-            None,
             reduce_retracing,
         )
         functools.update_wrapper(self, python_function)

@@ -227,9 +227,6 @@ pub(crate) struct PyFunction {
     params: Arc<Params>,
     /// The specifications of `input_signature` in the order of the named parameters, if it was given.
     signature: Option<Py<PyTuple>>,
-    /// `(python_function) -> function to trace`: AutoGraph's conversion, or nothing.
-    convert: Option<Py<PyAny>>,
-    converted: OnceLock<Py<PyAny>>,
     /// Whether shapes are generalised after the first trace.
     relax: bool,
     cache: Mutex<Cache<Arc<Trace>>>,
@@ -331,15 +328,7 @@ impl PyFunction {
     /// Runs the Python function on symbolic arguments.
     fn trace<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, ty: Vec<Token>) -> PyResult<Arc<Trace>> {
         self.traced.fetch_add(1, Ordering::Relaxed);
-        let function = match (&self.convert, self.converted.get()) {
-            (_, Some(f)) => f.clone_ref(py),
-            (None, None) => self.python_function.clone_ref(py),
-            (Some(convert), None) => {
-                let made = convert.call1(py, (&self.python_function,))?;
-                self.converted.get_or_init(|| made).clone_ref(py)
-            }
-        };
-        let function = function.bind(py);
+        let function = self.python_function.bind(py);
         let (tree, outs, signature) = loop {
             trace::begin_trace();
             let traced = self.trace_body(py, bound, function, &ty);
@@ -494,7 +483,7 @@ impl NameSource {
 impl PyFunction {
     /// `params` lists `(name, has_default, default, positional, keyword)` of each named parameter.
     #[new]
-    #[pyo3(signature = (python_function, name, params, varargs, varkw, signature, convert, relax))]
+    #[pyo3(signature = (python_function, name, params, varargs, varkw, signature, relax))]
     fn new(
         python_function: Py<PyAny>,
         name: String,
@@ -502,7 +491,6 @@ impl PyFunction {
         varargs: Option<String>,
         varkw: Option<String>,
         signature: Option<Py<PyTuple>>,
-        convert: Option<Py<PyAny>>,
         relax: bool,
     ) -> PyResult<PyFunction> {
         let named: Vec<Param> = params
@@ -523,8 +511,6 @@ impl PyFunction {
             name,
             params: Arc::new(Params { named, positional, varargs, varkw }),
             signature,
-            convert,
-            converted: OnceLock::new(),
             relax,
             cache: Mutex::default(),
             traced: AtomicU64::new(0),
