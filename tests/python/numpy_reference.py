@@ -766,6 +766,7 @@ EXEMPT: dict[str, str] = {
     "while": REGIONS,
     "call": REGIONS,
     "fused": REGIONS,
+    "native": REGIONS,
     "read_variable": VARIABLES,
     "assign": VARIABLES,
     "assign_add": VARIABLES,

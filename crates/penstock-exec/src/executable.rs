@@ -131,7 +131,7 @@ impl Executable {
         if let Some(plan) = self.general.get() {
             return Ok(plan);
         }
-        let plan = Arc::new(Plan::new(&self.optimized()?)?);
+        let plan = Arc::new(Plan::new(&self.optimized()?, &self.options)?);
         Ok(self.general.get_or_init(|| plan))
     }
 
@@ -180,10 +180,11 @@ impl Executable {
             .collect();
         // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for
         // all sizes runs, and reports it if it is reached.
-        let plan = match optimize_for(&self.graph, &types, &self.options).and_then(|graph| Plan::new(&graph)) {
-            Ok(plan) => Arc::new(plan),
-            Err(_) => self.general()?.clone(),
-        };
+        let plan =
+            match optimize_for(&self.graph, &types, &self.options).and_then(|graph| Plan::new(&graph, &self.options)) {
+                Ok(plan) => Arc::new(plan),
+                Err(_) => self.general()?.clone(),
+            };
         if let Some(mut special) = lock() {
             special.plans.push_front((sizes.into_vec().into(), plan.clone()));
             special.plans.truncate(KEPT_PLANS);

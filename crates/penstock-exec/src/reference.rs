@@ -93,7 +93,7 @@ impl Interpreter<'_> {
                 self.region(region)?
             }
             "while" => self.repeat(data)?,
-            "fused" => {
+            "fused" | "native" => {
                 let inputs = self.tensors(&data.operands)?;
                 self.bind(&graph.regions[data.regions[0]].params, inputs);
                 self.region(data.regions[0])?

@@ -73,7 +73,8 @@ impl Kind {
             Kind::Gradient => {
                 let gradient = gradient(graph)?;
                 if file.args.is_empty() {
-                    let options = Options { skip: vec!["fuse".to_string()], ..Options::default() };
+                    let options =
+                        Options { skip: vec!["fuse".to_string(), "native".to_string()], ..Options::default() };
                     return Ok(optimized(&gradient, &options)?.to_string());
                 }
                 each_run(&gradient, file)
@@ -158,11 +159,15 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
     let small = Options { min_fused_bytes: 0, ..Options::default() };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
-    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 4] = [
+    let compiled = Options { native_after: 0, ..Options::default() };
+    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 5] = [
         ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
         ("the reference interpreter in another order", &|args, env| reference::run_shuffled(graph, args, env, 3)),
         ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
         ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
+        ("the executor with machine code", &|args, env| {
+            Ok(Executable::with_options(&function, compiled.clone())?.run(args, env)?.into_vec())
+        }),
     ];
     let mut first: Option<Trace> = None;
     for (name, tier) in tiers {

@@ -1,10 +1,10 @@
-//! Elementwise instructions that run as one.
+//! Instructions that run as one: the optimiser makes them.
 
 use penstock_data::{DTypeSet, Error, Result};
 use penstock_ir::{ArgType, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, args_of};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&FUSED];
+pub static OPS: &[&OpDef] = &[&FUSED, &NATIVE];
 
 fn no_samples() -> Vec<Sample> {
     Vec::new()
@@ -22,7 +22,7 @@ pub static FUSED: OpDef = OpDef {
     operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],
     attrs: &[],
     effects: &[],
-    infer: infer_fused,
+    infer: infer_group,
     cpu: Cpu::Executor,
     cuda: Cuda::Kernel("fused"),
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
@@ -30,7 +30,27 @@ pub static FUSED: OpDef = OpDef {
     samples: no_samples,
 };
 
-fn infer_fused(cx: &InferCx<'_>) -> Result<OutTypes> {
+/// A group of scalar instructions.
+pub static NATIVE: OpDef = OpDef {
+    name: "native",
+    tf_name: "Native",
+    doc: "The results of its region, whose parameters are the operands.\n\n\
+          The region holds elementwise instructions on scalars, constants, and `cond`, `switch` and `while` over such \
+          regions, and uses no value from outside. The optimiser makes these instructions, so that a device runs the \
+          group as machine code.",
+    dtypes: &[],
+    operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_group,
+    cpu: Cpu::Executor,
+    cuda: Cuda::HostFallback("scalars are computed on the host"),
+    vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    fold: Fold::Never("its instructions are folded before they are grouped"),
+    samples: no_samples,
+};
+
+fn infer_group(cx: &InferCx<'_>) -> Result<OutTypes> {
     let [region] = cx.regions else { return Err(Error::invalid("needs one region")) };
     if region.params.len() != cx.inputs.len() {
         return Err(Error::invalid(format!(

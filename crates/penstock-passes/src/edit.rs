@@ -3,6 +3,7 @@
 use penstock_data::Tensor;
 use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, OpRef, Region, Type, Value};
 use penstock_ops::control::CONST;
+use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 
 /// Calls `visit` on every value that an instruction uses, in its regions too.
@@ -15,6 +16,27 @@ pub(crate) fn uses(graph: &Graph, inst: Inst, visit: &mut impl FnMut(Value)) {
         }
         graph.regions[region].results.iter().copied().for_each(&mut *visit);
     }
+}
+
+/// The regions that an instruction owns, with those inside them.
+pub(crate) fn nested(graph: &Graph, inst: Inst) -> FxHashSet<Region> {
+    let mut all: FxHashSet<Region> = graph.insts[inst].regions.iter().copied().collect();
+    for &region in &graph.insts[inst].regions {
+        graph.visit_region(region, &mut |_, _, data| all.extend(&data.regions));
+    }
+    all
+}
+
+/// The values from outside that an instruction uses, in its regions too, each once.
+pub(crate) fn inputs(graph: &Graph, inst: Inst) -> SmallVec<[Value; 4]> {
+    let own = nested(graph, inst);
+    let mut found: SmallVec<[Value; 4]> = SmallVec::new();
+    uses(graph, inst, &mut |v| {
+        if !own.contains(&graph.values[v].region) && !found.contains(&v) {
+            found.push(v);
+        }
+    });
+    found
 }
 
 /// Every listed region, each after the one around it.

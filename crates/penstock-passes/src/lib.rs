@@ -10,6 +10,8 @@ mod edit;
 pub mod evaluate;
 mod fold;
 mod fuse;
+mod group;
+mod native;
 mod specialise;
 
 use std::cell::Cell;
@@ -37,7 +39,12 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "fuse", run: fuse::run },
+    Pass { name: "native", run: native::run },
 ];
+
+/// Runs after which it pays to compile a group of scalar instructions: each saves about 5 ns an instruction, and
+/// compiling takes about 10 µs an instruction.
+const NATIVE_AFTER: u32 = 1000;
 
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
@@ -48,11 +55,13 @@ pub struct Options {
     pub fuel: u64,
     /// The least bytes of a result for which elementwise instructions are grouped.
     pub min_fused_bytes: usize,
+    /// How many runs a group of scalar instructions without a loop makes before it is compiled.
+    pub native_after: u32,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES }
+        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES, native_after: NATIVE_AFTER }
     }
 }
 

@@ -2,14 +2,17 @@
 
 use penstock_data::{DType, Error, INLINE_BYTES, Loc, Result};
 use penstock_ir::{Attr, Cpu, Graph, Inst, InstData, Region, Type, Value};
+use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
-use penstock_ops::fused::FUSED;
+use penstock_ops::fused::{FUSED, NATIVE};
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
+use penstock_passes::Options;
 use penstock_passes::evaluate::resolve;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
+use super::native::NativeStep;
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, WriteStep,
 };
@@ -46,9 +49,10 @@ pub(super) struct Loop {
 }
 
 /// Lowers a graph.
-pub(super) fn lower(graph: &Graph) -> Result<Lowered> {
+pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
     let mut lowerer = Lowerer {
         graph,
+        options,
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         out: Lowered {
@@ -85,6 +89,7 @@ enum Place {
 
 struct Lowerer<'a> {
     graph: &'a Graph,
+    options: &'a Options,
     places: FxHashMap<Value, Place>,
     origin: (&'static str, Loc),
     out: Lowered,
@@ -203,6 +208,7 @@ impl Lowerer<'_> {
             Cpu::Executor if op.is(&COND) || op.is(&SWITCH) => self.branches(data),
             Cpu::Executor if op.is(&WHILE) => self.repeat(data),
             Cpu::Executor if op.is(&FUSED) => self.fused(data),
+            Cpu::Executor if op.is(&NATIVE) => self.native(data),
             Cpu::Executor if op.is(&CALL) => self.call(data),
             Cpu::Executor if op.is(&READ_VARIABLE) => {
                 let variable = self.variable(data.operands[0])?;
@@ -273,6 +279,27 @@ impl Lowerer<'_> {
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
         self.push(Step::Fused(Box::new(FusedStep { program, dims, ins, outs })));
+        Ok(())
+    }
+
+    /// A step that runs the region's machine code and goes on behind the region's own steps, which run as long as
+    /// there is none.
+    fn native(&mut self, data: &InstData) -> Result<()> {
+        let graph = self.graph;
+        let region = data.regions[0];
+        let source = Source::read(graph, region)?;
+        let ins = self.regs(&data.operands)?;
+        for (&param, &reg) in graph.regions[region].params.iter().zip(&ins) {
+            self.places.insert(param, Place::Reg(reg));
+        }
+        let outs: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
+        let origin = self.origin;
+        let step = NativeStep::new(source, ins, outs.clone(), self.options.native_after);
+        let start = self.push(Step::Native(Box::new(step)));
+        self.region(region)?;
+        self.origin = origin;
+        self.moves(&graph.regions[region].results, &outs)?;
+        self.land(start);
         Ok(())
     }
 

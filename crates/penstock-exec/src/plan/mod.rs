@@ -4,6 +4,7 @@
 //! decided ahead, by liveness.
 
 mod lower;
+mod native;
 mod registers;
 mod run;
 mod step;
@@ -12,6 +13,7 @@ use std::sync::Mutex;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::Graph;
+use penstock_passes::Options;
 
 pub(crate) use step::{Reg, Step};
 
@@ -63,8 +65,8 @@ struct Frame {
 
 impl Plan {
     /// Lowers an optimised graph.
-    pub(crate) fn new(graph: &Graph) -> Result<Plan> {
-        let lowered = lower::lower(graph)?;
+    pub(crate) fn new(graph: &Graph, options: &Options) -> Result<Plan> {
+        let lowered = lower::lower(graph, options)?;
         registers::assign(lowered)
     }
 

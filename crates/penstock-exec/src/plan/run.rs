@@ -140,6 +140,12 @@ impl Plan {
                         _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&s.dims, &ins, outs)) }?,
                     }
                 }
+                Step::Native(s) => {
+                    // SAFETY: as said above; lowering made the step of scalars.
+                    if unsafe { s.run(regs, env)? } {
+                        pc = s.target as usize;
+                    }
+                }
                 Step::Kernel(s) => {
                     // SAFETY: as said above.
                     unsafe { run_kernel(s, regs, env)? };
@@ -198,13 +204,13 @@ impl Plan {
 
 /// The registers of a frame, by number.
 #[derive(Clone, Copy)]
-struct Regs(*mut Tensor);
+pub(super) struct Regs(*mut Tensor);
 
 impl Regs {
     /// # Safety
     /// The register is there, and nobody writes it while the result is in use.
     #[inline(always)]
-    unsafe fn get<'a>(self, reg: Reg) -> &'a Tensor {
+    pub(super) unsafe fn get<'a>(self, reg: Reg) -> &'a Tensor {
         // SAFETY: the caller's promise.
         unsafe { &*self.0.add(reg as usize) }
     }
@@ -235,12 +241,8 @@ fn predicate(tensor: &Tensor) -> Result<bool> {
 /// The registers are there and hold one inline element each, of the dtypes of the loop `f`.
 #[inline(always)]
 unsafe fn scalar2(f: penstock_kernels::LoopFn, regs: Regs, ins: [Reg; 2], out: Reg) -> Result<()> {
-    // SAFETY: the caller's promise; the borrow ends here.
-    let to = match unsafe { regs.get_mut(out) }.as_mut_ptr() {
-        Some(to) => to,
-        // SAFETY: as above.
-        None => owned(unsafe { regs.get_mut(out) })?,
-    };
+    // SAFETY: the caller's promise.
+    let to = unsafe { scalar_mut(regs, out)? };
     let lane = |r: Reg| {
         // An operand in the place of the result is read through the pointer that is written to.
         // SAFETY: the caller's promise; another register is not borrowed for writing.
@@ -249,6 +251,20 @@ unsafe fn scalar2(f: penstock_kernels::LoopFn, regs: Regs, ins: [Reg; 2], out: R
     let lanes = [lane(ins[0]), lane(ins[1])];
     // SAFETY: one element of each lane is readable; loops read a single element before they write it.
     unsafe { f(1, &lanes, to) }.map_err(fault)
+}
+
+/// Where to write the one element of a register.
+///
+/// # Safety
+/// The register is there, nobody else uses it now, and it holds one inline element.
+#[inline(always)]
+pub(super) unsafe fn scalar_mut(regs: Regs, reg: Reg) -> Result<*mut u8> {
+    // SAFETY: the caller's promise; the borrow ends here.
+    let tensor = unsafe { regs.get_mut(reg) };
+    match tensor.as_mut_ptr() {
+        Some(to) => Ok(to),
+        None => owned(tensor),
+    }
 }
 
 /// Gives a small tensor that a kernel or a host made a view of other memory its own.

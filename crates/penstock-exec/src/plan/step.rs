@@ -8,6 +8,7 @@ use penstock_ir::{Attrs, Call, Function, OpDef, Type};
 use penstock_kernels::LoopFn;
 use smallvec::SmallVec;
 
+use super::native::NativeStep;
 use crate::tile::TileProgram;
 
 /// The number of a register.
@@ -27,6 +28,8 @@ pub(crate) enum Step {
     Broadcast(Box<BroadcastStep>),
     /// A fused region.
     Fused(Box<FusedStep>),
+    /// The machine code of a group of scalar instructions.
+    Native(Box<NativeStep>),
     /// A kernel over whole tensors.
     Kernel(Box<KernelStep>),
     /// Reads a variable, an argument of the run.
@@ -159,6 +162,10 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Native(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Kernel(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -196,6 +203,7 @@ impl Step {
         match self {
             Step::Branch { target, .. } | Step::Jump(target) | Step::Back { target, .. } => visit(target),
             Step::Switch { targets, .. } => targets.iter_mut().for_each(visit),
+            Step::Native(s) => visit(&mut s.target),
             _ => {}
         }
     }
@@ -257,6 +265,9 @@ impl fmt::Debug for Step {
             }
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Native(s) => {
+                write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
+            }
             Step::Kernel(s) => write!(f, "{:?} = kernel {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
             Step::Write(s) => {

@@ -1,0 +1,84 @@
+//! The step that runs machine code.
+
+#![expect(unsafe_code, reason = "runs generated code on the memory of registers")]
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use penstock_data::{Error, Result};
+use penstock_ir::Env;
+use penstock_jit::{Native, Source, Stop};
+use penstock_passes::evaluate::fault;
+use smallvec::SmallVec;
+
+use super::run::{Regs, scalar_mut};
+use super::step::Reg;
+
+/// A group of scalar instructions. Where there is machine code for it, the step runs that and goes on at `target`;
+/// else the next steps do the work.
+pub(crate) struct NativeStep {
+    pub(crate) ins: SmallVec<[Reg; 4]>,
+    pub(crate) outs: SmallVec<[Reg; 4]>,
+    pub(crate) target: u32,
+    source: Source,
+    /// Runs left before the code is compiled.
+    wait: AtomicU32,
+    /// `None` inside where there can be none.
+    code: OnceLock<Option<Native>>,
+}
+
+impl NativeStep {
+    /// A step whose code is compiled after so many runs; at the first where it has a loop.
+    pub(crate) fn new(source: Source, ins: SmallVec<[Reg; 4]>, outs: SmallVec<[Reg; 4]>, after: u32) -> NativeStep {
+        let wait = AtomicU32::new(if source.has_loop() { 0 } else { after });
+        NativeStep { ins, outs, target: 0, source, wait, code: OnceLock::new() }
+    }
+
+    #[inline]
+    fn code(&self) -> Option<&Native> {
+        match self.code.get() {
+            Some(code) => code.as_ref(),
+            None => self.compiled(),
+        }
+    }
+
+    #[cold]
+    fn compiled(&self) -> Option<&Native> {
+        let counted = self.wait.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if counted.is_ok() {
+            return None;
+        }
+        // Not under the lock's own initialisation: a forked child would wait for a thread that it has not. Two threads
+        // may compile, and one code is kept.
+        let code = Native::compile(&self.source).ok();
+        let _ = self.code.set(code);
+        self.code.get()?.as_ref()
+    }
+
+    /// Runs the machine code; `false` where there is none.
+    ///
+    /// # Safety
+    /// The registers are there, and hold scalars of the types that the step was made from.
+    pub(super) unsafe fn run(&self, regs: Regs, env: &dyn Env) -> Result<bool> {
+        let Some(code) = self.code() else { return Ok(false) };
+        // SAFETY: the caller's promise; the borrows end here.
+        let ins: SmallVec<[*const u8; 8]> = self.ins.iter().map(|&r| unsafe { regs.get(r) }.as_ptr()).collect();
+        // SAFETY: the caller's promise; a register that is written is none that is read.
+        let outs = self.outs.iter().map(|&r| unsafe { scalar_mut(regs, r) });
+        let outs: SmallVec<[*mut u8; 8]> = outs.collect::<Result<_>>()?;
+        // SAFETY: each is a scalar of the dtype that the source has for it.
+        let done = unsafe { code.run(&ins, &outs, env) };
+        done.map(|()| true).map_err(|stop| match stop {
+            Stop::Host(error) => error,
+            Stop::Fault(f, origin) => self.located(fault(f), origin),
+        })
+    }
+
+    #[cold]
+    fn located(&self, error: Error, origin: u32) -> Error {
+        match self.source.origin(origin) {
+            Some((op, loc)) => error.in_op(op).at(loc),
+            None => error,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Instructions for the commonest operators on scalars; each gives what its kernel gives, bit for bit.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
+use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Type, Value};
+use cranelift_frontend::FunctionBuilder;
+use penstock_data::DType;
+
+/// The type of a scalar in a register; none for dtypes that have none.
+pub(crate) fn type_of(dtype: DType) -> Option<Type> {
+    Some(match dtype {
+        DType::Bool | DType::I8 | DType::U8 => I8,
+        DType::I16 | DType::U16 | DType::F16 | DType::Bf16 => I16,
+        DType::I32 | DType::U32 => I32,
+        DType::I64 | DType::U64 => I64,
+        DType::F32 => F32,
+        DType::F64 => F64,
+        _ => return None,
+    })
+}
+
+/// A constant of a dtype from its bytes.
+pub(crate) fn constant(b: &mut FunctionBuilder<'_>, dtype: DType, bits: u64) -> Option<Value> {
+    Some(match type_of(dtype)? {
+        F32 => b.ins().f32const(Ieee32::with_bits(bits as u32)),
+        F64 => b.ins().f64const(Ieee64::with_bits(bits)),
+        ty => b.ins().iconst(ty, bits as i64),
+    })
+}
+
+/// An operator applied to scalars.
+pub(crate) struct Application<'a> {
+    pub(crate) name: &'static str,
+    /// The dtypes of the operands.
+    pub(crate) from: &'a [DType],
+    /// The dtype of the result.
+    pub(crate) to: DType,
+    pub(crate) ins: &'a [Value],
+    /// The second operand, where it is a constant.
+    pub(crate) constant: Option<u64>,
+}
+
+/// Whether the operator is an integer division, which fails where the divisor is 0.
+pub(crate) fn divides(name: &str, dtype: DType) -> bool {
+    dtype.is_integer() && matches!(name, "floordiv" | "floormod" | "truncatediv" | "truncatemod")
+}
+
+/// The result, where the operator has instructions of its own. A divisor must not be 0.
+pub(crate) fn emit(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<Value> {
+    match (a.name, a.ins) {
+        ("cast", &[x]) => cast(b, x, a.from[0], a.to),
+        ("select", &[c, x, y]) => Some(b.ins().select(c, x, y)),
+        (_, &[x]) => match a.from[0] {
+            DType::Bool => (a.name == "logical_not").then(|| b.ins().bxor_imm_s(x, 1)),
+            DType::F32 | DType::F64 => float1(b, a.name, x, a.from[0]),
+            d if d.is_integer() => integer1(b, a.name, x, d),
+            _ => None,
+        },
+        (_, &[x, y]) => match a.from[0] {
+            DType::Bool => boolean2(b, a.name, x, y),
+            DType::F32 | DType::F64 => float2(b, a.name, x, y, a.from[0]),
+            d if d.is_integer() && divides(a.name, d) => divide(b, a.name, x, y, d, a.constant),
+            d if d.is_integer() => integer2(b, a.name, x, y, d, a.constant),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn boolean2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value) -> Option<Value> {
+    Some(match name {
+        "logical_and" => b.ins().band(x, y),
+        "logical_or" => b.ins().bor(x, y),
+        "logical_xor" | "not_equal" => b.ins().bxor(x, y),
+        "equal" => b.ins().icmp(IntCC::Equal, x, y),
+        _ => return None,
+    })
+}
+
+fn float_constant(b: &mut FunctionBuilder<'_>, dtype: DType, value: f32) -> Value {
+    if dtype == DType::F32 { b.ins().f32const(value) } else { b.ins().f64const(f64::from(value)) }
+}
+
+fn float1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Option<Value> {
+    Some(match name {
+        "neg" => b.ins().fneg(x),
+        "abs" => b.ins().fabs(x),
+        "square" => b.ins().fmul(x, x),
+        "sqrt" => b.ins().sqrt(x),
+        "floor" => b.ins().floor(x),
+        "ceil" => b.ins().ceil(x),
+        "trunc" => b.ins().trunc(x),
+        "round" | "rint" => b.ins().nearest(x),
+        "is_nan" => b.ins().fcmp(FloatCC::Unordered, x, x),
+        "reciprocal" => {
+            let one = float_constant(b, dtype, 1.0);
+            b.ins().fdiv(one, x)
+        }
+        "rsqrt" => {
+            let (one, root) = (float_constant(b, dtype, 1.0), b.ins().sqrt(x));
+            b.ins().fdiv(one, root)
+        }
+        "relu" => {
+            let zero = float_constant(b, dtype, 0.0);
+            let below = b.ins().fcmp(FloatCC::LessThan, x, zero);
+            b.ins().select(below, zero, x)
+        }
+        _ => return None,
+    })
+}
+
+fn float2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value, dtype: DType) -> Option<Value> {
+    let compare = |b: &mut FunctionBuilder<'_>, how| Some(b.ins().fcmp(how, x, y));
+    Some(match name {
+        "add" => b.ins().fadd(x, y),
+        "sub" => b.ins().fsub(x, y),
+        "mul" => b.ins().fmul(x, y),
+        "div" => b.ins().fdiv(x, y),
+        "squared_difference" => {
+            let d = b.ins().fsub(x, y);
+            b.ins().fmul(d, d)
+        }
+        "divide_no_nan" => {
+            let (q, zero) = (b.ins().fdiv(x, y), float_constant(b, dtype, 0.0));
+            let none = b.ins().fcmp(FloatCC::Equal, y, zero);
+            b.ins().select(none, zero, q)
+        }
+        "equal" => return compare(b, FloatCC::Equal),
+        "not_equal" => return compare(b, FloatCC::NotEqual),
+        "less" => return compare(b, FloatCC::LessThan),
+        "less_equal" => return compare(b, FloatCC::LessThanOrEqual),
+        "greater" => return compare(b, FloatCC::GreaterThan),
+        "greater_equal" => return compare(b, FloatCC::GreaterThanOrEqual),
+        // NaN of either, the first of equal ones.
+        "maximum" | "minimum" => {
+            let how = if name == "maximum" { FloatCC::LessThan } else { FloatCC::GreaterThan };
+            let second = b.ins().fcmp(how, x, y);
+            let y_nan = b.ins().fcmp(FloatCC::Unordered, y, y);
+            let x_nan = b.ins().fcmp(FloatCC::Unordered, x, x);
+            let second = b.ins().bor(second, y_nan);
+            let picked = b.ins().select(second, y, x);
+            b.ins().select(x_nan, x, picked)
+        }
+        _ => return None,
+    })
+}
+
+fn integer1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Option<Value> {
+    Some(match name {
+        "neg" => b.ins().ineg(x),
+        "square" => b.ins().imul(x, x),
+        "invert" => b.ins().bnot(x),
+        "round" => x,
+        "abs" if dtype.is_unsigned() => x,
+        "abs" => {
+            let (negative, minus) = (b.ins().icmp_imm_s(IntCC::SignedLessThan, x, 0), b.ins().ineg(x));
+            b.ins().select(negative, minus, x)
+        }
+        _ => return None,
+    })
+}
+
+/// The condition of a comparison on integers.
+fn order(name: &str, unsigned: bool) -> Option<IntCC> {
+    use IntCC::*;
+    Some(match (name, unsigned) {
+        ("equal", _) => Equal,
+        ("not_equal", _) => NotEqual,
+        ("less", false) => SignedLessThan,
+        ("less", true) => UnsignedLessThan,
+        ("less_equal", false) => SignedLessThanOrEqual,
+        ("less_equal", true) => UnsignedLessThanOrEqual,
+        ("greater", false) => SignedGreaterThan,
+        ("greater", true) => UnsignedGreaterThan,
+        ("greater_equal", false) => SignedGreaterThanOrEqual,
+        ("greater_equal", true) => UnsignedGreaterThanOrEqual,
+        _ => return None,
+    })
+}
+
+fn integer2(
+    b: &mut FunctionBuilder<'_>,
+    name: &str,
+    x: Value,
+    y: Value,
+    dtype: DType,
+    constant: Option<u64>,
+) -> Option<Value> {
+    let unsigned = dtype.is_unsigned();
+    if let Some(how) = order(name, unsigned) {
+        return Some(b.ins().icmp(how, x, y));
+    }
+    let shift = constant.filter(|&by| by < 8 * dtype.size() as u64).map(|by| by as i64);
+    Some(match (name, shift) {
+        ("add", _) => b.ins().iadd(x, y),
+        ("sub", _) => b.ins().isub(x, y),
+        ("mul", _) => b.ins().imul(x, y),
+        ("bitwise_and", _) => b.ins().band(x, y),
+        ("bitwise_or", _) => b.ins().bor(x, y),
+        ("bitwise_xor", _) => b.ins().bxor(x, y),
+        ("left_shift", Some(by)) => b.ins().ishl_imm_s(x, by),
+        ("right_shift", Some(by)) if unsigned => b.ins().ushr_imm_s(x, by),
+        ("right_shift", Some(by)) => b.ins().sshr_imm_s(x, by),
+        ("maximum" | "minimum", _) => {
+            let how = order(if name == "maximum" { "less" } else { "greater" }, unsigned)?;
+            let second = b.ins().icmp(how, x, y);
+            b.ins().select(second, y, x)
+        }
+        ("squared_difference", _) => {
+            let d = b.ins().isub(x, y);
+            b.ins().imul(d, d)
+        }
+        _ => return None,
+    })
+}
+
+/// Quotients and remainders of a divisor that is not 0. `MIN / -1` wraps to `MIN`.
+fn divide(
+    b: &mut FunctionBuilder<'_>,
+    name: &str,
+    x: Value,
+    y: Value,
+    dtype: DType,
+    constant: Option<u64>,
+) -> Option<Value> {
+    let quotient = matches!(name, "floordiv" | "truncatediv");
+    let ty = type_of(dtype)?;
+    if dtype.is_unsigned() {
+        // Narrow divisions go through 32 bits, which every machine has.
+        let (wide_x, wide_y) = if ty.bits() < 32 { (b.ins().uextend(I32, x), b.ins().uextend(I32, y)) } else { (x, y) };
+        let wide = if quotient { b.ins().udiv(wide_x, wide_y) } else { b.ins().urem(wide_x, wide_y) };
+        return Some(if ty.bits() < 32 { b.ins().ireduce(ty, wide) } else { wide });
+    }
+    let floors = matches!(name, "floordiv" | "floormod");
+    let power = constant.filter(|c| c.is_power_of_two() && *c < 1 << (8 * dtype.size() - 1));
+    if let (true, Some(power)) = (floors, power) {
+        return Some(if quotient {
+            b.ins().sshr_imm_s(x, i64::from(power.trailing_zeros()))
+        } else {
+            b.ins().band_imm_s(x, power as i64 - 1)
+        });
+    }
+    let (x, y, narrow) =
+        if ty.bits() < 32 { (b.ins().sextend(I32, x), b.ins().sextend(I32, y), true) } else { (x, y, false) };
+    let positive = constant.is_some_and(|c| c < 1 << (8 * dtype.size() - 1));
+    let (q, r) = if narrow || positive {
+        (b.ins().sdiv(x, y), b.ins().srem(x, y))
+    } else {
+        // The machine's division traps on `MIN / -1`; a division by -1 is done as one by 1.
+        let minus_one = b.ins().icmp_imm_s(IntCC::Equal, y, -1);
+        let one = b.ins().iconst(ty, 1);
+        let safe = b.ins().select(minus_one, one, y);
+        let (q, r) = (b.ins().sdiv(x, safe), b.ins().srem(x, safe));
+        let negated = b.ins().ineg(x);
+        (b.ins().select(minus_one, negated, q), r)
+    };
+    let found = if floors {
+        // A remainder of the other sign than the divisor's is one divisor off.
+        let signs = b.ins().bxor(r, y);
+        let differ = b.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
+        let some = b.ins().icmp_imm_s(IntCC::NotEqual, r, 0);
+        let off = b.ins().band(differ, some);
+        let (value, fixed) = if quotient { (q, b.ins().iadd_imm_s(q, -1)) } else { (r, b.ins().iadd(r, y)) };
+        b.ins().select(off, fixed, value)
+    } else if quotient {
+        q
+    } else {
+        r
+    };
+    Some(if narrow { b.ins().ireduce(ty, found) } else { found })
+}
+
+fn cast(b: &mut FunctionBuilder<'_>, x: Value, from: DType, to: DType) -> Option<Value> {
+    let (source, target) = (type_of(from)?, type_of(to)?);
+    let whole = |d: DType| d.is_integer() || d == DType::Bool;
+    let unsigned = from.is_unsigned() || from == DType::Bool;
+    if from == to {
+        return Some(x);
+    }
+    if to == DType::Bool {
+        return match from {
+            DType::F32 | DType::F64 => {
+                let zero = float_constant(b, from, 0.0);
+                Some(b.ins().fcmp(FloatCC::NotEqual, x, zero))
+            }
+            d if d.is_integer() => Some(b.ins().icmp_imm_s(IntCC::NotEqual, x, 0)),
+            _ => None,
+        };
+    }
+    if whole(from) && to.is_integer() {
+        return Some(match source.bits().cmp(&target.bits()) {
+            std::cmp::Ordering::Greater => b.ins().ireduce(target, x),
+            std::cmp::Ordering::Equal => x,
+            std::cmp::Ordering::Less if unsigned => b.ins().uextend(target, x),
+            std::cmp::Ordering::Less => b.ins().sextend(target, x),
+        });
+    }
+    match (from, to) {
+        (DType::F32, DType::F64) => Some(b.ins().fpromote(F64, x)),
+        (DType::F64, DType::F32) => Some(b.ins().fdemote(F32, x)),
+        // Saturates, and makes 0 of NaN.
+        (DType::F32 | DType::F64, DType::I32 | DType::I64) => Some(b.ins().fcvt_to_sint_sat(target, x)),
+        (_, DType::F32 | DType::F64) if whole(from) => {
+            let wide = match (source == I64, unsigned) {
+                (true, _) => x,
+                (false, true) => b.ins().uextend(I64, x),
+                (false, false) => b.ins().sextend(I64, x),
+            };
+            // A narrower source fits 63 bits.
+            Some(if from == DType::U64 {
+                b.ins().fcvt_from_uint(target, wide)
+            } else {
+                b.ins().fcvt_from_sint(target, wide)
+            })
+        }
+        _ => None,
+    }
+}
