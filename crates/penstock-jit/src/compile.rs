@@ -5,6 +5,7 @@
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
@@ -14,7 +15,7 @@ use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 use penstock_data::{Error, Result};
 use penstock_ir::Env;
 use penstock_kernels::{Fault, Lane, LoopFn};
@@ -79,13 +80,8 @@ impl Native {
         let mut memory = FunctionBuilderContext::new();
         Compiler::new(FunctionBuilder::new(&mut cx.func, &mut memory), source, &module)
             .run(source, module.target_config())?;
-        let made = module
-            .declare_function("region", Linkage::Local, &cx.func.signature)
-            .and_then(|id| module.define_function(id, &mut cx).map(|()| id))
-            .and_then(|id| module.finalize_definitions().map(|()| id));
-        match made {
-            Ok(id) => {
-                let code = module.get_finalized_function(id);
+        match define(&mut module, &mut cx) {
+            Ok(code) => {
                 // SAFETY: the function was compiled with the signature of `Entry`, in the same calling convention.
                 let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
                 Ok(Native { entry, module: ManuallyDrop::new(module) })
@@ -93,7 +89,7 @@ impl Native {
             Err(error) => {
                 // SAFETY: nothing of it was given away.
                 unsafe { module.free_memory() };
-                Err(Error::internal(format!("no code for a scalar region: {error}")))
+                Err(error)
             }
         }
     }
@@ -116,6 +112,15 @@ impl Native {
             (origin, _) => Err(Stop::Fault(Fault::DivideByZero, (origin - 1) as u32)),
         }
     }
+}
+
+/// Makes the function's code executable, and gives its address.
+fn define(module: &mut JITModule, cx: &mut Context) -> Result<*const u8> {
+    let refused = |e: ModuleError| Error::internal(format!("no code for a scalar region: {e}"));
+    let id = module.declare_function("region", Linkage::Local, &cx.func.signature).map_err(refused)?;
+    module.define_function(id, cx).map_err(refused)?;
+    module.finalize_definitions().map_err(refused)?;
+    Ok(module.get_finalized_function(id))
 }
 
 fn builder() -> Result<JITBuilder> {
