@@ -11,6 +11,7 @@ pub mod evaluate;
 mod fold;
 mod fuse;
 mod group;
+mod hoist;
 mod native;
 mod specialise;
 
@@ -38,6 +39,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "simplify", run: canonicalise::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
+    Pass { name: "hoist", run: hoist::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "native", run: native::run },
 ];

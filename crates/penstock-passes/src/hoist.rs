@@ -1,0 +1,99 @@
+//! Loop-invariant motion.
+
+use penstock_data::Result;
+use penstock_ir::{Cpu, Graph, Inst, Region};
+use penstock_ops::control::{CONST, WHILE};
+
+use crate::Cx;
+use crate::edit::nested;
+
+/// Kernels that never fail on operands of the shapes that inference accepted.
+const SAFE: &[&str] = &[
+    "matmul",
+    "transpose",
+    "concat",
+    "stack",
+    "expand_dims",
+    "squeeze",
+    "reshape",
+    "broadcast_to",
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_max",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_all",
+    "reduce_any",
+    "softmax",
+    "log_softmax",
+];
+/// Elementwise operators that reject some operands, where these are integers.
+const DIVISIONS: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod"];
+
+/// Moves instructions that give the same in every round to before their loop.
+///
+/// A loop may run no round, and then these ran for nothing: so only such move as cannot fail.
+pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    visit(graph, graph.body(), cx);
+    Ok(())
+}
+
+fn visit(graph: &mut Graph, region: Region, cx: &Cx) {
+    let mut listed = Vec::new();
+    for inst in std::mem::take(&mut graph.regions[region].insts) {
+        // Inner loops first: what leaves them may leave this one too.
+        for inner in graph.insts[inst].regions.clone() {
+            visit(graph, inner, cx);
+        }
+        if graph.insts[inst].op.is(&WHILE) {
+            for inner in graph.insts[inst].regions.clone() {
+                listed.extend(invariants(graph, inst, inner, region, cx));
+            }
+        }
+        listed.push(inst);
+    }
+    graph.regions[region].insts = listed;
+}
+
+/// Takes the invariants of a region of the loop `owner` out, into `outer`.
+fn invariants(graph: &mut Graph, owner: Inst, region: Region, outer: Region, cx: &Cx) -> Vec<Inst> {
+    let own = nested(graph, owner);
+    let mut taken = Vec::new();
+    for inst in std::mem::take(&mut graph.regions[region].insts) {
+        let data = &graph.insts[inst];
+        let invariant = data.operands.iter().all(|&v| !own.contains(&graph.values[v].region));
+        if invariant && never_fails(graph, inst) && cx.spend() {
+            for v in graph.insts[inst].results.clone() {
+                graph.values[v].region = outer;
+            }
+            taken.push(inst);
+        } else {
+            graph.regions[region].insts.push(inst);
+        }
+    }
+    taken
+}
+
+fn never_fails(graph: &Graph, inst: Inst) -> bool {
+    let data = &graph.insts[inst];
+    let fixed = data.operands.iter().chain(&data.results).all(|&v| graph.ty(v).shape().is_static());
+    let integers = || data.operands.iter().any(|&v| graph.ty(v).dtype().is_integer());
+    fixed
+        && match data.op.cpu {
+            Cpu::Elementwise(_) => !(DIVISIONS.contains(&data.op.name) && integers()),
+            Cpu::Kernel(_) => data.op.is_pure() && SAFE.contains(&data.op.name),
+            Cpu::Executor => data.op.is(&CONST),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_ir::OpSet;
+
+    #[test]
+    fn the_listed_operators_exist() {
+        for name in super::SAFE.iter().chain(super::DIVISIONS) {
+            assert!(penstock_ops::Ops.find(name).is_some(), "{name}");
+        }
+    }
+}
