@@ -67,12 +67,20 @@ fn base_name(name: &str, tf_name: &str) -> String {
 
 /// The name of a symbolic tensor: `node:k`.
 pub(crate) fn tensor_name(s: &Symbolic) -> String {
-    let name = trace::with_graph_of(s.trace, |graph| node_names(graph).get(&s.value).cloned()).flatten();
-    match name {
-        Some(name) if name.contains(':') => name,
-        Some(name) => format!("{name}:0"),
-        None => format!("{}:0", s.value),
+    match trace::with_graph_of(s.trace, |graph| name_in(graph, s)).flatten() {
+        Some(name) => name,
+        None => closed_name(s),
     }
+}
+
+/// The name of a symbolic tensor whose trace is closed. Asks nothing of the thread's open traces.
+pub(crate) fn closed_name(s: &Symbolic) -> String {
+    s.home().graph().and_then(|graph| name_in(graph, s)).unwrap_or_else(|| format!("{}:0", s.value))
+}
+
+fn name_in(graph: &Graph, s: &Symbolic) -> Option<String> {
+    let name = node_names(graph).get(&s.value).cloned()?;
+    Some(if name.contains(':') { name } else { format!("{name}:0") })
 }
 
 fn nodes(graph: &Graph) -> Vec<Node> {
