@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,12 +124,8 @@ class Function(_core._Function):
         ... def double(a):
         ...     return a + a
         >>> _ = double(tf.constant(1))
-        >>> print(double.pretty_printed_concrete_signatures())
-        double(a)
-          Args:
-            a: int32 Tensor, shape=()
-          Returns:
-            int32 Tensor, shape=()
+        >>> double.pretty_printed_concrete_signatures().splitlines()[2].strip()
+        'a: int32 Tensor, shape=()'
         """
         return "\n\n".join(describe(trace) if verbose else signature_line(trace) for trace in self._traces())
 
@@ -182,28 +179,58 @@ def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
 
 
 class _Made(threading.local):
-    """Whether the traced function that returned last on this thread made variables."""
+    """How many variables the traced function made that returned last on this thread."""
 
-    yes = False
+    count = 0
 
 
 _made = _Made()
 
 
-def made_variables(function: Any) -> bool:
-    """Whether the function that was just traced made variables; the engine asks after each trace."""
-    made, _made.yes = _made.yes, False
-    return made
+def made_variables(function: Any, instance: Any) -> bool:
+    """Whether the function that was just traced made variables; the engine asks after each trace.
+
+    Args:
+        function: what `_guarded` made.
+        instance: the object of a method, each of which has a first call of its own; else None.
+
+    Raises:
+        ValueError: where it made some, and not for the first time.
+    """
+    count, _made.count = _made.count, 0
+    traced: dict[int | None, Any] = function.traced
+    for key in [key for key, held in traced.items() if held() is None]:
+        del traced[key]
+    key = None if instance is None else id(instance)
+    first = key not in traced
+    if first:
+        traced[key] = _reference(instance)
+    if count and not first:
+        raise ValueError(
+            "tf.function only supports singleton tf.Variables created on the first call: "
+            f"{function.__name__} created {count} more. Create them outside, or keep and "
+            "reuse those of the first call"
+        )
+    return count > 0
+
+
+def _reference(instance: Any) -> Callable[[], Any]:
+    """What gives the instance as long as it lives; something that always lives in place of none."""
+    if instance is None:
+        return lambda: True
+    try:
+        return weakref.ref(instance)
+    except TypeError:
+        return lambda: instance
 
 
 def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
-    """The function to trace: converted by AutoGraph, and variables may be made in its first trace only."""
-    traced = False
+    """The function to trace: converted by AutoGraph, and its variables counted."""
     target: Callable[..., Any] | None = None if autograph else python_function
 
     @functools.wraps(python_function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal traced, target
+        nonlocal target
         if not _core._is_tracing():
             return python_function(*args, **kwargs)
         if target is None:
@@ -216,16 +243,13 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
             result = target(*args, **kwargs)
         finally:
             _variable.created.notes.remove(new.append)
-        if new and traced:
-            name = getattr(python_function, "__qualname__", type(python_function).__qualname__)
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call: "
-                f"{name} created {len(new)} more. Create them outside, or keep and "
-                "reuse those of the first call"
-            )
-        traced, _made.yes = True, bool(new)
+        _made.count = len(new)
         return result
 
+    # Whose first trace is done: by the identity of the object of a method, or None for a function's own.
+    run.traced = {}  # type: ignore[attr-defined]
+    if not hasattr(run, "__name__"):
+        run.__name__ = type(python_function).__name__
     return run
 
 
@@ -285,7 +309,9 @@ def function(
     if guard not in (None, "globals"):
         raise ValueError(f"argument 'guard' must be None or 'globals', got {guard!r}")
     if max_traces is not None and (not isinstance(max_traces, int) or max_traces < 1):
-        raise ValueError(f"argument 'max_traces' must be None or an integer of at least 1, got {max_traces!r}")
+        raise ValueError(
+            f"argument 'max_traces' must be None or an integer of at least 1, got {max_traces!r}"
+        )
 
     def decorate(target: Callable[..., Any]) -> Any:
         if isinstance(target, Function):

@@ -9,10 +9,20 @@ from penstock import _core
 from penstock._classes import Specified, fields_of, with_fields
 from penstock._spec import TensorSpec, TypeSpec, VariableSpec
 
-__all__ = ["check_signature", "conform_to_signature"]
+__all__ = ["Signature", "check_signature", "conform_to_signature"]
 
 # `(name, has_default, default, positional, keyword)`.
 Parameter = tuple[str, bool, Any, bool, bool]
+
+
+class Signature(tuple[Any, ...]):
+    """The specifications of the first parameters, and of `*args`.
+
+    Attributes:
+        fixed: the defaults of the other parameters, by name.
+    """
+
+    fixed: dict[str, Any]
 
 
 def check_signature(
@@ -21,7 +31,7 @@ def check_signature(
     params: Sequence[Parameter],
     varargs: str | None,
     varkw: str | None,
-) -> tuple[Any, ...]:
+) -> Signature:
     """The specifications, named after their parameters; those of `*args` follow.
 
     Raises:
@@ -55,10 +65,12 @@ def check_signature(
             f"{len(listed)} parameters ({', '.join(listed)}): {tuple(input_signature)!r}"
         )
     names = [param[0] for param in positional]
-    return tuple(
+    made = Signature(
         _named(_checked(name, spec), names[i] if i < len(names) else f"{varargs}_{i - len(names)}")
         for i, spec in enumerate(input_signature)
     )
+    made.fixed = {p[0]: p[2] for i, p in enumerate(own) if i >= len(made) or not p[3]}
+    return made
 
 
 def _checked(name: str, spec: Any) -> Any:
@@ -85,7 +97,7 @@ def conform_to_signature(
     function: tuple[str, list[str], str | None],
     named: tuple[Any, ...],
     varargs: tuple[Any, ...],
-    specs: tuple[Any, ...],
+    specs: Signature,
 ) -> tuple[list[Any], list[Any]]:
     """The arguments as the specifications ask for them: `(named, varargs)`.
 
@@ -102,8 +114,13 @@ def conform_to_signature(
     name, names, rest = function
     offset = 1 if names and names[0] == "self" else 0
     out, more = list(named), list(varargs)
-    own = len(names) - offset
-    fixed = min(len(specs), own)
+    fixed = min(len(specs), len(names) - offset)
+    for param, value in zip(names, named, strict=True):
+        if param in specs.fixed and not _equals(value, specs.fixed[param]):
+            raise TypeError(
+                f"{name}: argument '{param}' has no specification in input_signature, and so keeps its default "
+                f"{specs.fixed[param]!r}; got {value!r}"
+            )
     if len(specs) - fixed != len(varargs):
         raise TypeError(
             f"{name}: input_signature has {len(specs) - fixed} entries for *{rest}, got {len(varargs)} "
@@ -118,6 +135,15 @@ def conform_to_signature(
         given = [*named[offset : offset + fixed], *varargs]
         raise type(error)(f"{error}\n{_sides(given, specs)}") from None
     return out, more
+
+
+def _equals(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    try:
+        return type(value) is type(default) and bool(value == default)
+    except (TypeError, ValueError):
+        return False
 
 
 def _sides(given: Sequence[Any], specs: Sequence[Any]) -> str:

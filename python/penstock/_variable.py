@@ -19,7 +19,6 @@ _alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary
 _numbers = itertools.count()
 
 
-
 class _Watchers(threading.local):
     """What the functions that this thread is tracing call with each variable that is created."""
 

@@ -18,7 +18,7 @@ use crate::guard::{Guards, Reading};
 use crate::keys::RawSink;
 use crate::layer;
 use crate::params::{Bindings, Given, Param, Params};
-use crate::structure::{Leaf, Leaves};
+use crate::structure::{Leaf, Leaves, Other};
 use crate::tracing::History;
 
 /// Whether traced functions run their Python code eagerly instead, for debugging.
@@ -64,6 +64,13 @@ pub(crate) struct Call<'py> {
     pub(crate) leaves: Leaves<'py>,
     raw: RawSink,
     reading: Option<Reading>,
+}
+
+impl Call<'_> {
+    /// Whether a specification stands for some tensor.
+    fn asks_for_spec(&self) -> bool {
+        self.leaves.iter().any(|leaf| matches!(leaf, Leaf::Other(o) if matches!(**o, Other::Spec(..))))
+    }
 }
 
 impl PyFunction {
@@ -196,12 +203,15 @@ impl PyFunction {
     }
 
     /// The most specific trace that serves a call.
-    pub(crate) fn find(&self, py: Python<'_>, ty: &TraceType, call: &Call<'_>) -> Option<Arc<Entry<Trace>>> {
+    pub(crate) fn find<'py>(&self, py: Python<'py>, ty: &TraceType, call: &Call<'py>) -> Option<Arc<Entry<Trace>>> {
         // Comparing may run Python code: not under the lock.
         let entries = self.cache().entries().to_vec();
+        // Whoever asks for a specification gets a trace of that one.
+        let exact = call.asks_for_spec() && self.signature.is_none();
+        let fits = |e: &Entry<Trace>| ty.is_subtype_of(&e.ty) && (!exact || e.ty.is_subtype_of(ty));
         let holds = |e: &Entry<Trace>| self.guards.as_ref().is_none_or(|g| g.hold(py, &e.trace.guards, &call.bound));
         let fitting: SmallVec<[&Arc<Entry<Trace>>; 4]> =
-            entries.iter().filter(|e| ty.is_subtype_of(&e.ty) && holds(e)).collect();
+            entries.iter().filter(|e| fits(e) && holds(e)).collect();
         let found = most_specific(ty, fitting.iter().map(|e| &e.ty)).map(|i| fitting[i].clone())?;
         note_pinned(&found.ty, &call.leaves);
         Some(found)
@@ -221,7 +231,8 @@ impl PyFunction {
             _ => self.bind(py, first, args, kwargs)?,
         };
         let call = self.prepare(py, bound)?;
-        let hit = if call.raw.volatile { None } else { self.cache().hit(call.raw.key.words()) };
+        let new = call.raw.volatile || call.asks_for_spec();
+        let hit = if new { None } else { self.cache().hit(call.raw.key.words()) };
         let entry = match hit {
             Some(entry) => entry,
             None => self.served(py, call, false)?.0,

@@ -60,6 +60,8 @@ fn base_name(name: &str, tf_name: &str) -> String {
     match name {
         "matmul" => "MatMul".to_owned(),
         "const" => "Const".to_owned(),
+        // One operator in TensorFlow.
+        "string_add" => "add".to_owned(),
         _ if name.starts_with("reduce_") || tf_name == "Identity" => tf_name.to_owned(),
         _ => name.to_owned(),
     }

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use penstock_trace::{self as trace, RawKey};
+use penstock_trace::{self as trace, Difference, RawKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -45,6 +45,8 @@ struct Place {
 pub(crate) struct Guard {
     place: usize,
     words: Box<[u64]>,
+    /// What was there, for people.
+    text: String,
 }
 
 impl Place {
@@ -59,16 +61,20 @@ impl Place {
         root && self.label == other.label
     }
 
-    /// Adds the words of what is there now.
-    fn read(&self, py: Python<'_>, bound: &Bindings<'_>, key: &mut RawKey) {
+    /// What is there now.
+    fn value<'py>(&self, py: Python<'py>, bound: &Bindings<'py>) -> Option<Bound<'py, PyAny>> {
         let root = match &self.root {
             Root::Global(dict, name) => dict.bind(py).get_item(name).ok().flatten(),
             Root::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
             Root::Object(weak) => weak.bind(py).upgrade(),
             Root::Argument(i) => bound.named.get(*i).cloned(),
         };
-        let value = root.and_then(|root| self.attributes.iter().try_fold(root, |v, name| v.getattr(name).ok()));
-        match value {
+        root.and_then(|root| self.attributes.iter().try_fold(root, |v, name| v.getattr(name).ok()))
+    }
+
+    /// Adds the words of what is there now.
+    fn read<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, key: &mut RawKey) {
+        match self.value(py, bound) {
             Some(value) => add_words(&value, key, 0),
             None => key.push(ABSENT),
         }
@@ -161,6 +167,19 @@ fn add_words(value: &Bound<'_, PyAny>, key: &mut RawKey, depth: usize) {
     }
 }
 
+/// A value for people: a literal as it is written, else what it is.
+fn described(value: Option<Bound<'_, PyAny>>) -> String {
+    let Some(value) = value else { return "absent".to_owned() };
+    let plain = value.is_none()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyString>();
+    let text = if plain { value.repr().map(|t| t.to_string()) } else { value.get_type().name().map(|n| n.to_string()) };
+    let text = text.unwrap_or_default();
+    if plain { text } else { format!("a {text}") }
+}
+
 fn add_text(text: &PyResult<Bound<'_, PyString>>, kind: u8, key: &mut RawKey) {
     let text = text.as_ref().ok().and_then(|t| t.to_str().ok()).unwrap_or_default();
     key.text(kind, text.as_bytes());
@@ -203,7 +222,7 @@ impl Guards {
     }
 
     /// Adds to a key what the places hold that its calls are known to depend on.
-    pub(crate) fn append(&self, py: Python<'_>, bound: &Bindings<'_>, key: &mut RawKey) -> Reading {
+    pub(crate) fn append<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, key: &mut RawKey) -> Reading {
         let arguments = key.words().len();
         // Reading may run Python code: not under the lock.
         let (slot, places) = {
@@ -255,25 +274,30 @@ impl Guards {
                 let place = Arc::new(Place::of(&place?)?);
                 let mut key = RawKey::new();
                 place.read(py, bound, &mut key);
-                let words = key.words().into();
+                let (words, text) = (key.words().into(), described(place.value(py, bound)));
                 let mut table = self.lock();
                 let known = table.places.iter().position(|p| p.same(&place));
                 let place = known.unwrap_or_else(|| {
                     table.places.push(place);
                     table.places.len() - 1
                 });
-                Ok(Guard { place, words })
+                Ok(Guard { place, words, text })
             })
             .collect()
     }
 
     /// Whether all is still as it was.
-    pub(crate) fn hold(&self, py: Python<'_>, guards: &[Guard], bound: &Bindings<'_>) -> bool {
+    pub(crate) fn hold<'py>(&self, py: Python<'py>, guards: &[Guard], bound: &Bindings<'py>) -> bool {
         self.changed(py, guards, bound).is_none()
     }
 
-    /// The first place where it is not, as people write it.
-    pub(crate) fn changed(&self, py: Python<'_>, guards: &[Guard], bound: &Bindings<'_>) -> Option<String> {
+    /// The first place where it is not.
+    pub(crate) fn changed<'py>(
+        &self,
+        py: Python<'py>,
+        guards: &[Guard],
+        bound: &Bindings<'py>,
+    ) -> Option<Difference> {
         let places: Vec<Arc<Place>> = {
             let table = self.lock();
             guards.iter().map(|g| table.places[g.place].clone()).collect()
@@ -283,7 +307,11 @@ impl Guards {
             place.read(py, bound, &mut key);
             key.words() != &*guard.words
         };
-        guards.iter().zip(&places).find(differs).map(|(_, place)| place.label.clone())
+        guards.iter().zip(&places).find(differs).map(|(guard, place)| Difference {
+            leaf: place.label.clone(),
+            before: guard.text.clone(),
+            after: described(place.value(py, bound)),
+        })
     }
 
     /// For the garbage collector: the Python objects that places hold.

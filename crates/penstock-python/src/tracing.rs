@@ -131,10 +131,8 @@ impl PyFunction {
         let near = nearest(&ty, &paths, entries.iter().map(|e| &e.ty));
         let mut differences = near.as_ref().map_or(Vec::new(), |(_, found)| found.clone());
         if let (Some(guards), Some((i, _))) = (&self.guards, &near)
-            && let Some(place) = guards.changed(py, &entries[*i].trace.guards, &call.bound)
         {
-            let words = |text: &str| text.to_owned();
-            differences.push(Difference { leaf: place, before: words("as traced"), after: words("changed") });
+            differences.extend(guards.changed(py, &entries[*i].trace.guards, &call.bound));
         }
         let loc = trace::host().loc();
         let exact = ty.clone();
@@ -223,7 +221,10 @@ impl PyFunction {
             let body = self.run_symbolically(py, bound, function, &ty, &pinned).inspect_err(|_| trace::abandon_trace())?;
             let reached = trace::reached_variables();
             // A trace that made variables is made again, so that what it holds is what every later trace holds.
-            let made = layer::call(py, "made_variables", (function,))?.is_truthy()?;
+            let instance = bound.named.first().filter(|_| bound.instance);
+            let made = layer::call(py, "made_variables", (function, instance))
+                .and_then(|made| made.is_truthy())
+                .inspect_err(|_| trace::abandon_trace())?;
             // So is one that reached a variable by itself which it was given as well: the two are one.
             let given_too = |g: &&Given<'_>| !g.pinned && reached.contains(&g.argument.get().variable.root_id());
             let overlap: Vec<u64> =
