@@ -215,6 +215,8 @@ def _is_stored(value: Any, attribute: str) -> bool:
         return False
     if isinstance(value, ModuleType):
         return attribute in value.__dict__
+    if isinstance(value, type):
+        return attribute in value.__dict__ and not hasattr(type(value.__dict__[attribute]), "__get__")
     for cls in type(value).__mro__:
         found = cls.__dict__.get(attribute)
         if found is not None:
@@ -224,7 +226,8 @@ def _is_stored(value: Any, attribute: str) -> bool:
             # A data descriptor runs code; a function is a method of the class.
             return not hasattr(kind, "__get__")
     # What the object may come to have is guarded as well: absent is a value too.
-    return hasattr(value, "__dict__") and type(value).__getattribute__ is object.__getattribute__
+    plain = not isinstance(type(value).__getattribute__, FunctionType)
+    return hasattr(value, "__dict__") and plain and not hasattr(type(value), "__getattr__")
 
 
 def places(function: Any, names: Sequence[str], arguments: Sequence[Any]) -> list[Place]:

@@ -21,7 +21,7 @@ struct Table<T> {
     room: usize,
 }
 
-const ROOM: usize = 1 << 10;
+const ROOM: usize = 1 << 6;
 
 impl<T: Clone> Table<T> {
     fn get(&self, value: &Bound<'_, PyAny>) -> Option<T> {

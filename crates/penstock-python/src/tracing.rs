@@ -61,13 +61,14 @@ impl History {
         self.misses.push_back(miss);
     }
 
-    /// Counts a call that traced. Whether to warn: how many of how many calls did.
-    fn count(&mut self, call: u64) -> Option<(usize, u64)> {
+    /// Counts a call that traced. Whether to warn, where there is something to `advise`: how many of how
+    /// many calls did.
+    fn count(&mut self, call: u64, advise: bool) -> Option<(usize, u64)> {
         self.recent.push_back(call);
         while self.recent.front().is_some_and(|&first| call - first >= WARN_WITHIN) {
             self.recent.pop_front();
         }
-        if self.recent.len() < WARN_AT || self.warned >= WARNINGS {
+        if self.recent.len() < WARN_AT || self.warned >= WARNINGS || !advise {
             return None;
         }
         self.warned += 1;
@@ -142,10 +143,10 @@ impl PyFunction {
         note_pinned(&ty, &call.leaves);
         let entry = Arc::new(Entry::new(ty, made));
         self.history().push(Miss { loc, differences: differences.clone(), outcome });
-        // Where there is nothing to compare with, as in a function that calls itself, there is nothing to advise.
-        if called && !differences.is_empty() {
+        if called {
             let number = self.cache().calls() + 1;
-            let warning = self.history().count(number);
+            // In a function that calls itself there is nothing to compare with yet.
+            let warning = self.history().count(number, !differences.is_empty());
             if let Some((traces, calls)) = warning {
                 self.warn(py, loc, &differences, traces, calls)?;
             }
