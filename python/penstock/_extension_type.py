@@ -1,4 +1,4 @@
-"""`tf.experimental.ExtensionType`: classes of values made of tensors, which traced functions take and give."""
+"""`tf.experimental.ExtensionType`: classes of values that are made of tensors."""
 
 from __future__ import annotations
 
@@ -429,8 +429,8 @@ class ExtensionType(metaclass=_Meta):
     def __setattr__(self, name: str, value: Any) -> None:
         if "_penstock_frozen" in self.__dict__ or name not in self._penstock_fields:
             raise AttributeError(
-                f"cannot set '{name}' of {type(self).__qualname__}: an extension type's fields are set by its "
-                "constructor alone"
+                f"cannot set '{name}' of {type(self).__qualname__}: an extension type's fields are set by "
+                "its constructor alone"
             )
         self.__dict__[name] = value
 
@@ -447,10 +447,10 @@ class ExtensionType(metaclass=_Meta):
         return self._type_spec
 
     def __eq__(self, other: object) -> Any:
-        """Whether both are of one type with equal fields: a `bool`, or a scalar tensor while a function is traced."""
+        """Whether type and fields are equal: a `bool`, or a scalar tensor while a function is traced."""
         if type(other) is not type(self):
             return False
-        mine, others = self._type_spec, other._type_spec  # type: ignore[attr-defined]
+        mine, others = self._type_spec, other._type_spec
         if not mine.is_compatible_with(others):
             return False
         from penstock import math

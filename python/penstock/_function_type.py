@@ -93,7 +93,7 @@ class FunctionSpec:
     @property
     def is_method(self) -> bool:
         """Whether the first parameter is called `self`."""
-        return self.fullargspec.args[:1] == ["self"]
+        return bool(self.fullargspec.args[:1] == ["self"])
 
     @property
     def arg_names(self) -> list[str]:
@@ -114,7 +114,7 @@ class FunctionSpec:
         """The parameters in a line: `a, b=2`; with the defaults if asked."""
         parts = []
         for p in self.function_type.parameters.values():
-            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
             default = f"={p.default!r}" if default_values and p.default is not p.empty else ""
             parts.append(f"{star}{p.name}{default}")
         return ", ".join(parts)

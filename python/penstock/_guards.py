@@ -1,8 +1,8 @@
 """`guard="globals"`: the places besides its arguments that a function's code reads.
 
-The code is read, not run: every global, closure cell and attribute of those or of a parameter that the function, or a
-function that it calls in such a way, can load. What only untaken branches read is guarded as well. Not seen are
-attributes of local variables, and what libraries read.
+The code is read, not run: every global, closure cell and attribute of those or of a parameter that the
+function, or a function that it calls in such a way, can load. What only untaken branches read is guarded as
+well. Not seen are attributes of local variables, and what libraries read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class _Chain(NamedTuple):
     attributes: tuple[str, ...]
 
 
-# Methods of containers that change them and tell little of what is in them: a log that grows is no reason to retrace.
+# Methods of containers that change them and tell little of what is in them: a log that grows is no reason
+# to retrace.
 _MUTATORS = frozenset(
     {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "remove", "update"}
 )
@@ -110,7 +111,7 @@ class _Listing:
             self.places.setdefault(key, Place(kind, root, attributes, label))
 
     def function(self, function: FunctionType, parameters: dict[str, tuple[Any, int | None]]) -> None:
-        """Lists what a function reads; `parameters` gives the value of some, and their place among the arguments."""
+        """Lists what a function reads; `parameters` gives the value of some, and which argument it is."""
         own = next(iter(parameters.values()), (None, None))[0]
         key = id(function.__code__), None if own is None else id(own)
         if key in self.seen or len(self.seen) >= _MOST_FUNCTIONS or not _is_users(function):
@@ -134,6 +135,8 @@ class _Listing:
     ) -> Any:
         """Lists one chain, as far as it can be read without running code; gives what is at its end."""
         name = chain.name
+        root: Any
+        first: tuple[str, ...]
         if chain.scope == "global":
             module = function.__globals__
             if name not in module and hasattr(builtins, name):
@@ -243,7 +246,7 @@ def places(function: Any, names: Sequence[str], arguments: Sequence[Any]) -> lis
     if isinstance(function, MethodType):
         listing.callee(function)
     elif isinstance(function, FunctionType):
-        parameters = {
+        parameters: dict[str, tuple[Any, int | None]] = {
             name: (value, i)
             for i, (name, value) in enumerate(zip(names, arguments, strict=False))
             if not isinstance(value, _core._Operand) and (i == 0 or argument_kind(type(value)) == "plain")

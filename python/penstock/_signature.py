@@ -15,7 +15,7 @@ __all__ = ["Signature", "check_signature", "conform_to_signature"]
 Parameter = tuple[str, bool, Any, bool, bool]
 
 
-class Signature(tuple[Any, ...]):
+class Signature(tuple[Any, ...]):  # noqa: SLOT001 -- it has an attribute
     """The specifications of the first parameters, and of `*args`.
 
     Attributes:
@@ -118,8 +118,8 @@ def conform_to_signature(
     for param, value in zip(names, named, strict=True):
         if param in specs.fixed and not _equals(value, specs.fixed[param]):
             raise TypeError(
-                f"{name}: argument '{param}' has no specification in input_signature, and so keeps its default "
-                f"{specs.fixed[param]!r}; got {value!r}"
+                f"{name}: argument '{param}' has no specification in input_signature, and so keeps its "
+                f"default {specs.fixed[param]!r}; got {value!r}"
             )
     if len(specs) - fixed != len(varargs):
         raise TypeError(

@@ -185,12 +185,12 @@ class VariableSpec(TypeSpec):
         return (
             isinstance(spec_or_value, VariableSpec)
             and self._without_shape() == spec_or_value._without_shape()
-            and self.shape.is_compatible_with(spec_or_value.shape)
+            and bool(self.shape.is_compatible_with(spec_or_value.shape))
         )
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether every variable of this specification is one of `other`: they are equal."""
-        return self == other
+        return bool(self == other)
 
     def most_specific_common_supertype(self, others: Any) -> VariableSpec | None:
         """This specification, where all the others equal it."""

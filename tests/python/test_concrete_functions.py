@@ -190,7 +190,13 @@ def test_tensors_of_another_type_are_refused_by_name(value, words):
 
 @pytest.mark.parametrize(
     ("args", "kwargs"),
-    [((), {}), ((1, 2), {}), ((tf.constant("a"),), {"b": 1}), ((object(),), {}), ((tf.constant("a"),), {"a": 1})],
+    [
+        ((), {}),
+        ((1, 2), {}),
+        ((tf.constant("a"),), {"b": 1}),
+        ((object(),), {}),
+        ((tf.constant("a"),), {"a": 1}),
+    ],
 )
 def test_arguments_that_do_not_fit_are_type_errors(args, kwargs):
     concrete = double.get_concrete_function(tf.constant("a"))
@@ -206,7 +212,9 @@ def test_python_numbers_become_tensors_of_the_traced_dtype():
 
 def test_names_of_specifications_name_the_parameters():
     f = tf.function(lambda pair: pair[0] - pair[1])
-    concrete = f.get_concrete_function((tf.TensorSpec([], "int32", name="left"), tf.TensorSpec([], "int32", name="right")))
+    concrete = f.get_concrete_function(
+        (tf.TensorSpec([], "int32", name="left"), tf.TensorSpec([], "int32", name="right"))
+    )
     ((pair,), _) = concrete.structured_input_signature
     assert [spec.name for spec in pair] == ["left", "right"]
     assert concrete(left=tf.constant(5), right=tf.constant(3)).numpy() == 2
@@ -239,7 +247,11 @@ def test_what_a_trace_tells_of_itself():
 
 def test_the_nodes_of_the_graph():
     nodes = double.get_concrete_function(tf.constant("a")).graph.as_graph_def().node
-    assert [(node.input, node.name) for node in nodes] == [([], "a"), (["a", "a"], "add"), (["add"], "Identity")]
+    assert [(node.input, node.name) for node in nodes] == [
+        ([], "a"),
+        (["a", "a"], "add"),
+        (["add"], "Identity"),
+    ]
 
 
 def test_gradients_flow_through_concrete_functions():

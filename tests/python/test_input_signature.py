@@ -21,7 +21,9 @@ def test_one_trace_and_errors_with_both_sides(capsys):
     assert next_collatz(tf.constant([1, 2, 3, 4, 5])).shape == [5]
     assert capsys.readouterr().out == 'Tracing with Tensor("x:0", shape=(None,), dtype=int32)\n'
     for bad, got in [(tf.constant([[1, 2], [3, 4]]), r"\(2, 2\)"), (tf.constant([1.0, 2.0]), "float32")]:
-        with pytest.raises(ValueError, match=rf"(?s)argument 'x' must be .*None.*int32.*got .*{got}") as caught:
+        with pytest.raises(
+            ValueError, match=rf"(?s)argument 'x' must be .*None.*int32.*got .*{got}"
+        ) as caught:
             next_collatz(bad)
         assert "inputs: (" in str(caught.value)
         assert "input_signature: (" in str(caught.value)
@@ -48,9 +50,9 @@ def test_parameters_without_a_specification_keep_their_defaults():
     assert f(tf.constant([2, 4])).numpy().tolist() == [7, 13]
     assert f(tf.constant([2]), 3, offset=1).numpy().tolist() == [7]
     assert f.experimental_get_tracing_count() == 1
-    with pytest.raises(TypeError, match="'scale'.*3.*got 4"):
+    with pytest.raises(TypeError, match=r"'scale'.*3.*got 4"):
         f(tf.constant([2]), 4)
-    with pytest.raises(TypeError, match="'offset'.*1.*got 2"):
+    with pytest.raises(TypeError, match=r"'offset'.*1.*got 2"):
         f(tf.constant([2]), offset=2)
 
 
@@ -79,7 +81,7 @@ def test_nests_of_specifications():
     f = tf.function(lambda d, p: d["a"] + d["b"][1] * p.y, input_signature=signature)
     args = {"a": [1], "b": ([2], [3])}, Point([4], [5])
     assert f(*args).numpy().tolist() == [16]
-    with pytest.raises(TypeError, match="'d'.*keys"):
+    with pytest.raises(TypeError, match=r"'d'.*keys"):
         f({"a": [1]}, args[1])
     with pytest.raises(TypeError, match=r"d\['b'\].*sequence of 2"):
         f({"a": [1], "b": ([2],)}, args[1])

@@ -1,4 +1,4 @@
-"""Why functions trace anew: `explain_cache`, the warning, `reduce_retracing`, `max_traces` and `guard="globals"`."""
+"""Why functions trace anew: explanation, warning, generalising, bounded caches and guarded globals."""
 
 import inspect
 import math
@@ -112,9 +112,11 @@ def test_fields_of_named_tuples_and_methods_are_named():
 
 def test_repeated_retracing_warns_with_leaf_line_and_fix():
     _, f = counted()
-    with pytest.warns(tf.experimental.RetracingWarning) as caught:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         for n in range(5):
             f(tf.zeros([n]))  # here
+    assert caught[0].category is tf.experimental.RetracingWarning
     assert len(caught) == 1
     text = str(caught[0].message)
     assert "triggered tf.function retracing" in text
@@ -127,9 +129,11 @@ def test_repeated_retracing_warns_with_leaf_line_and_fix():
 
 def test_a_python_number_is_told_to_become_a_tensor():
     _, f = counted()
-    with pytest.warns(tf.experimental.RetracingWarning, match=r"tf.constant\(4\)"):
-        for n in range(6):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(5):
             f(n)
+    assert "tf.constant(4)" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("hits_between", [10, 20])
@@ -360,8 +364,7 @@ def test_an_attribute_that_comes_to_be():
 def test_captured_tensors_and_functions_count_by_identity():
     scale = tf.constant(2.0)
 
-    def op(a, b):
-        return a * b
+    op = tf.multiply
 
     @guarded
     def f(x):
@@ -371,9 +374,7 @@ def test_captured_tensors_and_functions_count_by_identity():
     scale = tf.constant(3.0)
     assert f(ONE).numpy() == 3
 
-    def op(a, b):
-        return a + b
-
+    op = tf.add
     assert f(ONE).numpy() == 4
 
 
@@ -411,5 +412,5 @@ def test_arguments_still_count():
 
 
 def test_only_globals_can_be_guarded():
-    with pytest.raises(ValueError, match="'guard'.*'locals'"):
+    with pytest.raises(ValueError, match=r"'guard'.*'locals'"):
         tf.function(lambda: 1, guard="locals")

@@ -1,4 +1,4 @@
-"""When a function is traced: the rules of the function guide, one by one, and what each kind of argument is."""
+"""When a function is traced: the rules of the guide, one by one, and what each kind of argument is."""
 
 import collections
 import dataclasses
@@ -695,7 +695,9 @@ def test_leaked_tensors_name_where_they_were_made_and_used():
 
     lines = open(__file__, encoding="utf-8").read().splitlines()  # noqa: PTH123, SIM115
     for use in (lambda: captures(tf.constant(2)), lambda: leaked[0] * 2):
-        with pytest.raises(TypeError, match="<tf.Tensor 'add:0' shape=.. dtype=int32> is out of scope") as caught:
+        with pytest.raises(
+            TypeError, match=r"<tf.Tensor 'add:0' shape=.. dtype=int32> is out of scope"
+        ) as caught:
             use()
         text = str(caught.value)
         assert "'leaky'" in text
@@ -735,7 +737,7 @@ def test_variables_are_made_on_the_first_call_only():
     def f(x):
         return tf.Variable(1.0) + x
 
-    with pytest.raises(ValueError, match="singleton tf.Variables created on the first call"):
+    with pytest.raises(ValueError, match=r"singleton tf.Variables created on the first call"):
         f(1.0)
 
     class Optimizers:

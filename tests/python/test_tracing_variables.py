@@ -44,7 +44,13 @@ def test_dtype_shape_trainability_and_class_tell_variables_apart():
         pass
 
     seen, f = counted(lambda v: v.read_value())
-    for v in (tf.Variable(1.0), tf.Variable(1), tf.Variable([1.0]), tf.Variable(1.0, trainable=False), Special(1.0)):
+    for v in (
+        tf.Variable(1.0),
+        tf.Variable(1),
+        tf.Variable([1.0]),
+        tf.Variable(1.0, trainable=False),
+        Special(1.0),
+    ):
         f(v)
         f(v)
     assert len(seen) == 5
