@@ -95,10 +95,13 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         with _core._Outside():
             value = initial_value() if callable(initial_value) else initial_value
         if isinstance(value, _core.Tensor) and value._is_symbolic:
-            raise ValueError(
-                "the initial value of a variable created in a traced function must not depend on its "
-                "arguments; give it as a function without arguments"
-            )
+            # The variable outlives the trace: what it starts with is computed now.
+            value = _core._computed(value)
+            if value is None:
+                raise ValueError(
+                    "the initial value of a variable created in a traced function must not depend on its "
+                    "arguments; give it as a function without arguments"
+                )
         with _core._Outside():
             tensor = _core._convert(value, dtype)
         if shape is None:

@@ -259,6 +259,12 @@ pub(crate) fn _emit_regions(
     if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }
 }
 
+/// What a symbolic tensor is, computed now, where it depends on no argument of the function; else `None`.
+#[pyfunction]
+pub(crate) fn _computed<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+    trace::computed(&value.get().var).or_py(py)?.map(|t| wrap_eager(py, t)).transpose()
+}
+
 /// The constant that a tensor is known to be, as an eager tensor, or `None`.
 #[pyfunction]
 pub(crate) fn _known_value<'py>(

@@ -104,6 +104,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(graph::_abandon_region, m)?,
         wrap_pyfunction!(graph::_emit_regions, m)?,
         wrap_pyfunction!(graph::_known_value, m)?,
+        wrap_pyfunction!(graph::_computed, m)?,
     ] {
         m.add_function(function)?;
     }

@@ -560,6 +560,14 @@ pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
 }
 
+/// Calls `f` on the graph of an open trace, with what gives the program's handle of an input.
+pub(crate) fn with_inputs_of<R>(trace: u64, f: impl FnOnce(&Graph, &dyn Fn(Value) -> Option<Var>) -> R) -> Option<R> {
+    with_state(|state| {
+        let tracer = state.tracers.iter().find(|t| t.id == trace)?;
+        Some(f(tracer.builder.graph(), &|v| tracer.vars.get(&v).cloned()))
+    })
+}
+
 /// Where the innermost trace is in the program.
 pub(crate) fn current_loc() -> Loc {
     if !is_tracing() {

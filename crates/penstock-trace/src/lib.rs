@@ -6,6 +6,7 @@ mod context;
 mod differ;
 mod dispatch;
 mod key;
+mod lift;
 mod turn;
 mod var;
 
@@ -21,5 +22,6 @@ pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
+pub use lift::computed;
 pub use turn::{Turn, try_turn, wait_for_turn};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};
