@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import threading
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, _variable
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock._describe import describe, signature_line
+from penstock._explain import CacheExplanation, explain
+from penstock._signature import check_signature
+
+if TYPE_CHECKING:
+    from penstock._function_type import FunctionSpec, FunctionType
 
 __all__ = ["ConcreteFunction", "Function", "function"]
 
@@ -27,8 +34,9 @@ class Function(_core._Function):
         input_signature: Sequence[Any] | None,
         autograph: bool,
         reduce_retracing: bool,
+        guard: str | None = None,
+        max_traces: int | None = None,
     ) -> Function:
-        import functools
         import inspect
 
         signature = inspect.signature(python_function)
@@ -49,7 +57,11 @@ class Function(_core._Function):
                         p.kind is not p.POSITIONAL_ONLY,
                     )
                 )
-        specs = None if input_signature is None else _check_signature(name, input_signature, params, varkw)
+        specs = (
+            None
+            if input_signature is None
+            else check_signature(name, input_signature, params, varargs, varkw)
+        )
         self: Function = super().__new__(
             cls,
             _guarded(python_function, autograph),
@@ -59,13 +71,21 @@ class Function(_core._Function):
             varkw,
             specs,
             reduce_retracing,
+            guard is not None,
+            max_traces,
         )
         functools.update_wrapper(self, python_function)
         self.__dict__.update(
             _user_function=python_function,
             _input_signature=specs,
             _autograph=autograph,
-            _reduce_retracing=reduce_retracing,
+            _options={
+                "input_signature": input_signature,
+                "autograph": autograph,
+                "reduce_retracing": reduce_retracing,
+                "guard": guard,
+                "max_traces": max_traces,
+            },
         )
         return self
 
@@ -82,18 +102,69 @@ class Function(_core._Function):
         """The specifications that the arguments must meet, or None."""
         return self.__dict__["_input_signature"]  # type: ignore[no-any-return]
 
+    @property
+    def function_type(self) -> FunctionType:
+        """The parameters, with the types that `input_signature` demands."""
+        from penstock._function_type import FunctionType
+
+        return FunctionType.of_function(self)
+
+    @property
+    def function_spec(self) -> FunctionSpec:
+        """What the decorator was told, and what it read of the Python function."""
+        from penstock._function_type import FunctionSpec
+
+        return FunctionSpec.of_function(self)
+
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """A description of every trace."""
+        """A description of every trace: its arguments and results, or one line each.
+
+        >>> import penstock as tf
+        >>> @tf.function
+        ... def double(a):
+        ...     return a + a
+        >>> _ = double(tf.constant(1))
+        >>> double.pretty_printed_concrete_signatures().splitlines()[2].strip()
+        'a: int32 Tensor, shape=()'
+        """
         return "\n\n".join(describe(trace) if verbose else signature_line(trace) for trace in self._traces())
 
+    def explain_cache(self) -> CacheExplanation:
+        """The traces, what they cost and how many calls they served, and why each was made.
+
+        >>> import penstock as tf
+        >>> @tf.function
+        ... def double(a):
+        ...     return a + a
+        >>> for n in (32, 17):
+        ...     _ = double(tf.zeros([n]))
+        >>> print(double.explain_cache().misses[1].differences[0])
+        a.shape[0]: 32 → 17
+        """
+        return explain(self)
+
     def __repr__(self) -> str:
-        return f"<penstock.Function {self.python_function.__qualname__} at {id(self):#x}>"
+        name = getattr(self.python_function, "__qualname__", type(self.python_function).__qualname__)
+        return f"<penstock.Function {name} at {id(self):#x}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.python_function.__module__, self.python_function.__qualname__)
+        import pickle
+
+        function = self.python_function
+        place = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+        try:
+            found = _found(*place)
+        except (ImportError, AttributeError, TypeError):
+            found = None
+        if found is not self and found is not function:
+            raise pickle.PicklingError(
+                f"cannot pickle {self!r}: a Function is pickled by the name of its Python function, and "
+                f"{place[0]}.{place[1]} is not it"
+            )
+        return _restore, (*place, None if found is self else self.__dict__["_options"])
 
 
-def _restore(module: str, qualname: str) -> Any:
+def _found(module: Any, qualname: Any) -> Any:
     import importlib
 
     found: Any = importlib.import_module(module)
@@ -102,28 +173,64 @@ def _restore(module: str, qualname: str) -> Any:
     return found
 
 
-# Whether the traced function that returned last made variables.
-_made = False
+def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
+    found = _found(module, qualname)
+    return found if options is None else function(found, **options)
 
 
-def made_variables(function: Any) -> bool:
-    """Whether the function that was just traced made variables; the engine asks after each trace."""
-    global _made
-    made, _made = _made, False
-    return made
+class _Made(threading.local):
+    """How many variables the traced function made that returned last on this thread."""
+
+    count = 0
+
+
+_made = _Made()
+
+
+def made_variables(function: Any, instance: Any) -> bool:
+    """Whether the function that was just traced made variables; the engine asks after each trace.
+
+    Args:
+        function: what `_guarded` made.
+        instance: the object of a method, each of which has a first call of its own; else None.
+
+    Raises:
+        ValueError: where it made some, and not for the first time.
+    """
+    count, _made.count = _made.count, 0
+    traced: dict[int | None, Any] = function.traced
+    for key in [key for key, held in traced.items() if held() is None]:
+        del traced[key]
+    key = None if instance is None else id(instance)
+    first = key not in traced
+    if first:
+        traced[key] = _reference(instance)
+    if count and not first:
+        raise ValueError(
+            "tf.function only supports singleton tf.Variables created on the first call: "
+            f"{function.__name__} created {count} more. Create them outside, or keep and "
+            "reuse those of the first call"
+        )
+    return count > 0
+
+
+def _reference(instance: Any) -> Callable[[], Any]:
+    """What gives the instance as long as it lives; something that always lives in place of none."""
+    if instance is None:
+        return lambda: True
+    try:
+        return weakref.ref(instance)
+    except TypeError:
+        return lambda: instance
 
 
 def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
-    """The function to trace: converted by AutoGraph, and variables may be made in its first trace only."""
-    import functools
-
-    traced = False
+    """The function to trace: converted by AutoGraph, and its variables counted."""
     target: Callable[..., Any] | None = None if autograph else python_function
 
     @functools.wraps(python_function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        nonlocal traced, target
-        global _made
+        nonlocal target
         if not _core._is_tracing():
             return python_function(*args, **kwargs)
         if target is None:
@@ -131,109 +238,19 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
 
             target = convert_function(python_function)
         new: list[Any] = []
-        _variable.on_create.append(new.append)
+        _variable.created.notes.append(new.append)
         try:
             result = target(*args, **kwargs)
         finally:
-            _variable.on_create.remove(new.append)
-        if new and traced:
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call: "
-                f"{python_function.__qualname__} created {len(new)} more. Create them outside, or keep and "
-                "reuse those of the first call"
-            )
-        traced, _made = True, bool(new)
+            _variable.created.notes.remove(new.append)
+        _made.count = len(new)
         return result
 
+    # Whose first trace is done: by the identity of the object of a method, or None for a function's own.
+    run.traced = {}  # type: ignore[attr-defined]
+    if not hasattr(run, "__name__"):
+        run.__name__ = type(python_function).__name__
     return run
-
-
-def _check_signature(
-    name: str, input_signature: Sequence[Any], params: list[Any], varkw: str | None
-) -> tuple[Any, ...]:
-    if not isinstance(input_signature, list | tuple):
-        raise TypeError(
-            f"{name}: argument 'input_signature' must be a sequence of TensorSpec, got {input_signature!r}"
-        )
-    if varkw is not None:
-        raise ValueError(f"{name}: a function with **kwargs cannot have an input_signature")
-    own = [p for p in params if p[0] != "self"]
-    required = [p for p in own if not p[1]]
-    if not len(required) <= len(input_signature) <= len(own):
-        raise TypeError(
-            f"{name}: input_signature has {len(input_signature)} entries for {len(own)} parameters "
-            f"({', '.join(p[0] for p in own)})"
-        )
-
-    def check(spec: Any) -> Any:
-        if isinstance(spec, TensorSpec):
-            return spec
-        if isinstance(spec, tuple) and hasattr(spec, "_fields"):
-            return type(spec)(*map(check, spec))
-        if isinstance(spec, list | tuple):
-            return type(spec)(map(check, spec))
-        if isinstance(spec, dict):
-            return {key: check(value) for key, value in spec.items()}
-        raise TypeError(f"{name}: input_signature must hold TensorSpec objects, got {spec!r}")
-
-    def named(spec: Any, param: str) -> Any:
-        return (
-            TensorSpec.from_spec(spec, param) if isinstance(spec, TensorSpec) and spec.name is None else spec
-        )
-
-    return tuple(named(check(spec), p[0]) for spec, p in zip(input_signature, own, strict=False))
-
-
-def conform_to_signature(
-    name: str, names: list[str], values: tuple[Any, ...], specs: tuple[Any, ...]
-) -> list[Any]:
-    """The arguments as the specifications ask for them; the engine calls this for each call."""
-    offset = 1 if names and names[0] == "self" else 0
-    out = list(values)
-    for i, spec in enumerate(specs):
-        out[i + offset] = _conform(name, names[i + offset], values[i + offset], spec)
-    return out
-
-
-def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
-    if isinstance(spec, TensorSpec):
-        if isinstance(value, TensorSpec):
-            if value.is_subtype_of(spec):
-                return TensorSpec.from_spec(spec, param)
-            raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value}")
-        if not isinstance(value, _core.Tensor | _core._Variable):
-            try:
-                value = _core._convert(value, None, spec.dtype)
-            except (TypeError, ValueError) as error:
-                raise ValueError(
-                    f"{name}: argument '{param}' must be {spec}, got {value!r}: {error}"
-                ) from None
-        elif isinstance(value, _core._Variable):
-            value = value.read_value()
-        if not spec.is_compatible_with(value):
-            got = TensorSpec(value.shape, value.dtype)
-            raise ValueError(f"{name}: argument '{param}' must be {spec}, got {got}")
-        return _Specified(value, spec)
-    if isinstance(spec, dict):
-        if not isinstance(value, dict) or set(value) != set(spec):
-            raise TypeError(
-                f"{name}: argument '{param}' must be a dict with keys {sorted(spec)}, got {value!r}"
-            )
-        return {key: _conform(name, f"{param}[{key!r}]", value[key], spec[key]) for key in value}
-    if not isinstance(value, list | tuple) or len(value) != len(spec):
-        raise TypeError(f"{name}: argument '{param}' must be a sequence of {len(spec)}, got {value!r}")
-    items = [_conform(name, f"{param}[{k}]", v, s) for k, (v, s) in enumerate(zip(value, spec, strict=True))]
-    return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
-
-
-class _Specified:
-    """A tensor that stands for every tensor of a specification."""
-
-    __slots__ = ("spec", "value")
-
-    def __init__(self, value: Any, spec: TensorSpec) -> None:
-        self.value = value
-        self.spec = spec
 
 
 def function(
@@ -248,6 +265,9 @@ def function(
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
+    *,
+    guard: str | None = None,
+    max_traces: int | None = None,
 ) -> Any:
     """Makes of a Python function one that is traced into a graph and run by the engine.
 
@@ -256,22 +276,27 @@ def function(
 
     Args:
         func: the function; without it the result is a decorator.
-        input_signature: a `TensorSpec`, or a nest of them, for each parameter: one trace for all calls.
+        input_signature: a `TensorSpec`, or a nest of them, for each parameter, then for each of `*args`: one
+            trace for all calls. Parameters without one keep their defaults.
         autograph: whether Python control flow on tensors becomes graph control flow.
         jit_compile: accepted; graphs are always compiled.
-        reduce_retracing: whether shapes are generalised after the first trace.
+        reduce_retracing: whether sizes that differ between two calls become unknown in the second trace.
         experimental_implements: accepted and ignored.
         experimental_autograph_options: accepted and ignored.
         experimental_attributes: accepted and ignored.
         experimental_relax_shapes: the old name of `reduce_retracing`.
         experimental_compile: accepted and ignored.
         experimental_follow_type_hints: accepted and ignored.
+        guard: `"globals"` to trace anew when a global, closure cell or attribute has changed that the
+            function's code reads; by default such a value is what it was when the function was traced.
+        max_traces: at most so many traces are kept: the one that served no call for longest makes place.
 
     Returns:
         A `Function`, or a decorator that makes one.
 
     Raises:
         TypeError: for a signature that is no sequence of specifications, or a `func` that is not callable.
+        ValueError: for another `guard`, or fewer than one trace.
 
     >>> import penstock as tf
     >>> @tf.function
@@ -281,6 +306,12 @@ def function(
     np.int32(42)
     """
     relax = reduce_retracing or bool(experimental_relax_shapes)
+    if guard not in (None, "globals"):
+        raise ValueError(f"argument 'guard' must be None or 'globals', got {guard!r}")
+    if max_traces is not None and (not isinstance(max_traces, int) or max_traces < 1):
+        raise ValueError(
+            f"argument 'max_traces' must be None or an integer of at least 1, got {max_traces!r}"
+        )
 
     def decorate(target: Callable[..., Any]) -> Any:
         if isinstance(target, Function):
@@ -290,76 +321,7 @@ def function(
         if not callable(target):
             raise TypeError(f"argument 'func' must be callable, got {target!r}")
         name = getattr(target, "__name__", None) or type(target).__name__
-        return Function(target, name.replace("<lambda>", "lambda"), input_signature, autograph, relax)
+        name = name.replace("<lambda>", "lambda")
+        return Function(target, name, input_signature, autograph, relax, guard, max_traces)
 
     return decorate if func is None else decorate(func)
-
-
-def signature_line(trace: Any) -> str:
-    """`name(a, b=2)`: tensors by name, Python values as they were bound."""
-    args, kwargs = trace.structured_input_signature
-    parts = []
-    for name, value in [*zip(trace._parameter_names, args, strict=False), *kwargs.items()]:
-        parts.append(name if _has_tensor(value) else f"{name}={value!r}")
-    parts.extend(str(value) for value in args[len(trace._parameter_names) :])
-    return f"{trace._function_name}({', '.join(parts)})"
-
-
-def _has_tensor(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(map(_has_tensor, value))
-    if isinstance(value, dict):
-        return any(map(_has_tensor, value.values()))
-    return isinstance(value, TensorSpec | _core._Variable)
-
-
-def _tensor_line(spec: Any) -> str:
-    return f"{spec.dtype.name} Tensor, shape={TensorShape(spec.shape)}"
-
-
-def describe(trace: Any) -> str:
-    """A trace in the layout of TensorFlow's documentation."""
-    args, kwargs = trace.structured_input_signature
-    lines = [signature_line(trace)]
-    named = [*zip(trace._parameter_names, args, strict=False), *kwargs.items()]
-    tensors = [(name, value) for name, value in named if _has_tensor(value)]
-    if tensors:
-        lines.append("  Args:")
-        for name, value in tensors:
-            lines.extend(_value_lines(f"{name}: ", value, 4))
-    lines.append("  Returns:")
-    lines.extend(_value_lines("", trace.structured_outputs, 4))
-    return "\n".join(lines)
-
-
-def _value_lines(label: str, value: Any, indent: int) -> list[str]:
-    pad = " " * indent
-    if isinstance(value, TensorSpec | _core._Variable):
-        return [f"{pad}{label}{_tensor_line(value)}"]
-    leaves: list[Any] = []
-
-    def number(nested: Any) -> Any:
-        if isinstance(nested, TensorSpec | _core._Variable):
-            leaves.append(nested)
-            return _Marker(len(leaves))
-        if isinstance(nested, tuple) and hasattr(nested, "_fields"):
-            return type(nested)(*map(number, nested))
-        if isinstance(nested, list | tuple):
-            return type(nested)(map(number, nested))
-        if isinstance(nested, dict):
-            return {key: number(item) for key, item in nested.items()}
-        return nested
-
-    lines = [f"{pad}{label}{number(value)!r}"]
-    lines.extend(f"{pad}  <{i}>: {_tensor_line(leaf)}" for i, leaf in enumerate(leaves, 1))
-    return lines
-
-
-class _Marker:
-    """The place of a tensor in a printed structure."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __repr__(self) -> str:
-        return f"<{self.number}>"

@@ -5,9 +5,20 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from penstock import _conversion, _core, _function, _graph, errors
+from penstock import (
+    _classes,
+    _conversion,
+    _core,
+    _describe,
+    _explain,
+    _function,
+    _graph,
+    _signature,
+    _variable,
+    errors,
+)
 from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock._spec import TensorSpec, VariableSpec
 
 __all__ = ["install"]
 
@@ -54,29 +65,55 @@ def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
     return penstock.gather(tensor, indices)
 
 
+def _concrete_function_type(concrete: Any) -> Any:
+    from penstock._function_type import FunctionType
+
+    return FunctionType.of_concrete(concrete)
+
+
+def _guarded_places(function: Any, names: list[str], arguments: tuple[Any, ...]) -> Any:
+    from penstock import _guards
+
+    return _guards.places(function, names, arguments)
+
+
 def install() -> None:
     """Hands the table over."""
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {
             "OperatorNotAllowedInGraphError": errors.OperatorNotAllowedInGraphError,
-            "Specified": _function._Specified,
             "TensorShape": TensorShape,
             "TensorSpec": TensorSpec,
+            "VariableSpec": VariableSpec,
+            "argument_kind": _classes.argument_kind,
             "boolean_mask": _boolean_mask,
+            "components": _classes.components,
+            "concrete_function_type": _concrete_function_type,
             "concrete_repr": lambda trace: (
-                f"<ConcreteFunction {_function.signature_line(trace)} at {id(trace):#x}>"
+                f"<ConcreteFunction {_describe.signature_line(trace)} at {id(trace):#x}>"
             ),
-            "concrete_str": lambda trace: "ConcreteFunction " + _function.describe(trace),
-            "conform_to_signature": _function.conform_to_signature,
+            "concrete_str": lambda trace: "ConcreteFunction " + _describe.describe(trace),
+            "conform_to_signature": _signature.conform_to_signature,
             "constant": _conversion.constant,
             "gather": _gather,
             "graph_def": _graph.graph_def,
+            "guarded_places": _guarded_places,
+            "held_weakly": _classes.held_weakly,
+            "literal_text": _classes.literal_text,
             "made_variables": _function.made_variables,
             "package_directory": __file__.removesuffix("_layer.py"),
+            "placeholder_value": _classes.placeholder_value,
             "print_to": print_to,
+            "rebuilt_mapping": _classes.rebuilt_mapping,
+            "released": _classes.released,
+            "specified_value": _classes.specified_value,
+            "stand_in": _variable.stand_in,
             "tensor_repr": tensor_repr,
             "tensor_str": tensor_str,
-            "tracing_context": None,
+            "tracing_context": _classes.tracing_context,
+            "variables_of": _variable.of_ids,
+            "warn_of_retracing": _explain.warn_of_retracing,
+            "with_fields": _classes.with_fields,
         }
     )

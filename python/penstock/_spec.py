@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock import _core
 from penstock._shape import TensorShape
+from penstock._trace_type import TraceType
 
-__all__ = ["TensorSpec", "TypeSpec", "type_spec_from_value"]
+__all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 
 
-class TypeSpec:
+class TypeSpec(TraceType):
     """What is known of a value: the base of `TensorSpec` and of the specifications of composite values."""
 
     __slots__ = ()
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or some value of another specification, is described by this one."""
+    @property
+    def value_type(self) -> type:
+        """The class of the values."""
         raise NotImplementedError
 
-    def is_subtype_of(self, other: Any) -> bool:
-        """Whether every value of this specification is one of `other`."""
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a value, or some value of another specification, is described by this one."""
         raise NotImplementedError
 
 
@@ -57,6 +60,38 @@ class TensorSpec(TypeSpec):
     def name(self) -> str | None:
         """The name, or None."""
         return self._name
+
+    @property
+    def value_type(self) -> type:
+        """`tf.Tensor`."""
+        return _core.Tensor
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """The symbolic tensor that stands for the next tensor of an argument."""
+        return placeholder_context.placeholder(self)
+
+    def cast(self, value: Any, cast_context: Any) -> Any:
+        """The value as a tensor of this specification.
+
+        Raises:
+            TypeError: where it cannot be one.
+        """
+        tensor = value if isinstance(value, _core.Tensor) else _core._convert(value, None, self._dtype)
+        if not self.is_compatible_with(tensor):
+            raise TypeError(f"cannot cast {TensorSpec(tensor.shape, tensor.dtype)} to {self}")
+        return tensor
+
+    def flatten(self) -> list[Any]:
+        """This specification alone."""
+        return [self]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The tensor alone."""
+        return [value]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The next of the tensors."""
+        return next(tensors)
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
@@ -111,12 +146,82 @@ class TensorSpec(TypeSpec):
         return TensorSpec, (self._shape, self._dtype.name, self._name)
 
 
+class VariableSpec(TypeSpec):
+    """What a trace needs to know of a variable: dtype, shape, and whether tapes watch it.
+
+    Args:
+        shape: sizes, `None` for those that may change; None for unknown rank.
+        dtype: the element type.
+        trainable: whether tapes watch it.
+        name: a name for the parameter that it describes.
+    """
+
+    __slots__ = ("dtype", "name", "shape", "trainable")
+
+    def __init__(
+        self, shape: Any, dtype: Any = _core.float32, trainable: bool = True, name: str | None = None
+    ) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype = _core.DType(dtype)
+        self.trainable = trainable
+        self.name = name
+
+    @classmethod
+    def from_value(cls, variable: Any) -> VariableSpec:
+        """The specification of a variable."""
+        return cls(variable.shape, variable.dtype, variable.trainable)
+
+    @property
+    def value_type(self) -> type:
+        """`tf.Variable`."""
+        from penstock._variable import Variable
+
+        return Variable
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a variable, or some variable of another specification, is described by this one."""
+        if isinstance(spec_or_value, _core._Variable):
+            spec_or_value = VariableSpec.from_value(spec_or_value)
+        return (
+            isinstance(spec_or_value, VariableSpec)
+            and self._without_shape() == spec_or_value._without_shape()
+            and bool(self.shape.is_compatible_with(spec_or_value.shape))
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every variable of this specification is one of `other`: they are equal."""
+        return bool(self == other)
+
+    def most_specific_common_supertype(self, others: Any) -> VariableSpec | None:
+        """This specification, where all the others equal it."""
+        return self if all(self == other for other in others) else None
+
+    def _without_shape(self) -> tuple[str, bool]:
+        return self.dtype.name, self.trainable
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, VariableSpec)
+            and self._without_shape() == other._without_shape()
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((*self._without_shape(), self.shape))
+
+    def __repr__(self) -> str:
+        return f"VariableSpec(shape={self.shape}, dtype={self.dtype!r}, trainable={self.trainable})"
+
+
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """The specification of a tensor or of something that can be one.
+    """The specification of a tensor, of something that can be one, or of a composite value.
 
     Raises:
         TypeError: where the value cannot be a tensor.
     """
+    spec = getattr(value, "_type_spec", None)
+    if isinstance(spec, TypeSpec):
+        return spec
     if not isinstance(value, _core.Tensor | _core._Variable):
         value = _core._convert(value)
     return TensorSpec(value.shape, value.dtype)

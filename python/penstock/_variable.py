@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,15 @@ _creators: list[Callable[..., Any]] = []
 _alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
-# Set while a function is traced: called with each variable that is created.
-on_create: list[Callable[[Variable], None]] = []
+
+class _Watchers(threading.local):
+    """What the functions that this thread is tracing call with each variable that is created."""
+
+    def __init__(self) -> None:
+        self.notes: list[Callable[[Variable], None]] = []
+
+
+created = _Watchers()
 
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
@@ -87,10 +95,13 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         with _core._Outside():
             value = initial_value() if callable(initial_value) else initial_value
         if isinstance(value, _core.Tensor) and value._is_symbolic:
-            raise ValueError(
-                "the initial value of a variable created in a traced function must not depend on its "
-                "arguments; give it as a function without arguments"
-            )
+            # The variable outlives the trace: what it starts with is computed now.
+            value = _core._computed(value)
+            if value is None:
+                raise ValueError(
+                    "the initial value of a variable created in a traced function must not depend on its "
+                    "arguments; give it as a function without arguments"
+                )
         with _core._Outside():
             tensor = _core._convert(value, dtype)
         if shape is None:
@@ -107,7 +118,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         )
         self.__dict__.update(_constraint=constraint, _initial=tensor)
         _alive[self._unique_id] = self
-        for note in on_create:
+        for note in created.notes:
             note(self)
         return self
 
@@ -122,6 +133,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     @property
     def constraint(self) -> Callable[..., Any] | None:
         """The function that optimisers apply after an update, or None."""
+        self._see_identity()
         return self.__dict__["_constraint"]  # type: ignore[no-any-return]
 
     @property
@@ -137,6 +149,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     @property
     def initial_value(self) -> _core.Tensor:
         """The first value."""
+        self._see_identity()
         return self.__dict__["_initial"]  # type: ignore[no-any-return]
 
     def get_shape(self) -> TensorShape:
@@ -222,6 +235,21 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
 
 def _restore(value: Any, trainable: bool, name: str, shape: Any) -> Variable:
     return Variable(value, trainable, name=name, shape=shape)
+
+
+def stand_in(variable: Variable) -> Variable:
+    """A variable of the same class that stands for `variable` while a function is traced."""
+    made: Variable = _core._Variable.__new__(
+        type(variable), variable, variable.dtype, variable.shape, variable._name, variable.trainable
+    )
+    made.__dict__.update(variable.__dict__)
+    return made
+
+
+def of_ids(ids: list[int], trainable: bool) -> tuple[Variable, ...]:
+    """The living variables of these ids; only the trainable ones if asked."""
+    found = (_alive.get(number) for number in ids)
+    return tuple(v for v in found if v is not None and (v.trainable or not trainable))
 
 
 def find(unique_id: int) -> Variable | None:

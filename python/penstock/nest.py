@@ -26,8 +26,21 @@ def _children(structure: Any) -> Iterable[Any]:
     return structure  # type: ignore[no-any-return]
 
 
+def _specification(node: Any) -> Any:
+    """The specification of a composite value, which knows its tensors; None for anything else."""
+    from penstock._spec import TypeSpec
+
+    spec = None if isinstance(node, type | TypeSpec) else getattr(node, "_type_spec", None)
+    return spec if isinstance(spec, TypeSpec) else None
+
+
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """The leaves, depth first; of mappings in the order of their keys.
+
+    Args:
+        structure: a nest.
+        expand_composites: whether composite values, such as those of extension types, are taken apart into
+            their tensors.
 
     >>> flatten({"b": [2, 3], "a": 1})
     [1, 2, 3]
@@ -38,6 +51,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
         if is_nested(node):
             for child in _children(node):
                 walk(child)
+        elif expand_composites and (spec := _specification(node)) is not None:
+            out.extend(spec.to_tensors(node))
         else:
             out.append(node)
 
@@ -63,13 +78,15 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_compos
     """
     flat = list(flat_sequence)
     source: Iterator[Any] = iter(flat)
-    expected = len(flatten(structure))
+    expected = len(flatten(structure, expand_composites))
     if expected != len(flat):
         raise ValueError(f"the structure has {expected} leaves, argument 'flat_sequence' has {len(flat)}")
 
     def build(node: Any) -> Any:
         if is_nested(node):
             return _rebuild(node, [build(child) for child in _children(node)])
+        if expand_composites and (spec := _specification(node)) is not None:
+            return spec.from_tensors(source)
         return next(source)
 
     return build(structure)
@@ -106,7 +123,8 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     Args:
         func: called with one leaf of each structure.
         structure: the structures.
-        **kwargs: `check_types=False` allows containers of different types.
+        **kwargs: `check_types=False` allows containers of different types; `expand_composites=True` applies
+            `func` to the tensors of composite values.
 
     Raises:
         TypeError: for a `func` that is not callable, or other keywords.
@@ -120,10 +138,10 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
     if not structure:
         raise ValueError("at least one structure must be given")
     check_types = kwargs.pop("check_types", True)
-    kwargs.pop("expand_composites", None)
+    composites = kwargs.pop("expand_composites", False)
     if kwargs:
         raise TypeError(f"unexpected keyword arguments: {', '.join(kwargs)}")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types)
-    flat = zip(*map(flatten, structure), strict=True)
-    return pack_sequence_as(structure[0], [func(*leaves) for leaves in flat])
+    flat = zip(*(flatten(s, composites) for s in structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*leaves) for leaves in flat], composites)

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::Type;
 
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// A handle to a cell that holds a tensor, or nothing yet.
 ///
 /// Reads are snapshots: later assignments never change a tensor that was read.
@@ -15,6 +17,8 @@ pub struct Variable {
     dtype: DType,
     shape: Shape,
     value: Mutex<Option<Tensor>>,
+    /// The variable whose value this one shows, where it stands in for another.
+    origin: Option<Arc<Variable>>,
 }
 
 impl Variable {
@@ -23,15 +27,37 @@ impl Variable {
     /// # Errors
     /// `DType` or `InvalidArgument` where the first value does not fit.
     pub fn new(name: &str, dtype: DType, shape: Shape, value: Option<Tensor>) -> Result<Arc<Variable>> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         // A symbol means nothing outside of the graph that it came from.
         let shape = shape.erased();
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let variable = Variable { id, name: name.into(), dtype, shape, value: Mutex::new(None) };
+        let variable = Variable { id, name: name.into(), dtype, shape, value: Mutex::new(None), origin: None };
         if let Some(value) = value {
             variable.assign(value)?;
         }
         Ok(Arc::new(variable))
+    }
+
+    /// A variable that stands in for another while a function is traced: it has an id of its own, and
+    /// the other's value.
+    pub fn stand_in(self: &Arc<Variable>) -> Arc<Variable> {
+        Arc::new(Variable {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: self.name.clone(),
+            dtype: self.dtype,
+            shape: self.shape.clone(),
+            value: Mutex::new(None),
+            origin: Some(self.clone()),
+        })
+    }
+
+    /// What it stands in for.
+    pub fn origin(&self) -> Option<&Arc<Variable>> {
+        self.origin.as_ref()
+    }
+
+    /// The id of the variable whose value it shows: its own, unless it stands in for another.
+    pub fn root_id(&self) -> u64 {
+        self.origin.as_ref().map_or(self.id, |o| o.root_id())
     }
 
     /// A number of its own, never used again.
@@ -99,7 +125,10 @@ impl Variable {
     }
 
     fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {
-        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+        match &self.origin {
+            None => self.value.lock().unwrap_or_else(PoisonError::into_inner),
+            Some(origin) => origin.cell(),
+        }
     }
 
     fn check(&self, value: &Tensor) -> Result<()> {

@@ -60,6 +60,8 @@ fn base_name(name: &str, tf_name: &str) -> String {
     match name {
         "matmul" => "MatMul".to_owned(),
         "const" => "Const".to_owned(),
+        // One operator in TensorFlow.
+        "string_add" => "add".to_owned(),
         _ if name.starts_with("reduce_") || tf_name == "Identity" => tf_name.to_owned(),
         _ => name.to_owned(),
     }
@@ -67,12 +69,20 @@ fn base_name(name: &str, tf_name: &str) -> String {
 
 /// The name of a symbolic tensor: `node:k`.
 pub(crate) fn tensor_name(s: &Symbolic) -> String {
-    let name = trace::with_graph_of(s.trace, |graph| node_names(graph).get(&s.value).cloned()).flatten();
-    match name {
-        Some(name) if name.contains(':') => name,
-        Some(name) => format!("{name}:0"),
-        None => format!("{}:0", s.value),
+    match trace::with_graph_of(s.trace, |graph| name_in(graph, s)).flatten() {
+        Some(name) => name,
+        None => closed_name(s),
     }
+}
+
+/// The name of a symbolic tensor whose trace is closed. Asks nothing of the thread's open traces.
+pub(crate) fn closed_name(s: &Symbolic) -> String {
+    s.home().graph().and_then(|graph| name_in(graph, s)).unwrap_or_else(|| format!("{}:0", s.value))
+}
+
+fn name_in(graph: &Graph, s: &Symbolic) -> Option<String> {
+    let name = node_names(graph).get(&s.value).cloned()?;
+    Some(if name.contains(':') { name } else { format!("{name}:0") })
 }
 
 fn nodes(graph: &Graph) -> Vec<Node> {
@@ -247,6 +257,12 @@ pub(crate) fn _emit_regions(
     let single = outs.len() == 1;
     let made = wrap_outs(py, outs)?;
     if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }
+}
+
+/// What a symbolic tensor is, computed now, where it depends on no argument of the function; else `None`.
+#[pyfunction]
+pub(crate) fn _computed<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+    trace::computed(&value.get().var).or_py(py)?.map(|t| wrap_eager(py, t)).transpose()
 }
 
 /// The constant that a tensor is known to be, as an eager tensor, or `None`.

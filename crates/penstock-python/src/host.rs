@@ -65,6 +65,10 @@ impl Host for Interpreter {
         Python::attach(|py| here(py).unwrap_or(Loc::UNKNOWN))
     }
 
+    fn name_of(&self, value: &trace::Symbolic) -> String {
+        crate::graph::closed_name(value)
+    }
+
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
         Python::attach(|py| py.detach(work));
     }

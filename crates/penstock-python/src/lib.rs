@@ -1,18 +1,25 @@
 //! `penstock._core`: the engine for Python. No logic of its own beyond crossing the border.
 
 mod array;
+mod concrete;
 mod convert;
 mod dtype;
 mod errors;
 mod function;
 mod graph;
+mod guard;
 mod host;
 mod index;
+mod keys;
 mod layer;
+mod objects;
 mod ops;
+mod params;
 mod structure;
 mod tape;
 mod tensor;
+mod tracing;
+mod tree;
 mod variable;
 
 use pyo3::prelude::*;
@@ -70,7 +77,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tape::PyNoTapes>()?;
     m.add_class::<function::PyFunction>()?;
     m.add_class::<function::PyBoundFunction>()?;
-    m.add_class::<function::PyConcrete>()?;
+    m.add_class::<concrete::PyConcrete>()?;
     m.add_class::<graph::PyGraph>()?;
     m.add_class::<graph::PyOutside>()?;
     m.add_class::<graph::PyRegion>()?;
@@ -97,6 +104,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(graph::_abandon_region, m)?,
         wrap_pyfunction!(graph::_emit_regions, m)?,
         wrap_pyfunction!(graph::_known_value, m)?,
+        wrap_pyfunction!(graph::_computed, m)?,
     ] {
         m.add_function(function)?;
     }

@@ -1,24 +1,20 @@
-//! Arguments and results as structures: nests of containers with tensors and literals at the leaves.
+//! Arguments as structures: nests of containers with tensors and literals at the leaves.
 //!
-//! One walk ([`walk`]) sees arguments in one order; what it finds goes to a [`Sink`]: the raw key of
-//! the hit path, or the trace type of a miss.
-
-use std::sync::{Arc, Mutex, PoisonError};
+//! One walk ([`walk`]) sees arguments in one order; what it finds goes to a [`Sink`] (see `keys.rs`): the
+//! raw key of the hit path, the trace type of a miss, or the names of the leaves.
 
 use penstock_ir::Type;
-use penstock_trace::{Opaque, RawKey, Token, TraceType, Var};
+use penstock_trace::Var;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference,
-};
-use rustc_hash::FxHashMap;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
-use crate::convert::{is_tensor_like, to_var};
+use crate::convert::to_var;
 use crate::layer;
+use crate::objects::{Fields, Kind, kind, known_number};
 use crate::ops::spec_type;
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
 
 /// A tensor, a variable or a specification among the arguments.
@@ -39,7 +35,7 @@ pub(crate) enum Other {
     Array(Var),
     /// A `TensorSpec`, with its name.
     Spec(Type, Option<String>),
-    /// A tensor that stands for every tensor of a `TensorSpec` of `input_signature`.
+    /// A tensor that stands for every tensor of a specification.
     As(Var, Type, Option<String>),
 }
 
@@ -88,15 +84,24 @@ pub(crate) type Leaves<'py> = SmallVec<[Leaf<'py>; 8]>;
 /// What a walk reports to.
 pub(crate) trait Sink {
     fn leaf(&mut self, leaf: &Leaf<'_>);
-    fn variable(&mut self, variable: &PyVariable);
-    fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()>;
+    fn variable(&mut self, variable: &Bound<'_, PyVariable>);
+    /// A container begins, by its value and length; [`Sink::close`] ends it.
+    fn open(&mut self, container: &Bound<'_, PyAny>, len: usize) -> PyResult<()>;
+    /// The names of the fields that a container's children are.
+    fn fields(&mut self, _fields: &Fields, _py: Python<'_>) {}
+    fn close(&mut self) {}
     fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()>;
     fn none(&mut self);
     fn bool(&mut self, v: bool);
     fn int(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()>;
     fn float(&mut self, v: f64);
     fn text(&mut self, kind: u8, bytes: &[u8]);
-    fn object(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()>;
+    /// An object that has a number already.
+    fn numbered(&mut self, number: u64, v: &Bound<'_, PyAny>) -> PyResult<()>;
+    /// An object that counts by equality, or, an instance, by identity.
+    fn object(&mut self, v: &Bound<'_, PyAny>, instance: bool) -> PyResult<()>;
+    /// An object that counts by the trace type that it gives itself.
+    fn protocol(&mut self, v: &Bound<'_, PyAny>, ty: &Bound<'_, PyAny>) -> PyResult<()>;
 }
 
 /// Reports a value and what is in it, and collects its leaves.
@@ -118,7 +123,7 @@ pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves:
     } else if let Ok(v) = value.cast_exact::<PyBytes>() {
         sink.text(b'b', v.as_bytes());
     } else if let Ok(v) = value.cast::<PyVariable>() {
-        sink.variable(v.get());
+        sink.variable(v);
         let stands = |leaf: &Leaf<'_>| matches!(leaf, Leaf::Variable(other) if other.is(v));
         if !leaves.iter().any(stands) {
             leaves.push(Leaf::Variable(v.clone()));
@@ -128,65 +133,157 @@ pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves:
         for item in v.iter_borrowed() {
             walk(&item, sink, leaves)?;
         }
+        sink.close();
     } else if let Ok(v) = value.cast::<PyList>() {
         sink.open(value, v.len())?;
         for item in v.iter() {
             walk(&item, sink, leaves)?;
         }
+        sink.close();
     } else if let Ok(v) = value.cast::<PyDict>() {
-        sink.open(value, v.len())?;
-        for (key, item) in sorted_items(v) {
-            sink.key(&key)?;
-            walk(&item, sink, leaves)?;
-        }
-    } else if let Some(leaf) = other_leaf(value)? {
-        sink.leaf(&leaf);
-        leaves.push(leaf);
+        walk_items(value, sorted_items(v), sink, leaves)?;
+    } else if let Some(number) = known_number(value) {
+        sink.numbered(number, value)?;
     } else {
-        sink.object(value)?;
+        walk_object(value, sink, leaves)?;
     }
     Ok(())
 }
 
+type Items<'py> = SmallVec<[(Bound<'py, PyAny>, Bound<'py, PyAny>); 8]>;
+
+fn walk_items<'py>(
+    value: &Bound<'py, PyAny>,
+    items: Items<'py>,
+    sink: &mut impl Sink,
+    leaves: &mut Leaves<'py>,
+) -> PyResult<()> {
+    sink.open(value, items.len())?;
+    for (key, item) in items {
+        sink.key(&key)?;
+        walk(&item, sink, leaves)?;
+    }
+    sink.close();
+    Ok(())
+}
+
+/// What no class of Python's own is.
+fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
+    match kind(value)? {
+        Kind::Plain => sink.object(value, false)?,
+        Kind::Literal => {
+            let text = layer::call(value.py(), "literal_text", (value,))?;
+            sink.text(b'l', text.cast::<PyString>()?.to_str()?.as_bytes());
+        }
+        Kind::Array | Kind::Spec | Kind::Specified => {
+            let leaf = other_leaf(value)?;
+            sink.leaf(&leaf);
+            leaves.push(leaf);
+        }
+        Kind::CompositeSpec => walk(&specified_value(value)?, sink, leaves)?,
+        Kind::Mapping => walk_items(value, mapping_items(value)?, sink, leaves)?,
+        Kind::Method => {
+            sink.open(value, 2)?;
+            sink.object(&value.getattr("__func__")?, false)?;
+            sink.object(&value.getattr("__self__")?, true)?;
+            sink.close();
+        }
+        Kind::Protocol => {
+            let ty = tracing_type(value)?;
+            sink.protocol(value, &ty)?;
+            for leaf in components(value, &ty)? {
+                sink.leaf(&leaf);
+                leaves.push(leaf);
+            }
+        }
+        Kind::Fields(fields) => {
+            sink.open(value, fields.names.len())?;
+            sink.fields(&fields, value.py());
+            for name in &fields.names {
+                walk(&value.getattr(name.bind(value.py()))?, sink, leaves)?;
+            }
+            sink.close();
+        }
+    }
+    Ok(())
+}
+
+/// The trace type that an object gives itself.
+pub(crate) fn tracing_type<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let context = layer::call(value.py(), "tracing_context", ())?;
+    value.call_method1("__tf_tracing_type__", (context,))
+}
+
+/// The tensors of an object as its trace type takes it apart.
+fn components<'py>(value: &Bound<'py, PyAny>, ty: &Bound<'py, PyAny>) -> PyResult<Vec<Leaf<'py>>> {
+    let pairs = layer::call(value.py(), "components", (ty, value))?;
+    pairs
+        .try_iter()?
+        .map(|pair| {
+            let (tensor, spec): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
+            let name = spec.getattr("name")?.extract::<Option<String>>()?;
+            Ok(Leaf::Other(Box::new(Other::As(to_var(&tensor, None, None)?, spec_type(&spec)?, name))))
+        })
+        .collect()
+}
+
+/// The composite value, of specifications, that a composite specification describes.
+fn specified_value<'py>(spec: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    layer::call(spec.py(), "specified_value", (spec,))
+}
+
 /// Arrays and NumPy scalars are tensors; a `TensorSpec` stands for one.
-fn other_leaf<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Leaf<'py>>> {
-    let py = value.py();
-    if value.is_instance(&layer::get(py, "Specified")?)? {
-        let spec = value.getattr("spec")?;
-        let name = spec.getattr("name")?.extract::<Option<String>>()?;
-        let tensor = to_var(&value.getattr("value")?, None, None)?;
-        return Ok(Some(Leaf::Other(Box::new(Other::As(tensor, spec_type(&spec)?, name)))));
-    }
-    if value.is_instance(&layer::get(py, "TensorSpec")?)? {
-        let name = value.getattr("name")?.extract::<Option<String>>()?;
-        return Ok(Some(Leaf::Other(Box::new(Other::Spec(spec_type(value)?, name)))));
-    }
-    let number = value.hasattr("__array_interface__")? && value.hasattr("dtype")?;
-    if number && is_tensor_like(value) {
-        return Ok(Some(Leaf::Other(Box::new(Other::Array(to_var(value, None, None)?)))));
-    }
-    Ok(None)
+fn other_leaf<'py>(value: &Bound<'py, PyAny>) -> PyResult<Leaf<'py>> {
+    let other = match kind(value)? {
+        Kind::Specified => {
+            let spec = value.getattr("spec")?;
+            let name = spec.getattr("name")?.extract::<Option<String>>()?;
+            Other::As(to_var(&value.getattr("value")?, None, None)?, spec_type(&spec)?, name)
+        }
+        Kind::Spec => Other::Spec(spec_type(value)?, value.getattr("name")?.extract::<Option<String>>()?),
+        _ => Other::Array(to_var(value, None, None)?),
+    };
+    Ok(Leaf::Other(Box::new(other)))
 }
 
 /// The items of a dict by key where the keys can be ordered, else as they stand.
-fn sorted_items<'py>(dict: &Bound<'py, PyDict>) -> Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let mut items: Vec<_> = dict.iter().collect();
-    items.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(std::cmp::Ordering::Equal));
+fn sorted_items<'py>(dict: &Bound<'py, PyDict>) -> Items<'py> {
+    let mut items: Items<'py> = dict.iter().collect();
+    sort(&mut items);
     items
 }
 
-/// The value with each leaf replaced by what `replace` gives for it, in the order of the walk. A
-/// variable that stands again is not asked for again.
-pub(crate) fn rebuild<'py>(
-    value: &Bound<'py, PyAny>,
-    replace: &mut dyn FnMut(&Leaf<'py>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
+fn sort(items: &mut Items<'_>) {
+    fn text<'a>(key: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+        key.cast_exact::<PyString>().ok().and_then(|k| k.to_str().ok())
+    }
+    if items.iter().all(|(key, _)| text(key).is_some()) {
+        items.sort_by(|(a, _), (b, _)| text(a).cmp(&text(b)));
+    } else {
+        items.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(std::cmp::Ordering::Equal));
+    }
+}
+
+fn mapping_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Items<'py>> {
+    let mut items: Items<'py> =
+        value.call_method0("items")?.try_iter()?.map(|pair| pair?.extract()).collect::<PyResult<_>>()?;
+    sort(&mut items);
+    Ok(items)
+}
+
+/// What [`rebuild`] puts in a leaf's place; it also gets the value where that is an object of the program.
+pub(crate) type Replace<'a, 'py> =
+    &'a mut dyn FnMut(Option<&Leaf<'py>>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+
+/// The value with each leaf replaced by what `replace` gives for it, in the order of the walk; other
+/// objects and literals are replaced as `None` leaves. A variable that stands again is asked for again.
+pub(crate) fn rebuild<'py>(value: &Bound<'py, PyAny>, replace: Replace<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
     let py = value.py();
     if let Ok(t) = value.cast::<PyTensor>() {
-        return replace(&Leaf::Tensor(t.clone()), value);
+        return replace(Some(&Leaf::Tensor(t.clone())), value);
     }
     if let Ok(v) = value.cast::<PyVariable>() {
-        return replace(&Leaf::Variable(v.clone()), value);
+        return replace(Some(&Leaf::Variable(v.clone())), value);
     }
     if let Ok(v) = value.cast::<PyTuple>() {
         let items = v.iter().map(|item| rebuild(&item, replace)).collect::<PyResult<Vec<_>>>()?;
@@ -203,339 +300,39 @@ pub(crate) fn rebuild<'py>(
         return Ok(PyList::new(py, items)?.into_any());
     }
     if let Ok(v) = value.cast::<PyDict>() {
-        // Leaves are replaced in the walk's order; the copy keeps the dict's own.
-        let mut made: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)> = Vec::new();
+        // Leaves are replaced in the walk's order; the copy keeps the dict's class and order.
+        let out = value.call_method0("copy")?;
         for (key, item) in sorted_items(v) {
-            made.push((key, rebuild(&item, replace)?));
+            out.set_item(key, rebuild(&item, replace)?)?;
         }
-        let out = v.copy()?;
-        for (key, item) in made {
-            out.set_item(key, item)?;
-        }
-        return Ok(out.into_any());
+        return Ok(out);
     }
-    match other_leaf(value)? {
-        Some(leaf) => replace(&leaf, value),
-        None => Ok(value.clone()),
+    if known_number(value).is_some() {
+        return replace(None, value);
     }
-}
-
-/// Numbers that stand for objects: one for each object that lives, never used again.
-#[derive(Default)]
-struct ObjectIds {
-    by_address: FxHashMap<usize, (Guard, u64)>,
-    next: u64,
-}
-
-/// How an object is known to be still the one that was numbered.
-enum Guard {
-    /// It can be referenced weakly: the number dies with it.
-    Weak(Py<PyWeakrefReference>),
-    /// It cannot, and is kept alive.
-    Strong(#[expect(dead_code, reason = "held so that the address stays taken")] Py<PyAny>),
-}
-
-static OBJECT_IDS: Mutex<Option<ObjectIds>> = Mutex::new(None);
-
-/// The number of an object.
-pub(crate) fn object_id(value: &Bound<'_, PyAny>) -> u64 {
-    let py = value.py();
-    let address = value.as_ptr() as usize;
-    let lock = || OBJECT_IDS.lock().unwrap_or_else(PoisonError::into_inner);
-    {
-        let mut slot = lock();
-        let ids = slot.get_or_insert_default();
-        if let Some((guard, id)) = ids.by_address.get(&address) {
-            let alive = match guard {
-                Guard::Strong(_) => true,
-                Guard::Weak(weak) => weak.bind(py).upgrade().is_some_and(|o| o.is(value)),
-            };
-            if alive {
-                return *id;
+    match kind(value)? {
+        Kind::Plain | Kind::Literal | Kind::Method => replace(None, value),
+        Kind::Array | Kind::Spec | Kind::Specified => replace(Some(&other_leaf(value)?), value),
+        Kind::CompositeSpec => rebuild(&specified_value(value)?, replace),
+        Kind::Mapping => {
+            let items = PyDict::new(py);
+            for (key, item) in mapping_items(value)? {
+                items.set_item(key, rebuild(&item, replace)?)?;
             }
+            layer::call(py, "rebuilt_mapping", (value, items))
         }
-    }
-    // Making a weak reference may run Python code: not under the lock.
-    let guard = match PyWeakrefReference::new(value) {
-        Ok(weak) => Guard::Weak(weak.unbind()),
-        Err(_) => Guard::Strong(value.clone().unbind()),
-    };
-    let mut slot = lock();
-    let ids = slot.get_or_insert_default();
-    let id = ids.next;
-    ids.next += 1;
-    let replaced = ids.by_address.insert(address, (guard, id));
-    drop(slot);
-    drop(replaced);
-    id
-}
-
-/// A raw key under construction.
-pub(crate) struct RawSink(pub(crate) RawKey);
-
-impl Sink for RawSink {
-    #[inline]
-    fn leaf(&mut self, leaf: &Leaf<'_>) {
-        if let Leaf::Tensor(t) = leaf
-            && let Some(tensor) = t.get().var.tensor()
-        {
-            self.0.tensor(tensor);
-        } else {
-            let ty = leaf.ty();
-            self.0.symbolic(ty.dtype(), ty.shape());
+        Kind::Protocol => {
+            let ty = tracing_type(value)?;
+            let parts =
+                components(value, &ty)?.iter().map(|leaf| replace(Some(leaf), value)).collect::<PyResult<Vec<_>>>()?;
+            layer::call(py, "placeholder_value", (ty, value, parts))
         }
-    }
-    fn variable(&mut self, variable: &PyVariable) {
-        self.0.variable(variable.variable.id());
-    }
-    fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()> {
-        self.0.open(object_kind(kind), len);
-        Ok(())
-    }
-    fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        walk(key, self, &mut Leaves::new())
-    }
-    fn none(&mut self) {
-        self.0.none();
-    }
-    fn bool(&mut self, v: bool) {
-        self.0.bool(v);
-    }
-    fn int(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()> {
-        match v.extract::<i64>() {
-            Ok(i) => self.0.int(i),
-            Err(_) => self.0.text(b'i', v.str()?.to_str()?.as_bytes()),
-        }
-        Ok(())
-    }
-    fn float(&mut self, v: f64) {
-        self.0.float(v);
-    }
-    fn text(&mut self, kind: u8, bytes: &[u8]) {
-        self.0.text(kind, bytes);
-    }
-    fn object(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.object(object_id(v) as usize);
-        Ok(())
-    }
-}
-
-/// A word for a container's type.
-fn object_kind(value: &Bound<'_, PyAny>) -> u64 {
-    if value.is_exact_instance_of::<PyTuple>() {
-        u64::MAX
-    } else if value.is_exact_instance_of::<PyList>() {
-        u64::MAX - 1
-    } else if value.is_exact_instance_of::<PyDict>() {
-        u64::MAX - 2
-    } else {
-        object_id(value.get_type().as_any())
-    }
-}
-
-/// A trace type under construction.
-#[derive(Default)]
-pub(crate) struct TypeSink(pub(crate) TraceType);
-
-impl Sink for TypeSink {
-    fn leaf(&mut self, leaf: &Leaf<'_>) {
-        let ty = leaf.ty();
-        self.0.push(Token::Tensor(ty.dtype(), ty.shape().erased()));
-    }
-    fn variable(&mut self, variable: &PyVariable) {
-        let v = &variable.variable;
-        self.0.push(Token::Variable(v.dtype(), v.shape().clone(), v.id()));
-    }
-    fn open(&mut self, kind: &Bound<'_, PyAny>, len: usize) -> PyResult<()> {
-        let ty = kind.get_type();
-        let name = format!("{}.{}", ty.module()?, ty.qualname()?);
-        self.0.push(Token::Open(name.into(), len as u32));
-        Ok(())
-    }
-    fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        walk(key, self, &mut Leaves::new())
-    }
-    fn none(&mut self) {
-        self.0.push(Token::None);
-    }
-    fn bool(&mut self, v: bool) {
-        self.0.push(Token::Bool(v));
-    }
-    fn int(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.push(match v.extract::<i64>() {
-            Ok(i) => Token::Int(i),
-            Err(_) => Token::Literal(v.repr()?.to_str()?.into()),
-        });
-        Ok(())
-    }
-    fn float(&mut self, v: f64) {
-        self.0.push(Token::Float(v.to_bits()));
-    }
-    fn text(&mut self, kind: u8, bytes: &[u8]) {
-        let text = if kind == b's' {
-            format!("{:?}", String::from_utf8_lossy(bytes))
-        } else {
-            format!("b\"{}\"", bytes.escape_ascii())
-        };
-        self.0.push(Token::Literal(text.into()));
-    }
-    fn object(&mut self, v: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.0.push(Token::Opaque(PyOpaque::of(v)?));
-        Ok(())
-    }
-}
-
-/// An object as part of a trace type: by `__tf_tracing_type__`, else by equality behind a weak reference.
-pub(crate) struct PyOpaque {
-    kind: OpaqueKind,
-    description: String,
-}
-
-enum OpaqueKind {
-    /// The object's own trace type.
-    TraceType(Py<PyAny>),
-    /// The object, as long as it lives.
-    Weak(Py<PyWeakrefReference>),
-    /// The object, which cannot be referenced weakly.
-    Strong(Py<PyAny>),
-}
-
-impl PyOpaque {
-    fn of(value: &Bound<'_, PyAny>) -> PyResult<Arc<PyOpaque>> {
-        let py = value.py();
-        let description = value.repr().map(|r| r.to_string()).unwrap_or_else(|_| "<object>".to_owned());
-        let kind = if value.hasattr("__tf_tracing_type__")? && !value.is_instance_of::<pyo3::types::PyType>() {
-            let context = layer::get(py, "tracing_context")?;
-            OpaqueKind::TraceType(value.call_method1("__tf_tracing_type__", (context,))?.unbind())
-        } else {
-            value.hash().map_err(|_| {
-                PyTypeError::new_err(format!(
-                    "arguments of a tf.function must be tensors, nests of tensors or hashable Python values; {} is not hashable",
-                    value.get_type().name().map(|n| n.to_string()).unwrap_or_default()
-                ))
-            })?;
-            match PyWeakrefReference::new(value) {
-                Ok(weak) => OpaqueKind::Weak(weak.unbind()),
-                Err(_) => OpaqueKind::Strong(value.clone().unbind()),
+        Kind::Fields(fields) => {
+            let made = PyDict::new(py);
+            for name in &fields.names {
+                made.set_item(name, rebuild(&value.getattr(name.bind(py))?, replace)?)?;
             }
-        };
-        Ok(Arc::new(PyOpaque { kind, description }))
-    }
-
-    fn object<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        match &self.kind {
-            OpaqueKind::Weak(weak) => weak.bind(py).upgrade(),
-            OpaqueKind::Strong(object) => Some(object.bind(py).clone()),
-            OpaqueKind::TraceType(_) => None,
+            layer::call(py, "with_fields", (value, made))
         }
-    }
-}
-
-impl Opaque for PyOpaque {
-    fn is_subtype_of(&self, other: &dyn Opaque) -> bool {
-        let Some(other) = other.as_any().downcast_ref::<PyOpaque>() else { return false };
-        Python::attach(|py| match (&self.kind, &other.kind) {
-            (OpaqueKind::TraceType(a), OpaqueKind::TraceType(b)) => {
-                a.bind(py).call_method1("is_subtype_of", (b,)).and_then(|r| r.is_truthy()).unwrap_or(false)
-            }
-            (OpaqueKind::TraceType(_), _) | (_, OpaqueKind::TraceType(_)) => false,
-            _ => match (self.object(py), other.object(py)) {
-                (Some(a), Some(b)) => a.is(&b) || (a.get_type().is(b.get_type()) && a.eq(&b).unwrap_or(false)),
-                _ => false,
-            },
-        })
-    }
-
-    fn describe(&self) -> String {
-        self.description.clone()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-}
-
-/// The structure of results.
-pub(crate) enum Tree {
-    /// A tensor: the next of the flat results.
-    Leaf,
-    /// `None`.
-    None,
-    /// A tuple.
-    Tuple(Vec<Tree>),
-    /// A list.
-    List(Vec<Tree>),
-    /// A named tuple of a class.
-    Named(Py<PyAny>, Vec<Tree>),
-    /// A dict, in its order.
-    Dict(Vec<(Py<PyAny>, Tree)>),
-}
-
-impl Tree {
-    /// The structure of a traced function's result; its leaves become tensors.
-    pub(crate) fn of(value: &Bound<'_, PyAny>, leaves: &mut Vec<Var>) -> PyResult<Tree> {
-        if value.is_none() {
-            return Ok(Tree::None);
-        }
-        if let Ok(v) = value.cast::<PyTuple>() {
-            let items = v.iter().map(|item| Tree::of(&item, leaves)).collect::<PyResult<Vec<_>>>()?;
-            return Ok(if value.is_exact_instance_of::<PyTuple>() {
-                Tree::Tuple(items)
-            } else {
-                Tree::Named(value.get_type().into_any().unbind(), items)
-            });
-        }
-        if let Ok(v) = value.cast::<PyList>() {
-            return Ok(Tree::List(v.iter().map(|item| Tree::of(&item, leaves)).collect::<PyResult<_>>()?));
-        }
-        if let Ok(v) = value.cast::<PyDict>() {
-            let items =
-                v.iter().map(|(k, item)| Ok((k.unbind(), Tree::of(&item, leaves)?))).collect::<PyResult<_>>()?;
-            return Ok(Tree::Dict(items));
-        }
-        let var = to_var(value, None, None).map_err(|e| {
-            PyTypeError::new_err(format!(
-                "a tf.function must return tensors, Python numbers, or nests of them; got {}: {}",
-                value.get_type().name().map(|n| n.to_string()).unwrap_or_default(),
-                e.value(value.py())
-            ))
-        })?;
-        leaves.push(var);
-        Ok(Tree::Leaf)
-    }
-
-    /// The results as that structure.
-    pub(crate) fn build<'py>(
-        &self,
-        py: Python<'py>,
-        flat: &mut dyn Iterator<Item = Var>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.build_with(py, &mut |py| {
-            let var = flat.next().ok_or_else(|| PyTypeError::new_err("fewer results than the structure holds"))?;
-            Ok(wrap(py, var)?.into_any())
-        })
-    }
-
-    /// The structure with each leaf made by `leaf`.
-    pub(crate) fn build_with<'py>(
-        &self,
-        py: Python<'py>,
-        leaf: &mut dyn FnMut(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let mut all = |items: &[Tree]| items.iter().map(|t| t.build_with(py, leaf)).collect::<PyResult<Vec<_>>>();
-        Ok(match self {
-            Tree::Leaf => leaf(py)?,
-            Tree::None => py.None().into_bound(py),
-            Tree::Tuple(items) => PyTuple::new(py, all(items)?)?.into_any(),
-            Tree::List(items) => PyList::new(py, all(items)?)?.into_any(),
-            Tree::Named(class, items) => class.bind(py).call1(PyTuple::new(py, all(items)?)?)?,
-            Tree::Dict(items) => {
-                let dict = PyDict::new(py);
-                for (key, item) in items {
-                    dict.set_item(key, item.build_with(py, leaf)?)?;
-                }
-                dict.into_any()
-            }
-        })
     }
 }

@@ -164,7 +164,7 @@ pub(crate) fn _with_gradient<'py>(
 ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     let outputs: Vec<Var> = outputs.iter().map(handle).collect::<PyResult<_>>()?;
     let inputs: Vec<Var> = inputs.iter().map(handle).collect::<PyResult<_>>()?;
-    trace::begin_trace();
+    trace::begin_trace("gradient");
     let body = || -> PyResult<(Vec<Var>, Vec<Option<usize>>)> {
         let mut seeds = Vec::new();
         for y in &outputs {

@@ -1,6 +1,7 @@
 //! `penstock.Variable`: a handle to a cell of the executor. The Python layer subclasses it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use penstock_data::Tensor;
 use penstock_exec::Variable;
@@ -20,9 +21,21 @@ use crate::tensor::{Operand, Reference, shape_object, wrap};
 pub(crate) struct PyVariable {
     pub(crate) variable: Arc<Variable>,
     pub(crate) trainable: bool,
+    /// Whether somebody looked at which variable it is, rather than at its value.
+    identity_seen: AtomicBool,
 }
 
 impl PyVariable {
+    /// Notes that somebody looks at which variable it is: a trace in which it stands in for one then serves no other.
+    pub(crate) fn see_identity(&self) {
+        self.identity_seen.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody did.
+    pub(crate) fn identity_was_seen(&self) -> bool {
+        self.identity_seen.load(Ordering::Relaxed)
+    }
+
     /// The variable as an operand.
     pub(crate) fn var(&self) -> Var {
         Var::variable(self.variable.clone())
@@ -36,6 +49,14 @@ impl PyVariable {
         trace::read_variable(&self.var(), self.trainable).or_py(py)
     }
 
+    fn initializer(variable: Arc<Variable>, trainable: bool) -> PyClassInitializer<PyVariable> {
+        PyClassInitializer::from(Operand).add_subclass(PyVariable {
+            variable,
+            trainable,
+            identity_seen: AtomicBool::new(false),
+        })
+    }
+
     fn set(&self, op: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         let value = to_var(value, None, Some(self.variable.dtype()))?;
@@ -47,7 +68,8 @@ impl PyVariable {
 
 #[pymethods]
 impl PyVariable {
-    /// A variable with a first value, or without one where `value` is `None`.
+    /// A variable with a first value, or without one where `value` is `None`; where it is a variable, one that stands
+    /// in for it while a function is traced.
     #[new]
     #[pyo3(signature = (value, dtype, shape, name, trainable))]
     fn new(
@@ -58,6 +80,10 @@ impl PyVariable {
         name: &str,
         trainable: bool,
     ) -> PyResult<PyClassInitializer<PyVariable>> {
+        if let Some(Ok(origin)) = value.map(|v| v.cast::<PyVariable>()) {
+            let PyVariable { variable, trainable, .. } = origin.get();
+            return Ok(PyVariable::initializer(variable.stand_in(), *trainable));
+        }
         let dtype = dtype::parse(dtype)?;
         let value: Option<Tensor> = match value {
             None => None,
@@ -69,7 +95,7 @@ impl PyVariable {
             }
         };
         let variable = Variable::new(name, dtype, shape_of(shape)?, value).or_py(py)?;
-        Ok(PyClassInitializer::from(Operand).add_subclass(PyVariable { variable, trainable }))
+        Ok(PyVariable::initializer(variable, trainable))
     }
 
     /// The element type.
@@ -95,9 +121,16 @@ impl PyVariable {
         self.variable.name().to_owned()
     }
 
+    /// The number of the variable: where it stands in for another, of that one.
     #[getter]
     fn _unique_id(&self) -> u64 {
-        self.variable.id()
+        self.see_identity();
+        self.variable.root_id()
+    }
+
+    /// Notes that which variable it is matters.
+    fn _see_identity(&self) {
+        self.see_identity();
     }
 
     /// The value: a snapshot, which later assignments do not change.
@@ -133,7 +166,8 @@ impl PyVariable {
 
     /// A hashable handle: equal for the same variable only.
     fn r#ref(slf: Bound<'_, Self>) -> Reference {
-        let id = slf.get().var().id();
+        slf.get().see_identity();
+        let id = Var::variable_id(slf.get().variable.root_id());
         Reference { id, target: slf.into_any().unbind() }
     }
 }

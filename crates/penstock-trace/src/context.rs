@@ -10,12 +10,17 @@ use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::var::{Kind, Symbolic, Var, fresh_id};
+use crate::var::{Home, Kind, Symbolic, Var};
 
 /// The program around the engine: what it prints to, and where in its source it is.
 pub trait Host: Env + Send + Sync {
     /// Where the program is now.
     fn loc(&self) -> Loc;
+
+    /// The name of a symbolic value, for people.
+    fn name_of(&self, value: &Symbolic) -> String {
+        value.value.to_string()
+    }
 
     /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
     fn run_long(&self, work: &mut (dyn FnMut() + Send));
@@ -39,6 +44,7 @@ pub fn host() -> &'static dyn Host {
 /// A graph being traced, with what it takes from outside.
 pub(crate) struct Tracer {
     id: u64,
+    home: Arc<Home>,
     builder: Builder,
     captures: Vec<Var>,
     by_id: FxHashMap<u64, Value>,
@@ -54,9 +60,18 @@ impl Tracer {
         if let Some(var) = self.vars.get(&value) {
             return var.clone();
         }
-        let var = Var::symbolic(Symbolic::new(self.id, value, self.builder.graph().ty(value).clone()));
+        let var = Var::symbolic(Symbolic::new(&self.home, value, self.builder.graph().ty(value).clone()));
         self.vars.insert(value, var.clone());
         var
+    }
+
+    /// Leaves the graph to the symbolic values that outlive the trace, so that an error can say where they were made.
+    fn close(self, graph: impl FnOnce(Builder) -> Arc<Graph>) {
+        let Tracer { home, builder, vars, .. } = self;
+        drop(vars);
+        if Arc::strong_count(&home) > 1 {
+            home.close(graph(builder));
+        }
     }
 }
 
@@ -125,11 +140,18 @@ impl State {
                 return Ok(s.value);
             }
             if !self.tracers[..level].iter().any(|t| t.id == s.trace) {
-                return Err(out_of_scope(var));
+                return Err(out_of_scope(s));
             }
         }
         if let Some(&value) = tracer.by_id.get(&var.id()) {
             return Ok(value);
+        }
+        // A stand-in means itself in the trace that it was made for, and elsewhere what it stands for.
+        if let Kind::Variable(v) = var.kind()
+            && let Some(origin) = v.origin()
+            && !self.tracers[..level].iter().any(|t| t.by_id.contains_key(&var.id()))
+        {
+            return self.value_at(level, &Var::variable(origin.clone()));
         }
         let tracer = &mut self.tracers[level];
         let ty = var.ty();
@@ -147,35 +169,50 @@ impl State {
     /// The value that stands for `var` in the innermost trace.
     fn value_of(&mut self, var: &Var) -> Result<Value> {
         match self.tracers.len() {
-            0 => Err(out_of_scope(var)),
+            0 => Err(match var.kind() {
+                Kind::Symbolic(s) => out_of_scope(s),
+                _ => Error::internal("no trace is open"),
+            }),
             n => self.value_at(n - 1, var),
         }
     }
 }
 
-fn out_of_scope(var: &Var) -> Error {
+/// The error of a symbolic value that is used where its trace is not open.
+pub(crate) fn out_of_scope(s: &Symbolic) -> Error {
+    let ty = s.ty();
+    let function = s.home().function();
+    let made = s.loc().frame().map_or(String::new(), |f| {
+        let within = if f.function.is_empty() { String::new() } else { format!(", in {}", f.function) };
+        format!("\n  It was defined here: File \"{}\", line {}{within}", f.file, f.line)
+    });
     Error::dtype(format!(
-        "a symbolic tensor of type {} is used outside the function that made it; return it from the function instead",
-        var.ty().with_shape(var.shape().erased())
+        "<tf.Tensor '{}' shape={} dtype={}> is out of scope and cannot be used here: it was defined in the function \
+         '{function}', whose trace it does not outlive. Return it from the function, or keep it in a tf.Variable{made}",
+        host().name_of(s),
+        crate::key::python_shape(ty.shape()),
+        ty.dtype().tf_name(),
     ))
 }
 
 /// A finished trace.
 pub struct Traced {
     /// The graph; its inputs are the placeholders in their order, then one for each capture.
-    pub graph: Graph,
+    pub graph: Arc<Graph>,
     /// What it takes from outside.
     pub captures: Vec<Var>,
     /// Which inputs are trainable variables that it reads.
     pub trainable: Vec<usize>,
 }
 
-/// Opens a trace: from now on operations of this thread are added to it.
-pub fn begin_trace() -> u64 {
-    let id = fresh_id();
+/// Opens a trace of a function: from now on operations of this thread are added to it.
+pub fn begin_trace(function: &str) -> u64 {
+    let home = Home::new(function);
+    let id = home.id();
     with_state(|state| {
         state.tracers.push(Tracer {
             id,
+            home,
             builder: Builder::new(&control::CONST),
             captures: Vec::new(),
             by_id: FxHashMap::default(),
@@ -220,11 +257,14 @@ pub fn bind_variable(variable: &Var, name: Option<&str>) -> Result<()> {
 pub fn end_trace(outputs: &[Var]) -> Result<Traced> {
     with_state(|state| {
         let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
-        let tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
-        let graph = tracer.builder.finish(&values?)?;
+        let mut tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
+        let builder = std::mem::replace(&mut tracer.builder, Builder::new(&control::CONST));
+        let graph = Arc::new(builder.finish(&values?)?);
         let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
         let trainable = tracer.trainable.iter().filter_map(position).collect();
-        Ok(Traced { graph, captures: tracer.captures, trainable })
+        let captures = std::mem::take(&mut tracer.captures);
+        tracer.close(|_| graph.clone());
+        Ok(Traced { graph, captures, trainable })
     })
 }
 
@@ -246,8 +286,27 @@ pub(crate) fn note_trainable(variable: &Var) -> Result<()> {
 /// Closes the innermost trace and forgets it.
 pub fn abandon_trace() {
     with_state(|state| {
-        state.tracers.pop();
+        if let Some(tracer) = state.tracers.pop() {
+            tracer.close(|builder| Arc::new(builder.graph().clone()));
+        }
     });
+}
+
+/// How many traces are open, one within the other.
+pub fn trace_depth() -> usize {
+    with_state(|state| state.tracers.len())
+}
+
+/// The variables that the innermost trace takes from outside so far, stand-ins as what they stand for.
+pub fn reached_variables() -> Vec<u64> {
+    with_state(|state| {
+        let captures = state.tracers.last().map_or(&[][..], |t| &t.captures);
+        let variable = |v: &Var| match v.kind() {
+            Kind::Variable(v) => Some(v.root_id()),
+            _ => None,
+        };
+        captures.iter().filter_map(variable).collect()
+    })
 }
 
 /// The id of the innermost trace.
@@ -380,7 +439,7 @@ pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
             tracer.builder.refine(s.value, shape)?;
             Ok(tracer.builder.graph().ty(s.value).clone())
         }
-        None => Err(out_of_scope(var)),
+        None => Err(out_of_scope(s)),
     })?;
     s.set_ty(ty);
     Ok(())
@@ -499,6 +558,14 @@ pub(crate) fn differentiate(
 /// Calls `f` on the graph of an open trace.
 pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
+}
+
+/// Calls `f` on the graph of an open trace, with what gives the program's handle of an input.
+pub(crate) fn with_inputs_of<R>(trace: u64, f: impl FnOnce(&Graph, &dyn Fn(Value) -> Option<Var>) -> R) -> Option<R> {
+    with_state(|state| {
+        let tracer = state.tracers.iter().find(|t| t.id == trace)?;
+        Some(f(tracer.builder.graph(), &|v| tracer.vars.get(&v).cloned()))
+    })
 }
 
 /// Where the innermost trace is in the program.

@@ -123,7 +123,7 @@ fn into_arg(var: Var) -> Result<Arg> {
     match var.into_kind() {
         Kind::Eager(t) => Ok(Arg::Tensor(t)),
         Kind::Variable(v) => Ok(Arg::Variable(v)),
-        Kind::Symbolic(_) => Err(Error::dtype("a symbolic tensor cannot be used outside the function that made it")),
+        Kind::Symbolic(s) => Err(context::out_of_scope(&s)),
     }
 }
 

@@ -1,26 +1,58 @@
-//! Trace types and the signature cache.
+//! Trace types: what a trace depends on.
 //!
 //! The arguments of a call become a flat list of [`Token`]s: structure, literals and tensor types in
 //! the order of a depth-first walk. Two calls share a trace where their lists are equal, or where one
 //! is a subtype of the other, token by token.
 //!
-//! The hit path works on [`RawKey`], the same list packed into words, with every shape exact.
+//! The hit path works on [`RawKey`], the same list packed into words, with every shape exact and every
+//! variable by its id.
+//!
+//! **Variables** are stood in for while a function is traced, so that a trace serves other variables of
+//! the same kind. It may use them in three ways that bind it to particular ones, and each is part of the
+//! type: two arguments may be one variable ([`VariableType::alias`]); the function may look at which
+//! variable it was given ([`VariableType::pinned`]); and it may reach a variable by itself, through a
+//! closure or an attribute ([`TraceType::reached`]), which then must not be an argument as well, since
+//! the graph takes different inputs for different variables.
 
 use std::fmt;
 use std::sync::Arc;
 
 use penstock_data::{DType, Dim, Shape, Tensor};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// An argument that is neither a tensor nor a literal: its host decides what equals it.
 pub trait Opaque: Send + Sync {
     /// Whether a call with `self` may use a trace made for `other`.
     fn is_subtype_of(&self, other: &dyn Opaque) -> bool;
+    /// The most specific that covers both, where the host knows one other than the two.
+    fn generalize(&self, _other: &dyn Opaque) -> Option<Arc<dyn Opaque>> {
+        None
+    }
+    /// Whether some later call can still match: false once the object is gone.
+    fn is_alive(&self) -> bool {
+        true
+    }
     /// A description for people.
     fn describe(&self) -> String;
     /// For the crate that made it: access to what it is.
     fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A variable among the arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VariableType {
+    /// The dtype of its values.
+    pub dtype: DType,
+    /// The shape of its values, as it was declared.
+    pub shape: Shape,
+    /// What else of its kind matters to the host, such as its class.
+    pub kind: u64,
+    /// Its position among the different variables of the arguments, in the order of the walk.
+    pub alias: u32,
+    /// Its id.
+    pub id: u64,
+    /// In the type of a trace: whether it serves this very variable only.
+    pub pinned: bool,
 }
 
 /// One element of a trace type.
@@ -28,9 +60,8 @@ pub trait Opaque: Send + Sync {
 pub enum Token {
     /// A tensor.
     Tensor(DType, Shape),
-    /// A variable: the dtype and shape of its value, and its id. Variables count by identity, since a
-    /// trace may reach the same variable through a closure.
-    Variable(DType, Shape, u64),
+    /// A variable.
+    Variable(Box<VariableType>),
     /// The start of a container: its kind, with the type or keys that matter, and its length.
     Open(Arc<str>, u32),
     /// `None`.
@@ -52,7 +83,11 @@ impl Token {
     pub fn is_subtype_of(&self, other: &Token) -> bool {
         match (self, other) {
             (Token::Tensor(d, s), Token::Tensor(e, t)) => d == e && s.is_subtype_of(t),
-            (Token::Variable(d, s, i), Token::Variable(e, t, j)) => d == e && i == j && s.is_subtype_of(t),
+            (Token::Variable(a), Token::Variable(b)) => {
+                (a.dtype, a.kind, a.alias) == (b.dtype, b.kind, b.alias)
+                    && a.shape == b.shape
+                    && (!b.pinned || a.id == b.id)
+            }
             (Token::Open(a, n), Token::Open(b, m)) => n == m && a == b,
             (Token::None, Token::None) => true,
             (Token::Bool(a), Token::Bool(b)) => a == b,
@@ -69,48 +104,91 @@ impl Token {
         match (self, other) {
             (Token::Tensor(d, s), Token::Tensor(e, t)) if d == e => Some(Token::Tensor(*d, s.join(t).erased())),
             _ if self.is_subtype_of(other) => Some(other.clone()),
+            (Token::Opaque(a), Token::Opaque(b)) => a.generalize(b.as_ref()).map(Token::Opaque),
             _ => None,
         }
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Display for Token {
+    /// As people know it: `float32 Tensor, shape=(2, None)`, or the value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Token::Tensor(d, s) => write!(f, "{d}{}", s.erased()),
-            Token::Variable(d, s, i) => write!(f, "variable {i} {d}{}", s.erased()),
-            Token::Open(kind, n) => write!(f, "{kind}({n})"),
+            Token::Tensor(d, s) => write!(f, "{} Tensor, shape={}", d.tf_name(), python_shape(s)),
+            Token::Variable(v) => {
+                write!(f, "{} Variable, shape={}", v.dtype.tf_name(), python_shape(&v.shape))?;
+                if v.pinned { write!(f, ", number {} only", v.id) } else { Ok(()) }
+            }
+            Token::Open(kind, n) => write!(f, "{} of {n}", kind.rsplit('.').next().unwrap_or(kind)),
             Token::None => f.write_str("None"),
-            Token::Bool(v) => v.fmt(f),
+            Token::Bool(v) => f.write_str(if *v { "True" } else { "False" }),
             Token::Int(v) => v.fmt(f),
-            Token::Float(v) => f64::from_bits(*v).fmt(f),
+            Token::Float(v) => write!(f, "{:?}", f64::from_bits(*v)),
             Token::Literal(v) => f.write_str(v),
             Token::Opaque(v) => f.write_str(&v.describe()),
         }
     }
 }
 
-/// The trace type of a call's arguments.
-pub type TraceType = Vec<Token>;
-
-/// Whether a call of type `a` may use a trace made for `b`.
-pub fn is_subtype(a: &[Token], b: &[Token]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.is_subtype_of(y))
-}
-
-/// The most specific type that covers both; `None` where they differ in more than tensor shapes.
-pub fn generalize(a: &[Token], b: &[Token]) -> Option<TraceType> {
-    if a.len() != b.len() {
-        return None;
+/// A shape as Python writes it: `(2, None)`, `<unknown>`.
+pub(crate) fn python_shape(shape: &Shape) -> String {
+    let Some(dims) = shape.dims() else { return "<unknown>".to_owned() };
+    let dims: Vec<String> = dims.iter().map(|d| d.known().map_or("None".to_owned(), |n| n.to_string())).collect();
+    match dims.as_slice() {
+        [one] => format!("({one},)"),
+        all => format!("({})", all.join(", ")),
     }
-    a.iter().zip(b).map(|(x, y)| x.generalize(y)).collect()
 }
 
-/// The position of the most specific of `candidates` that a call of type `ty` may use.
-pub fn most_specific<'a>(ty: &[Token], candidates: impl IntoIterator<Item = &'a [Token]>) -> Option<usize> {
-    let mut best: Option<(usize, &[Token])> = None;
+/// The trace type of a call's arguments, or of a trace.
+#[derive(Clone, Default)]
+pub struct TraceType {
+    /// The arguments.
+    pub tokens: Vec<Token>,
+    /// In the type of a trace: the variables that it reaches by itself. No argument may be one of them,
+    /// unless it is pinned.
+    pub reached: Vec<u64>,
+}
+
+impl TraceType {
+    /// Whether a call of this type may use a trace made for `other`.
+    pub fn is_subtype_of(&self, other: &TraceType) -> bool {
+        let apart = |(call, trace): (&Token, &Token)| match (call, trace) {
+            (Token::Variable(c), Token::Variable(t)) => t.pinned || !other.reached.contains(&c.id),
+            _ => true,
+        };
+        self.tokens.len() == other.tokens.len()
+            && self.tokens.iter().zip(&other.tokens).all(|(x, y)| x.is_subtype_of(y))
+            && (other.reached.is_empty() || self.tokens.iter().zip(&other.tokens).all(apart))
+    }
+
+    /// The most specific type that covers both; `None` where they differ in more than what can be generalised.
+    pub fn generalize(&self, other: &TraceType) -> Option<TraceType> {
+        if self.tokens.len() != other.tokens.len() {
+            return None;
+        }
+        let tokens = self.tokens.iter().zip(&other.tokens).map(|(x, y)| x.generalize(y)).collect::<Option<_>>()?;
+        Some(TraceType { tokens, reached: Vec::new() })
+    }
+
+    /// Whether some later call can still match.
+    pub fn is_alive(&self) -> bool {
+        !self.tokens.iter().any(|t| matches!(t, Token::Opaque(o) if !o.is_alive()))
+    }
+}
+
+impl From<Vec<Token>> for TraceType {
+    fn from(tokens: Vec<Token>) -> TraceType {
+        TraceType { tokens, reached: Vec::new() }
+    }
+}
+
+/// The position of the most specific of `candidates` that a call of type `ty` may use; of several that
+/// do not compare, the first.
+pub fn most_specific<'a>(ty: &TraceType, candidates: impl IntoIterator<Item = &'a TraceType>) -> Option<usize> {
+    let mut best: Option<(usize, &TraceType)> = None;
     for (i, candidate) in candidates.into_iter().enumerate() {
-        if is_subtype(ty, candidate) && best.is_none_or(|(_, b)| is_subtype(candidate, b)) {
+        if ty.is_subtype_of(candidate) && best.is_none_or(|(_, b)| candidate.is_subtype_of(b)) {
             best = Some((i, candidate));
         }
     }
@@ -129,14 +207,10 @@ enum Tag {
     Int = 6,
     Float = 7,
     Object = 8,
-    Keyword = 9,
-    Text = 10,
+    Text = 9,
 }
 
 /// The arguments of one call, packed into words: equal words, same trace.
-///
-/// An object is known by its address; whoever looks a key up makes sure that the object at that
-/// address is still the one of the trace.
 #[derive(Default)]
 pub struct RawKey(SmallVec<[u64; 24]>);
 
@@ -212,18 +286,11 @@ impl RawKey {
         self.0.push(v.to_bits());
     }
 
-    /// An object, by its address.
+    /// An object, by a number that no other object ever has.
     #[inline]
-    pub fn object(&mut self, address: usize) {
+    pub fn object(&mut self, number: u64) {
         self.0.push(Tag::Object as u64);
-        self.0.push(address as u64);
-    }
-
-    /// A keyword argument, by the address of its interned name.
-    #[inline]
-    pub fn keyword(&mut self, address: usize) {
-        self.0.push(Tag::Keyword as u64);
-        self.0.push(address as u64);
+        self.0.push(number);
     }
 
     /// A text or other bytes, packed eight to a word.
@@ -236,76 +303,16 @@ impl RawKey {
         }
     }
 
+    /// A word of the host's own, after those of the arguments.
+    #[inline]
+    pub fn push(&mut self, word: u64) {
+        self.0.push(word);
+    }
+
     /// The words.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.0
-    }
-}
-
-/// At most this many raw keys are remembered for one function; then the table starts over.
-const RAW_LIMIT: usize = 1 << 14;
-
-/// The traces of one function.
-pub struct Cache<T> {
-    traces: Vec<(TraceType, T)>,
-    raw: FxHashMap<Box<[u64]>, u32>,
-    last: (Box<[u64]>, u32),
-}
-
-impl<T> Default for Cache<T> {
-    fn default() -> Self {
-        Cache { traces: Vec::new(), raw: FxHashMap::default(), last: (Box::new([]), u32::MAX) }
-    }
-}
-
-impl<T> Cache<T> {
-    /// The trace that a call of this key used before: the last one first, then the table.
-    #[inline]
-    pub fn hit(&mut self, key: &[u64]) -> Option<&T> {
-        if self.last.1 != u32::MAX && *self.last.0 == *key {
-            return Some(&self.traces[self.last.1 as usize].1);
-        }
-        let &index = self.raw.get(key)?;
-        self.last = (key.into(), index);
-        Some(&self.traces[index as usize].1)
-    }
-
-    /// Adds a trace, in place of one of the same type.
-    pub fn insert(&mut self, ty: TraceType, trace: T) -> usize {
-        let same = self.traces.iter().position(|(t, _)| is_subtype(t, &ty) && is_subtype(&ty, t));
-        match same {
-            Some(i) => {
-                self.traces[i].1 = trace;
-                i
-            }
-            None => {
-                // A more general trace may have served keys for which this one is more specific.
-                self.forget_raw();
-                self.traces.push((ty, trace));
-                self.traces.len() - 1
-            }
-        }
-    }
-
-    /// Remembers that calls of this key use a trace.
-    pub fn remember(&mut self, key: &[u64], index: usize) {
-        if self.raw.len() >= RAW_LIMIT {
-            self.forget_raw();
-        }
-        self.raw.insert(key.into(), index as u32);
-        self.last = (key.into(), index as u32);
-    }
-
-    /// Forgets all keys; the traces stay.
-    pub fn forget_raw(&mut self) {
-        self.raw.clear();
-        self.last = (Box::new([]), u32::MAX);
-    }
-
-    /// The traces, oldest first.
-    pub fn traces(&self) -> &[(TraceType, T)] {
-        &self.traces
     }
 }
 
@@ -317,24 +324,55 @@ mod tests {
         Token::Tensor(DType::F32, Shape::new(dims.iter().map(|d| d.map_or(Dim::Unknown, Dim::Known))))
     }
 
+    fn unranked() -> Token {
+        Token::Tensor(DType::F32, Shape::UNRANKED)
+    }
+
+    fn variable(id: u64, alias: u32, pinned: bool) -> Token {
+        let shape = Shape::known(&[2]);
+        Token::Variable(Box::new(VariableType { dtype: DType::F32, shape, kind: 0, alias, id, pinned }))
+    }
+
     #[test]
-    fn the_most_specific_matching_trace_is_chosen() {
-        let mut cache = Cache::default();
-        cache.insert(vec![Token::Tensor(DType::F32, Shape::UNRANKED)], "any");
-        cache.insert(vec![tensor(&[None, None])], "matrix");
-        cache.insert(vec![tensor(&[Some(1), None])], "row");
-        let find = |dims: &[usize]| {
-            most_specific(
-                &[Token::Tensor(DType::F32, Shape::known(dims))],
-                cache.traces().iter().map(|(t, _)| t.as_slice()),
-            )
-            .map(|i| cache.traces()[i].1)
-        };
-        assert_eq!(find(&[1, 2]), Some("row"));
-        assert_eq!(find(&[3, 2]), Some("matrix"));
-        assert_eq!(find(&[3]), Some("any"));
-        let other = [Token::Tensor(DType::I32, Shape::known(&[3]))];
-        assert_eq!(most_specific(&other, cache.traces().iter().map(|(t, _)| t.as_slice())), None);
+    fn the_most_specific_matching_type_is_chosen() {
+        let traces: Vec<TraceType> =
+            [unranked(), tensor(&[None, None]), tensor(&[Some(1), None])].map(|t| vec![t].into()).into();
+        let find = |call: Token| most_specific(&vec![call].into(), &traces);
+        assert_eq!(find(tensor(&[Some(1), Some(2)])), Some(2));
+        assert_eq!(find(tensor(&[Some(3), Some(2)])), Some(1));
+        assert_eq!(find(tensor(&[Some(3)])), Some(0));
+        assert_eq!(find(Token::Tensor(DType::I32, Shape::known(&[3]))), None);
+    }
+
+    #[test]
+    fn variables_match_by_kind_and_by_which_of_them_are_one() {
+        let distinct: TraceType = vec![variable(1, 0, false), variable(2, 1, false)].into();
+        let swapped: TraceType = vec![variable(2, 0, false), variable(1, 1, false)].into();
+        let same: TraceType = vec![variable(1, 0, false), variable(1, 0, false)].into();
+        assert!(swapped.is_subtype_of(&distinct));
+        assert!(!same.is_subtype_of(&distinct) && !distinct.is_subtype_of(&same));
+    }
+
+    #[test]
+    fn a_variable_that_a_trace_reaches_or_looked_at_is_told_apart() {
+        let call = |id| TraceType::from(vec![variable(id, 0, false)]);
+        let reaching = TraceType { tokens: vec![variable(1, 0, false)], reached: vec![7] };
+        assert!(call(2).is_subtype_of(&reaching));
+        assert!(!call(7).is_subtype_of(&reaching));
+        let pinned = TraceType { tokens: vec![variable(7, 0, true)], reached: vec![7] };
+        assert!(call(7).is_subtype_of(&pinned));
+        assert!(!call(2).is_subtype_of(&pinned));
+    }
+
+    #[test]
+    fn types_generalise_where_only_sizes_differ() {
+        let a = TraceType::from(vec![tensor(&[Some(1), Some(5)]), Token::Int(3)]);
+        let b = TraceType::from(vec![tensor(&[Some(2), Some(5)]), Token::Int(3)]);
+        let joined = a.generalize(&b).unwrap();
+        assert_eq!(joined.tokens[0].to_string(), "float32 Tensor, shape=(None, 5)");
+        assert!(a.is_subtype_of(&joined) && b.is_subtype_of(&joined) && !joined.is_subtype_of(&a));
+        let c = TraceType::from(vec![tensor(&[Some(2), Some(5)]), Token::Int(4)]);
+        assert!(a.generalize(&c).is_none());
     }
 
     #[test]
@@ -343,19 +381,9 @@ mod tests {
             [Token::Int(1), Token::Bool(true), Token::Float(1f64.to_bits()), Token::Literal("1".into()), Token::None];
         for (i, a) in all.iter().enumerate() {
             for (j, b) in all.iter().enumerate() {
-                assert_eq!(a.is_subtype_of(b), i == j, "{a:?} {b:?}");
+                assert_eq!(a.is_subtype_of(b), i == j, "{a} {b}");
             }
         }
-    }
-
-    #[test]
-    fn a_new_trace_takes_over_keys_that_a_more_general_one_served() {
-        let mut cache = Cache::default();
-        let general = cache.insert(vec![tensor(&[None])], 0);
-        cache.remember(&[7], general);
-        assert_eq!(cache.hit(&[7]), Some(&0));
-        cache.insert(vec![tensor(&[Some(2)])], 1);
-        assert_eq!(cache.hit(&[7]), None);
     }
 
     #[test]

@@ -1,18 +1,27 @@
 //! Tracing, without any Python: values that are eager or symbolic, the traces and tapes of a thread,
 //! the dispatch of operations to them, trace types and the signature cache.
 
+mod cache;
 mod context;
+mod differ;
 mod dispatch;
 mod key;
+mod lift;
+mod turn;
 mod var;
 
+pub use cache::{Cache, Entry};
 pub use context::{
     Host, Paused, SharedTape, Suspended, Traced, abandon_region, abandon_trace, begin_region, begin_trace,
     bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known, pause_tapes, placeholder,
-    pop_tape, push_tape, refine, region_results, set_host, set_name, suspend, with_graph, with_graph_of,
+    pop_tape, push_tape, reached_variables, refine, region_results, set_host, set_name, suspend, trace_depth,
+    with_graph, with_graph_of,
 };
+pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
 };
-pub use key::{Cache, Opaque, RawKey, Token, TraceType, generalize, is_subtype, most_specific};
-pub use var::{Kind, Symbolic, Var, fresh_id};
+pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
+pub use lift::computed;
+pub use turn::{Turn, try_turn, wait_for_turn};
+pub use var::{Home, Kind, Symbolic, Var, fresh_id};

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_autodiff::Handle;
-use penstock_data::{DType, Shape, Tensor};
+use penstock_data::{DType, Loc, Shape, Tensor};
 use penstock_exec::Variable;
-use penstock_ir::{Type, Value};
+use penstock_ir::{Graph, Type, Value};
 
 /// A process-wide unique id.
 ///
@@ -30,6 +30,38 @@ pub fn fresh_id() -> u64 {
 /// Ids of variables as tape handles, apart from those of other values.
 const VARIABLE_ID: u64 = 1 << 63;
 
+/// A trace, as its symbolic values know it.
+pub struct Home {
+    id: u64,
+    function: Arc<str>,
+    closed: OnceLock<Arc<Graph>>,
+}
+
+impl Home {
+    pub(crate) fn new(function: &str) -> Arc<Home> {
+        Arc::new(Home { id: fresh_id(), function: function.into(), closed: OnceLock::new() })
+    }
+
+    /// Its id.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The name of the function that is, or was, traced.
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+
+    /// The graph, once the trace is closed.
+    pub fn graph(&self) -> Option<&Arc<Graph>> {
+        self.closed.get()
+    }
+
+    pub(crate) fn close(&self, graph: Arc<Graph>) {
+        let _ = self.closed.set(graph);
+    }
+}
+
 /// A value of a graph under construction.
 #[derive(Clone)]
 pub struct Symbolic {
@@ -37,13 +69,32 @@ pub struct Symbolic {
     pub trace: u64,
     /// Its id in the graph.
     pub value: Value,
+    home: Arc<Home>,
     ty: Arc<Mutex<Type>>,
 }
 
 impl Symbolic {
     /// A value of a trace.
-    pub fn new(trace: u64, value: Value, ty: Type) -> Symbolic {
-        Symbolic { trace, value, ty: Arc::new(Mutex::new(ty)) }
+    pub(crate) fn new(home: &Arc<Home>, value: Value, ty: Type) -> Symbolic {
+        Symbolic { trace: home.id, value, home: home.clone(), ty: Arc::new(Mutex::new(ty)) }
+    }
+
+    /// The values of a finished graph, such as a caller of it may look at but not compute with.
+    pub fn of_graph(function: &str, graph: &Arc<Graph>, values: &[Value]) -> Vec<Symbolic> {
+        let home = Home::new(function);
+        home.close(graph.clone());
+        values.iter().map(|&v| Symbolic::new(&home, v, graph.ty(v).clone())).collect()
+    }
+
+    /// The trace that it belongs to.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Where in the program it was made, where that is known.
+    pub fn loc(&self) -> Loc {
+        let of = |graph: &Graph| graph.def_inst(self.value).map_or(Loc::UNKNOWN, |inst| graph.locs[inst]);
+        self.home.graph().map_or(Loc::UNKNOWN, |graph| of(graph))
     }
 
     /// What is known of its type.
@@ -89,7 +140,12 @@ impl Var {
 
     /// A variable.
     pub fn variable(variable: Arc<Variable>) -> Var {
-        Var { id: variable.id() | VARIABLE_ID, kind: Kind::Variable(variable) }
+        Var { id: Var::variable_id(variable.id()), kind: Kind::Variable(variable) }
+    }
+
+    /// The identity of a variable by its number.
+    pub fn variable_id(number: u64) -> u64 {
+        number | VARIABLE_ID
     }
 
     /// What it is.

@@ -1,5 +1,16 @@
 """What may still change."""
 
+from typing import Any
+
+from penstock._explain import RetracingWarning as RetracingWarning
 from penstock.experimental import dlpack as dlpack
 
-__all__ = ["dlpack"]
+__all__ = ["ExtensionType", "RetracingWarning", "dlpack"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ExtensionType":
+        from penstock._extension_type import ExtensionType
+
+        return ExtensionType
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

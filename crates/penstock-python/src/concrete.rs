@@ -1,0 +1,513 @@
+//! One trace, and `ConcreteFunction`, its Python object.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use penstock_exec::Arg;
+use penstock_ir::Type;
+use penstock_trace::{self as trace, Concrete, Entry, Kind, Symbolic, Token, TraceType, Var};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use smallvec::SmallVec;
+
+use crate::errors::OrPy;
+use crate::graph::PyGraph;
+use crate::guard::Guard;
+use crate::keys::{PyOpaque, RawSink, TypeSink};
+use crate::layer;
+use crate::params::{Bindings, Params};
+use crate::structure::{Leaf, Leaves, walk};
+use crate::tensor::wrap;
+use crate::tree::Tree;
+
+/// What a named parameter is in a trace.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Use {
+    /// A Python value, part of the graph: it need not be given again.
+    Fixed,
+    /// A tensor of a dtype.
+    Tensor(penstock_data::DType),
+    /// A variable, or a nest with tensors in it.
+    Other,
+}
+
+impl Use {
+    /// What a parameter of these tokens is.
+    pub(crate) fn of(tokens: &[Token]) -> Use {
+        match tokens {
+            [Token::Tensor(dtype, _)] => Use::Tensor(*dtype),
+            all if all.iter().any(|t| matches!(t, Token::Tensor(..) | Token::Variable(_))) => Use::Other,
+            _ => Use::Fixed,
+        }
+    }
+}
+
+/// One trace of a function.
+pub(crate) struct Trace {
+    pub(crate) concrete: Concrete,
+    pub(crate) tree: Tree,
+    /// The name of the function.
+    pub(crate) name: String,
+    pub(crate) params: Arc<Params>,
+    /// What each named parameter is.
+    pub(crate) uses: Vec<Use>,
+    /// The names of the inputs that are arguments, in order.
+    pub(crate) inputs: Vec<String>,
+    /// Whether the first parameter is the instance of a method.
+    pub(crate) instance: bool,
+    /// The arguments with a specification for each tensor and variable, and other objects held weakly:
+    /// `(args, kwargs)`.
+    pub(crate) signature: (Py<PyTuple>, Py<PyDict>),
+    /// What it depends on besides the arguments.
+    pub(crate) guards: Vec<Guard>,
+    /// How long tracing took.
+    pub(crate) cost: Duration,
+    /// Told when an object dies that the trace was made for.
+    #[expect(dead_code, reason = "held so that it is told")]
+    pub(crate) watches: Vec<Py<PyWeakrefReference>>,
+    /// Its Python object, while there is one.
+    pub(crate) object: Mutex<Option<Py<PyWeakrefReference>>>,
+}
+
+/// A leaf as the executor takes it, where it is a tensor at hand or a variable.
+fn eager_arg(leaf: &Leaf<'_>) -> Option<Arg> {
+    match leaf {
+        Leaf::Tensor(t) => t.get().var.tensor().cloned().map(Arg::Tensor),
+        Leaf::Variable(v) => Some(Arg::Variable(v.get().variable.clone())),
+        Leaf::Other(_) => match leaf.var().ok()?.into_kind() {
+            Kind::Eager(t) => Some(Arg::Tensor(t)),
+            _ => None,
+        },
+    }
+}
+
+impl Trace {
+    pub(crate) fn call<'py>(&self, py: Python<'py>, leaves: &Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // The commonest case first: no trace, no tape, tensors at hand.
+        if trace::is_plain()
+            && let Some(args) = leaves.iter().map(eager_arg).collect::<Option<SmallVec<[Arg; 4]>>>()
+        {
+            let mut outs = self.concrete.run(args).or_py(py)?;
+            if let (Tree::Leaf, 1) = (&self.tree, outs.len()) {
+                return Ok(wrap(py, Var::eager(outs.remove(0)))?.into_any());
+            }
+            return self.tree.build(py, &mut outs.into_iter().map(Var::eager));
+        }
+        let args: SmallVec<[Var; 8]> = leaves.iter().map(Leaf::var).collect::<PyResult<_>>()?;
+        let outs = self.concrete.call(args).or_py(py)?;
+        self.tree.build(py, &mut outs.into_iter())
+    }
+
+    /// The types of the inputs that are arguments.
+    fn input_types(&self) -> &[Type] {
+        &self.concrete.function.signature().params[..self.inputs.len()]
+    }
+
+    /// For the garbage collector: the Python objects that it holds.
+    pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.tree.visit(visit)?;
+        visit.call(&self.signature.0)?;
+        visit.call(&self.signature.1)
+    }
+}
+
+/// For the garbage collector: the Python objects that a trace type holds.
+pub(crate) fn visit_type(ty: &TraceType, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    for token in &ty.tokens {
+        // A token that another type shares is visited by neither.
+        if let Token::Opaque(o) = token
+            && Arc::strong_count(o) == 1
+            && let Some(held) = o.as_any().downcast_ref::<PyOpaque>().and_then(PyOpaque::held)
+        {
+            visit.call(held)?;
+        }
+    }
+    Ok(())
+}
+
+/// The object that a signature holds weakly; `None` where it is gone.
+fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    layer::call(value.py(), "released", (value,))
+}
+
+/// One trace, callable.
+#[pyclass(frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
+pub(crate) struct PyConcrete {
+    entry: Arc<Entry<Trace>>,
+    /// The raw key of the last call that was found to fit.
+    fits: Mutex<Vec<u64>>,
+}
+
+impl PyConcrete {
+    /// The Python object of a trace.
+    pub(crate) fn of<'py>(py: Python<'py>, entry: &Arc<Entry<Trace>>) -> PyResult<Bound<'py, PyConcrete>> {
+        let lock = || entry.trace.object.lock().unwrap_or_else(PoisonError::into_inner);
+        let weak = lock().as_ref().map(|w| w.clone_ref(py));
+        if let Some(alive) = weak.and_then(|w| w.bind(py).upgrade()) {
+            return Ok(alive.cast_into::<PyConcrete>()?);
+        }
+        let made = Bound::new(py, PyConcrete { entry: entry.clone(), fits: Mutex::default() })?;
+        let weak = PyWeakrefReference::new(made.as_any())?.unbind();
+        let old = lock().replace(weak);
+        drop(old);
+        Ok(made)
+    }
+
+    fn trace(&self) -> &Trace {
+        &self.entry.trace
+    }
+
+    fn title(&self) -> String {
+        format!("ConcreteFunction {}({})", self.trace().name, self.trace().params.list())
+    }
+
+    /// The value that was bound to a named parameter when the function was traced.
+    fn bound_value<'py>(&self, py: Python<'py>, i: usize) -> Option<Bound<'py, PyAny>> {
+        let (args, kwargs) = &self.trace().signature;
+        let param = &self.trace().params.named[i];
+        let value = if param.positional {
+            args.bind(py).get_item(i).ok()
+        } else {
+            kwargs.bind(py).get_item(&param.name).ok().flatten()
+        };
+        value.and_then(|v| released(v).ok())
+    }
+
+    /// The Python value that a parameter was bound to, where it was.
+    fn fixed<'py>(&self, py: Python<'py>, i: usize) -> Option<Bound<'py, PyAny>> {
+        if self.trace().uses[i] == Use::Fixed { self.bound_value(py, i) } else { None }
+    }
+
+    /// The arguments, where they are given as the Python function takes them, or with Python values left out.
+    fn bind<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> Option<Bindings<'py>> {
+        let trace = self.trace();
+        let first = trace.instance.then(|| self.bound_value(py, 0)).flatten();
+        let whole = trace.params.bind(py, first.as_ref(), args, kwargs, &|i| self.fixed(py, i));
+        if whole.is_some() {
+            return whole;
+        }
+        // Only what is no Python value, in order.
+        let mut given = args.iter();
+        let mut used = 0;
+        let mut out = Bindings {
+            named: SmallVec::new(),
+            varargs: SmallVec::new(),
+            varkw: Vec::new(),
+            instance: trace.instance,
+        };
+        for (i, param) in trace.params.named.iter().enumerate() {
+            let keyword = kwargs.and_then(|k| k.get_item(&param.name).ok().flatten());
+            used += usize::from(keyword.is_some());
+            out.named.push(keyword.or_else(|| self.fixed(py, i)).or_else(|| given.next())?);
+        }
+        out.varargs.extend(given);
+        let fits = (out.varargs.is_empty() || trace.params.varargs.is_some())
+            && kwargs.map_or(0, |k| k.len()) == used;
+        fits.then_some(out)
+    }
+
+    /// The leaves themselves, in order or by the names of the graph's inputs.
+    fn flat<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Leaves<'py>>> {
+        let trace = self.trace();
+        if args.len() + kwargs.map_or(0, |k| k.len()) != trace.inputs.len() {
+            return Ok(None);
+        }
+        let mut leaves = Leaves::new();
+        for (i, name) in trace.inputs.iter().enumerate() {
+            let value = match args.get_item(i) {
+                Ok(value) => Some(value),
+                Err(_) => kwargs.map(|k| k.get_item(name)).transpose()?.flatten(),
+            };
+            let Some(value) = value else { return Ok(None) };
+            let before = leaves.len();
+            let mut sink = TypeSink::default();
+            walk(&value, &mut sink, &mut leaves)?;
+            let fits = leaves.len() == before + 1 && sink.tokens.len() == 1;
+            if !fits {
+                return Ok(None);
+            }
+            let (got, due) = (leaves[before].ty(), &trace.input_types()[i]);
+            if !accepts(due, &got) {
+                return Err(self.mismatch(args.py(), name, &due_words(due), &due_words(&got)));
+            }
+        }
+        Ok(Some(leaves))
+    }
+
+    fn mismatch(&self, py: Python<'_>, name: &str, due: &str, got: &str) -> PyErr {
+        let message = format!("argument '{name}' of {} must be a {due}, got a {got}", self.title());
+        crate::errors::to_py(py, &penstock_data::Error::invalid(message))
+    }
+
+    /// Says which argument does not fit, and how.
+    fn refuse(&self, py: Python<'_>, got: &TraceType, bound: &Bindings<'_>) -> PyErr {
+        let trace = self.trace();
+        let paths = bound.paths(&trace.params).unwrap_or_default();
+        let skip = usize::from(trace.instance);
+        let pairs = got.tokens.iter().zip(&self.entry.ty.tokens).zip(&paths).skip(skip);
+        for ((here, due), name) in pairs {
+            if here.is_subtype_of(due) {
+                continue;
+            }
+            return match (due, here) {
+                (Token::Tensor(..), Token::Tensor(..)) => {
+                    self.mismatch(py, name, &due.to_string(), &here.to_string())
+                }
+                (Token::Tensor(..) | Token::Variable(_), _) => PyTypeError::new_err(format!(
+                    "argument '{name}' of {} must be a {due}, got {here}",
+                    self.title()
+                )),
+                _ => PyTypeError::new_err(format!(
+                    "{} was constructed with {} value {due} in {name}, but was called with {} value {here}",
+                    self.title(),
+                    python_type(due),
+                    python_type(here)
+                )),
+            };
+        }
+        PyTypeError::new_err(format!(
+            "{}: the arguments are not those that it was constructed with: {} values in all, got {}",
+            self.title(),
+            self.entry.ty.tokens.len(),
+            got.tokens.len()
+        ))
+    }
+
+    fn fits(&self, ty: &TraceType) -> bool {
+        if !self.trace().instance {
+            return ty.is_subtype_of(&self.entry.ty);
+        }
+        // The graph was made for one instance, and needs it no more.
+        let rest = |ty: &TraceType| TraceType { tokens: ty.tokens[1..].to_vec(), reached: ty.reached.clone() };
+        rest(ty).is_subtype_of(&rest(&self.entry.ty))
+    }
+
+    /// Python numbers where the trace has a tensor become tensors of its dtype.
+    fn converted<'py>(&self, py: Python<'py>, mut bound: Bindings<'py>) -> PyResult<Bindings<'py>> {
+        for (i, used) in self.trace().uses.iter().enumerate() {
+            if let Use::Tensor(dtype) = used
+                && !crate::convert::is_tensor_like(&bound.named[i])
+                && let Some(t) = crate::convert::from_python(&bound.named[i], None, Some(*dtype))?
+            {
+                bound.named[i] = crate::tensor::wrap_eager(py, t)?.into_any();
+            }
+        }
+        Ok(bound)
+    }
+
+    /// Values of a finished graph, as symbolic tensors to look at.
+    fn symbolic<'py>(
+        &self,
+        py: Python<'py>,
+        which: impl Fn(&penstock_ir::Graph) -> &[penstock_ir::Value],
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let function = &self.trace().concrete.function;
+        let graph = function.graph().ok_or_else(|| PyValueError::new_err("the graph is still being traced"))?;
+        let graph = Arc::new(graph.clone());
+        let values: Vec<_> = which(&graph).iter().copied().filter(|&v| !graph.ty(v).is_variable()).collect();
+        Symbolic::of_graph(&self.trace().name, &graph, &values)
+            .into_iter()
+            .map(|s| Ok(wrap(py, Var::symbolic(s))?.into_any()))
+            .collect()
+    }
+
+    fn variables_where<'py>(&self, py: Python<'py>, trainable: bool) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(py, "variables_of", (self._captured_variable_ids(), trainable))
+    }
+}
+
+/// Whether an input of type `due` takes a value of type `got`.
+fn accepts(due: &Type, got: &Type) -> bool {
+    due.is_variable() == got.is_variable()
+        && due.dtype() == got.dtype()
+        && got.shape().erased().is_subtype_of(&due.shape().erased())
+}
+
+fn due_words(ty: &Type) -> String {
+    Token::Tensor(ty.dtype(), ty.shape().erased()).to_string()
+}
+
+/// What Python calls the type of a literal.
+fn python_type(token: &Token) -> &'static str {
+    match token {
+        Token::Bool(_) => "bool",
+        Token::Int(_) => "int",
+        Token::Float(_) => "float",
+        Token::None => "None",
+        Token::Literal(text) if text.starts_with('\'') => "str",
+        Token::Literal(text) if text.starts_with("b'") => "bytes",
+        Token::Tensor(..) | Token::Variable(_) => "tensor",
+        Token::Open(..) => "container",
+        _ => "object",
+    }
+}
+
+#[pymethods]
+impl PyConcrete {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(bound) = self.bind(py, args, kwargs) else {
+            return match self.flat(args, kwargs)? {
+                Some(leaves) => self.trace().call(py, &leaves),
+                None => Err(PyTypeError::new_err(format!(
+                    "{} got {} argument(s) that do not fit its parameters",
+                    self.title(),
+                    args.len() + kwargs.map_or(0, |k| k.len())
+                ))),
+            };
+        };
+        let bound = self.converted(py, bound)?;
+        let (mut sink, mut leaves) = (RawSink::default(), Leaves::new());
+        bound.walk(&mut sink, &mut leaves)?;
+        let known = || self.fits.lock().unwrap_or_else(PoisonError::into_inner);
+        if sink.volatile || *known() != *sink.key.words() {
+            let ty = bound.trace_type()?;
+            if !self.fits(&ty) {
+                // One parameter may hold a nest whose leaves are given.
+                return match self.flat(args, kwargs) {
+                    Ok(Some(leaves)) if self.trace().inputs.len() != self.trace().uses.len() => {
+                        self.trace().call(py, &leaves)
+                    }
+                    _ => Err(self.refuse(py, &ty, &bound)),
+                };
+            }
+            *known() = sink.key.words().to_vec();
+        }
+        self.trace().call(py, &leaves)
+    }
+
+    /// The graph.
+    #[getter]
+    fn graph<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyGraph>> {
+        let concrete = &self.trace().concrete;
+        Bound::new(py, PyGraph { function: concrete.function.clone(), captures: concrete.captures.len() })
+    }
+
+    /// `(args, kwargs)` with a `TensorSpec` for each tensor.
+    #[getter]
+    fn structured_input_signature<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let (args, kwargs) = (self.trace().signature.0.bind(py), self.trace().signature.1.bind(py));
+        let named = PyDict::new(py);
+        for (key, value) in kwargs.iter() {
+            named.set_item(key, released(value)?)?;
+        }
+        let args = args.iter().map(released).collect::<PyResult<Vec<_>>>()?;
+        Ok((PyTuple::new(py, args)?, named))
+    }
+
+    /// The structure of the result, with a `TensorSpec` for each tensor.
+    #[getter]
+    fn structured_outputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let class = layer::get(py, "TensorSpec")?;
+        let types = self.trace().concrete.function.signature().results.clone();
+        let mut types = types.into_iter();
+        self.trace().tree.build_with(py, &mut |py| {
+            let ty = types.next().ok_or_else(|| PyValueError::new_err("fewer results than the structure holds"))?;
+            class.call1((crate::tensor::shape_object(py, ty.shape())?, crate::dtype::object(py, ty.dtype())?))
+        })
+    }
+
+    /// The graph's inputs that are tensors, captured ones last: symbolic tensors, to look at.
+    #[getter]
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.symbolic(py, |graph| graph.inputs())
+    }
+
+    /// The graph's outputs: symbolic tensors, to look at.
+    #[getter]
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.symbolic(py, |graph| graph.outputs())
+    }
+
+    /// What the graph takes from outside: tensors; variables are listed by `variables`.
+    #[getter]
+    fn captured_inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let tensors = self.trace().concrete.captures.iter().filter(|v| !matches!(v.kind(), Kind::Variable(_)));
+        tensors.map(|v| Ok(wrap(py, v.clone())?.into_any())).collect()
+    }
+
+    /// The variables that the function reaches by itself, while the program keeps them.
+    #[getter]
+    fn variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.variables_where(py, false)
+    }
+
+    /// Those of `variables` that tapes watch.
+    #[getter]
+    fn trainable_variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.variables_where(py, true)
+    }
+
+    /// The types of parameters and results.
+    #[getter]
+    fn function_type<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "concrete_function_type", (slf,))
+    }
+
+    #[getter]
+    fn _captured_variable_ids(&self) -> Vec<u64> {
+        let ids = self.trace().concrete.captures.iter().filter_map(|v| match v.kind() {
+            Kind::Variable(v) => Some(v.id()),
+            _ => None,
+        });
+        ids.collect()
+    }
+
+    /// The name of the graph.
+    #[getter]
+    fn name(&self) -> &str {
+        self.trace().concrete.function.name()
+    }
+
+    #[getter]
+    fn _function_name(&self) -> &str {
+        &self.trace().name
+    }
+
+    #[getter]
+    fn _parameter_names(&self) -> Vec<String> {
+        self.trace().params.named.iter().map(|p| p.text.clone()).collect()
+    }
+
+    /// The names of the inputs that are arguments.
+    #[getter]
+    fn _arg_keywords(&self) -> Vec<String> {
+        self.trace().inputs.clone()
+    }
+
+    /// `(calls served, seconds that tracing took, instructions of the graph)`.
+    fn _statistics(&self) -> (u64, f64, usize) {
+        let trace = self.trace();
+        let size = trace.concrete.function.graph().map_or(0, |g| g.insts.len());
+        (self.entry.hits(), trace.cost.as_secs_f64(), size)
+    }
+
+    /// The plan that runs the graph, as text.
+    fn _plan_text(&self, py: Python<'_>) -> PyResult<String> {
+        self.trace().concrete.executable().or_py(py)?.text().or_py(py)
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "concrete_repr", (slf,))
+    }
+
+    fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "concrete_str", (slf,))
+    }
+}

@@ -1,0 +1,336 @@
+"""What traced functions keep alive, and what they do under many threads."""
+
+import gc
+import pickle
+import subprocess
+import sys
+import threading
+import tracemalloc
+import weakref
+
+import pytest
+
+import penstock as tf
+
+ONE = tf.constant(1.0)
+
+
+def freed_without_collector(make):
+    """Whether what `make` gives dies with the last reference to it."""
+    gc.collect()
+    gc.disable()
+    try:
+        gone = weakref.ref(make())
+        return gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_function_dies_with_its_last_reference():
+    def make():
+        f = tf.function(lambda x, n=1: x * float(n), autograph=False)
+        f(ONE)
+        f(ONE, 2)
+        f.get_concrete_function(ONE)
+        return f
+
+    assert freed_without_collector(make)
+
+
+def test_a_trace_dies_with_its_function():
+    def make():
+        f = tf.function(lambda x: x + 1.0, autograph=False)
+        f(ONE)
+        return f.get_concrete_function(ONE)
+
+    assert freed_without_collector(make)
+
+
+@pytest.mark.parametrize("options", [{}, {"guard": "globals"}], ids=["plain", "guarded"])
+def test_functions_in_cycles_are_collected(options):
+    def make():
+        @tf.function(**options)
+        def f(x, n):
+            return x if n == 0 else f(x, n - 1) + 1.0
+
+        f(ONE, 3)
+        f.extra = f
+        return weakref.ref(f)
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_class_whose_values_its_own_method_gives_is_collected():
+    def make():
+        class Box(tf.experimental.ExtensionType):
+            x: tf.Tensor
+
+            @tf.function
+            def doubled(self):
+                return Box(self.x * 2.0)
+
+        assert Box(1.0).doubled().x.numpy() == 2
+        return weakref.ref(Box)
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
+def test_instances_die_and_take_their_traces_along():
+    class Model:
+        def __init__(self):
+            self.v = tf.Variable(tf.zeros([1000]))
+
+        @tf.function
+        def f(self, x):
+            return self.v + x
+
+    models = [Model() for _ in range(3)]
+    for m in models:
+        m.f(ONE)
+    assert len(Model.f._traces()) == 3
+    gone = [weakref.ref(m) for m in models], [weakref.ref(m.v) for m in models]
+    del models[1:], m
+    gc.collect()
+    assert [w() is None for w in gone[0]] == [False, True, True]
+    assert [w() is None for w in gone[1]] == [False, True, True]
+    assert len(Model.f._traces()) == 1
+    assert len(Model.f.explain_cache().traces) == 1
+
+
+def test_a_method_of_a_temporary_object():
+    class Model:
+        @tf.function
+        def f(self, x):
+            return x + 1.0
+
+    for _ in range(5):
+        assert Model().f(ONE).numpy() == 2
+    assert len(Model.f._traces()) <= 1
+
+
+def test_an_instance_that_keeps_its_own_bound_method_is_collected():
+    class Model:
+        def __init__(self):
+            self.step = self.f
+
+        @tf.function
+        def f(self, x):
+            return x
+
+    m = Model()
+    m.step(ONE)
+    gone = weakref.ref(m)
+    del m
+    gc.collect()
+    assert gone() is None
+
+
+def test_arguments_are_not_kept():
+    class Thing:
+        pass
+
+    f = tf.function(lambda *args, **kwargs: ONE, autograph=False)
+    things = [Thing() for _ in range(4)]
+    f(things[0], [things[1]], {"k": (things[2],)}, other=things[3])
+    gone = [weakref.ref(t) for t in things]
+    del things
+    gc.collect()
+    assert [w() for w in gone] == [None] * 4
+
+
+def test_making_and_dropping_functions_grows_no_memory():
+    def once():
+        class Model:
+            @tf.function
+            def f(self, x, n):
+                return x * float(n)
+
+        m = Model()
+        for n in range(3):
+            m.f(ONE, n)
+        g = tf.function(lambda x: x + 1.0, reduce_retracing=True)
+        for n in range(1, 4):
+            g(tf.zeros([n]))
+        tf.function(lambda x, o: x)(ONE, object)
+
+    def grown(times):
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(times):
+            once()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
+    try:
+        grown(20)
+        assert grown(50) < 50 * 200
+    finally:
+        tracemalloc.stop()
+
+
+def test_functions_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    restored = pickle.loads(pickle.dumps(wrapped))
+    assert restored(ONE).numpy() == 3
+    assert restored.input_signature == wrapped.input_signature
+    with pytest.raises(pickle.PicklingError, match="by the name of its Python function"):
+        pickle.dumps(tf.function(lambda x: x))
+
+
+@tf.function
+def decorated(x):
+    return x + 1.0
+
+
+def plain(x):
+    return x + 2.0
+
+
+wrapped = tf.function(plain, input_signature=[tf.TensorSpec([], tf.float32)])
+
+
+# --- threads ------------------------------------------------------------------
+
+
+def run_together(count, work):
+    """Runs `work(i)` in threads that start at once; raises what any of them raises."""
+    barrier = threading.Barrier(count)
+    errors = []
+
+    def run(i):
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+        assert not t.is_alive(), "a thread waits for ever"
+    if errors:
+        raise errors[0]
+
+
+def busy():
+    """Python code that lets other threads run."""
+    return sum(len(str(i)) for i in range(3000))
+
+
+def test_threads_that_miss_together_make_one_trace():
+    log = []
+
+    @tf.function(autograph=False)
+    def f(x, n):
+        log.append(n)
+        busy()
+        return x * float(n)
+
+    results = {}
+
+    def work(i):
+        results[i] = [f(ONE, n).numpy() for n in (2, 3)]
+
+    run_together(32, work)
+    assert sorted(log) == [2, 3]
+    assert all(r == [2, 3] for r in results.values())
+    assert len(f._traces()) == 2
+
+
+def test_functions_that_call_each_other_from_many_threads():
+    log = []
+
+    def body(name, other):
+        def run(x, depth):
+            log.append((name, depth))
+            busy()
+            return x + 1.0 if depth == 0 else other()(x, depth - 1) * 2.0
+
+        return run
+
+    f = tf.function(body("f", lambda: g), autograph=False)
+    g = tf.function(body("g", lambda: f), autograph=False)
+    run_together(16, lambda i: (f if i % 2 else g)(ONE, 3 + i % 3))
+    for depth in range(6):
+        assert f(ONE, depth).numpy() == g(ONE, depth).numpy() == 2.0 ** (depth + 1)
+    # One trace of each signature is kept, even where two were made in a circle.
+    assert len(f._traces()) == len(g._traces()) == 6
+
+
+def test_an_error_in_one_thread_lets_the_next_try():
+    tries = []
+
+    @tf.function(autograph=False)
+    def f(x):
+        tries.append(1)
+        busy()
+        if len(tries) == 1:
+            raise KeyError("first")
+        return x
+
+    outcomes = []
+
+    def work(i):
+        try:
+            outcomes.append(f(ONE).numpy())
+        except KeyError:
+            outcomes.append("error")
+
+    run_together(8, work)
+    assert sorted(map(str, outcomes)) == ["1.0"] * 7 + ["error"]
+    assert len(tries) == 2
+
+
+def test_variables_made_elsewhere_meanwhile_are_not_the_function_s():
+    started, made = threading.Event(), threading.Event()
+
+    @tf.function(autograph=False)
+    def f(x):
+        started.set()
+        assert made.wait(30)
+        return x
+
+    def other():
+        assert started.wait(30)
+        tf.Variable(1.0)
+        made.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    f(ONE)
+    thread.join()
+    assert f.experimental_get_tracing_count() == 1
+    f(tf.constant(1))
+
+
+def test_a_forked_child_can_trace_what_its_parent_was_tracing():
+    code = """
+import os, threading, penstock as tf
+inside, leave = threading.Event(), threading.Event()
+
+@tf.function(autograph=False)
+def f(x):
+    if threading.current_thread() is not threading.main_thread():
+        inside.set()
+        leave.wait(30)
+    return x + 1
+
+thread = threading.Thread(target=f, args=(tf.constant(1),))
+thread.start()
+inside.wait(30)
+child = os.fork()
+if child == 0:
+    os._exit(0 if f(tf.constant(1)).numpy() == 2 else 1)
+status = os.waitpid(child, 0)[1]
+leave.set()
+thread.join()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=100, check=False)
+    assert done.returncode == 0

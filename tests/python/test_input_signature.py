@@ -1,0 +1,145 @@
+"""`input_signature`: one trace for all calls, and clear words for what does not fit."""
+
+import collections
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+VECTOR = tf.TensorSpec([None], tf.int32)
+Point = collections.namedtuple("Point", "x y")
+
+
+def test_one_trace_and_errors_with_both_sides(capsys):
+    @tf.function(input_signature=(VECTOR,))
+    def next_collatz(x):
+        print("Tracing with", x)
+        return tf.where(x % 2 == 0, x // 2, 3 * x + 1)
+
+    assert next_collatz(tf.constant([1, 2])).numpy().tolist() == [4, 1]
+    assert next_collatz(tf.constant([1, 2, 3, 4, 5])).shape == [5]
+    assert capsys.readouterr().out == 'Tracing with Tensor("x:0", shape=(None,), dtype=int32)\n'
+    for bad, got in [(tf.constant([[1, 2], [3, 4]]), r"\(2, 2\)"), (tf.constant([1.0, 2.0]), "float32")]:
+        with pytest.raises(
+            ValueError, match=rf"(?s)argument 'x' must be .*None.*int32.*got .*{got}"
+        ) as caught:
+            next_collatz(bad)
+        assert "inputs: (" in str(caught.value)
+        assert "input_signature: (" in str(caught.value)
+    assert next_collatz.experimental_get_tracing_count() == 1
+
+
+def test_python_values_and_arrays_are_converted():
+    f = tf.function(lambda x: x + 1, input_signature=[VECTOR])
+    for value in ([1, 2], (1, 2), np.array([1, 2], "int32"), tf.Variable([1, 2])):
+        assert f(value).numpy().tolist() == [2, 3]
+    assert f.experimental_get_tracing_count() == 1
+    with pytest.raises(ValueError, match="'x'"):
+        f(["a"])
+    with pytest.raises(ValueError, match="int64"):
+        f(np.array([1, 2]))
+
+
+def test_parameters_without_a_specification_keep_their_defaults():
+    @tf.function(input_signature=[VECTOR])
+    def f(x, scale=3, *, offset=1):
+        return x * scale + offset
+
+    assert f(tf.constant([2])).numpy().tolist() == [7]
+    assert f(tf.constant([2, 4])).numpy().tolist() == [7, 13]
+    assert f(tf.constant([2]), 3, offset=1).numpy().tolist() == [7]
+    assert f.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match=r"'scale'.*3.*got 4"):
+        f(tf.constant([2]), 4)
+    with pytest.raises(TypeError, match=r"'offset'.*1.*got 2"):
+        f(tf.constant([2]), offset=2)
+
+
+def test_parameters_with_a_specification_may_have_a_default():
+    f = tf.function(lambda x, n=2: x * n, input_signature=[VECTOR, tf.TensorSpec([], tf.int32)])
+    assert f(tf.constant([1])).numpy().tolist() == [2]
+    assert f(tf.constant([1]), tf.constant(5)).numpy().tolist() == [5]
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_specifications_of_varargs_follow():
+    f = tf.function(lambda x, *rest: x + sum(rest), input_signature=[VECTOR, VECTOR, VECTOR])
+    one = tf.constant([1])
+    assert f(one, one, [5]).numpy().tolist() == [7]
+    concrete = f.get_concrete_function()
+    assert concrete(one, one, one).numpy().tolist() == [3]
+    assert f.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match=r"2 entries for \*rest, got 1"):
+        f(one, one)
+    with pytest.raises(ValueError, match=r"rest\[1\]"):
+        f(one, one, tf.constant([1.0]))
+
+
+def test_nests_of_specifications():
+    signature = [{"a": VECTOR, "b": (VECTOR, VECTOR)}, Point(VECTOR, VECTOR)]
+    f = tf.function(lambda d, p: d["a"] + d["b"][1] * p.y, input_signature=signature)
+    args = {"a": [1], "b": ([2], [3])}, Point([4], [5])
+    assert f(*args).numpy().tolist() == [16]
+    with pytest.raises(TypeError, match=r"'d'.*keys"):
+        f({"a": [1]}, args[1])
+    with pytest.raises(TypeError, match=r"d\['b'\].*sequence of 2"):
+        f({"a": [1], "b": ([2],)}, args[1])
+    with pytest.raises(ValueError, match=r"d\['b'\]\[1\]"):
+        f({"a": [1], "b": ([2], [3.5])}, args[1])
+
+
+def test_methods():
+    class Scale:
+        k = 3
+
+        @tf.function(input_signature=[VECTOR])
+        def __call__(self, x):
+            return x * self.k
+
+    a, b = Scale(), Scale()
+    b.k = 4
+    assert [s(tf.constant([1])).numpy().tolist() for s in (a, b, a)] == [[3], [4], [3]]
+    assert a.__call__.get_concrete_function()(tf.constant([2])).numpy().tolist() == [6]
+
+
+def test_a_call_with_the_wrong_number_of_arguments():
+    f = tf.function(lambda x, y: x, input_signature=[VECTOR, VECTOR])
+    for args in ((), (tf.constant([1]),), (tf.constant([1]),) * 3):
+        with pytest.raises(TypeError):
+            f(*args)
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "error"),
+    [
+        (lambda x: x, 3, TypeError),
+        (lambda x: x, [3], TypeError),
+        (lambda x: x, VECTOR, TypeError),
+        (lambda x: x, [tf.constant(1)], TypeError),
+        (lambda x: x, [[None]], TypeError),
+        (lambda x: x, [VECTOR, VECTOR], TypeError),
+        (lambda x, y: x, [VECTOR], TypeError),
+        (lambda: 1, [VECTOR], TypeError),
+        (lambda x, **others: x, [VECTOR], ValueError),
+        (lambda x, *, y: x, [VECTOR], ValueError),
+    ],
+)
+def test_signatures_that_cannot_be(function, signature, error):
+    with pytest.raises(error, match=r"input_signature"):
+        tf.function(function, input_signature=signature)
+
+
+def test_an_empty_signature_is_one_too():
+    f = tf.function(lambda n=1: tf.constant(n), input_signature=[])
+    assert f().numpy() == 1
+    with pytest.raises(TypeError, match="'n'"):
+        f(2)
+
+
+def test_unknown_rank_and_strings():
+    f = tf.function(tf.identity, input_signature=[tf.TensorSpec(None, tf.string)])
+    assert f("a").numpy() == b"a"
+    assert f([["a", "b"]]).shape == [1, 2]
+    assert f(tf.zeros([0], tf.string) if False else tf.constant([], tf.string)).shape == [0]
+    assert f.experimental_get_tracing_count() == 1
