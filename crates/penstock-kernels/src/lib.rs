@@ -26,8 +26,11 @@ pub mod pool;
 pub mod random;
 mod reduce;
 mod scan;
+pub mod segment;
 mod small_gemm;
 pub mod softmax;
+pub mod sort;
+mod special;
 mod tile;
 mod unary;
 
