@@ -28,7 +28,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
 }
 
 /// The Hurwitz zeta function, the sum of `(q + k)^-s` over k from 0: inf for `s` = 1 and at the poles of whole `q` that are
-/// not positive, NaN for `s` < 1 and for negative `q` with a fractional `s`.
+/// not positive, NaN for `s` < 1, for negative `q` with a fractional `s`, and for fractional `q` below -10^6.
 ///
 /// Euler-Maclaurin summation.
 pub(crate) fn zeta(s: f64, q: f64) -> f64 {
@@ -57,9 +57,13 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
         if q.floor() == q {
             return f64::INFINITY;
         }
-        if s.floor() != s {
+        if s.floor() != s || q < -1e6 {
             return f64::NAN;
         }
+    }
+    if q > 1e8 {
+        // The first terms of the asymptotic series.
+        return (1.0 / (s - 1.0) + 0.5 / q) * q.powf(1.0 - s);
     }
     let mut sum = q.powf(-s);
     let (mut at, mut term, mut steps) = (q, 0.0f64, 0);
@@ -95,7 +99,7 @@ pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }
-    if n < 0.0 || n.floor() != n {
+    if n < 0.0 || !n.is_finite() || n.floor() != n {
         return f64::NAN;
     }
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };

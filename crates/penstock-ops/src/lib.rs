@@ -21,8 +21,10 @@ mod run;
 mod sample_arrays;
 pub mod samples;
 pub mod scan;
+pub mod segment;
 pub mod shape_ops;
 pub mod slicing;
+pub mod sorting;
 pub mod state;
 pub mod strings;
 pub mod unary;
@@ -38,6 +40,8 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("cast", cast::OPS),
     ("reduce", reduce::OPS),
     ("scan", scan::OPS),
+    ("sorting", sorting::OPS),
+    ("segment", segment::OPS),
     ("linalg", linalg::OPS),
     ("nn", nn::OPS),
     ("array", array::OPS),
