@@ -31,6 +31,7 @@ const SCALAR: &[Binary] = &[
     Binary::NextAfter,
     Binary::Zeta,
     Binary::Polygamma,
+    Binary::GammaSlope,
 ];
 
 const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
@@ -99,6 +100,7 @@ fn float<const OP: u8, M: Math>(a: M, b: M) -> M {
         Binary::NextAfter => a.next_after(b),
         Binary::Zeta => a.zeta(b),
         Binary::Polygamma => a.polygamma(b),
+        Binary::GammaSlope => a.gamma_slope(b),
         _ => unreachable!(),
     }
 }
@@ -338,7 +340,7 @@ macro_rules! table {
 fn float_loop<T: Real>(op: Binary) -> Option<LoopFn> {
     table! { op;
         Float<T>: Add Sub Mul Div FloorDiv FloorMod TruncDiv TruncMod Pow Max Min Atan2 SquaredDifference
-            DivNoNan MulNoNan Xlogy Xdivy;
+            DivNoNan MulNoNan Xlogy Xdivy GammaSlope;
         FloatCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
     }
 }

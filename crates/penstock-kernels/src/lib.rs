@@ -24,6 +24,7 @@ mod num;
 mod ops;
 pub mod pool;
 pub mod random;
+pub mod random_shapes;
 mod reduce;
 mod scan;
 pub mod segment;

@@ -77,6 +77,7 @@ pub(crate) trait Math:
     fn next_after(self, y: Self) -> Self;
     fn zeta(self, q: Self) -> Self;
     fn polygamma(self, x: Self) -> Self;
+    fn gamma_slope(self, x: Self) -> Self;
 
     #[inline(always)]
     #[expect(clippy::eq_op, reason = "the vectorisable NaN test")]
@@ -341,6 +342,9 @@ impl Math for f32 {
     fn polygamma(self, x: f32) -> f32 {
         special::polygamma(f64::from(self), f64::from(x)) as f32
     }
+    fn gamma_slope(self, x: f32) -> f32 {
+        special::gamma_slope(f64::from(self), f64::from(x)) as f32
+    }
 }
 
 impl Math for f64 {
@@ -480,5 +484,8 @@ impl Math for f64 {
     }
     fn polygamma(self, x: f64) -> f64 {
         special::polygamma(self, x)
+    }
+    fn gamma_slope(self, x: f64) -> f64 {
+        special::gamma_slope(self, x)
     }
 }

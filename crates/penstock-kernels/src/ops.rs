@@ -152,6 +152,8 @@ pub enum Binary {
     Zeta,
     /// The derivative of order `x + 1` of the logarithm of the gamma function at `y`.
     Polygamma,
+    /// How a number `y` of the gamma distribution of shape `x` moves with the shape.
+    GammaSlope,
     /// `and` of booleans.
     LogicalAnd,
     /// `or` of booleans.
@@ -247,7 +249,7 @@ const UNARY: [(Unary, &str, DTypeSet); 50] = {
 };
 
 /// `(operator, name, operand dtypes)`, in the order of the discriminants.
-const BINARY: [(Binary, &str, DTypeSet); 35] = {
+const BINARY: [(Binary, &str, DTypeSet); 36] = {
     use Binary::*;
     use DTypeSet as S;
     [
@@ -271,6 +273,7 @@ const BINARY: [(Binary, &str, DTypeSet); 35] = {
         (NextAfter, "next_after", WIDE_FLOAT),
         (Zeta, "zeta", WIDE_FLOAT),
         (Polygamma, "polygamma", WIDE_FLOAT),
+        (GammaSlope, "gamma_slope", S::FLOAT),
         (LogicalAnd, "logical_and", S::BOOL),
         (LogicalOr, "logical_or", S::BOOL),
         (LogicalXor, "logical_xor", S::BOOL),

@@ -139,6 +139,10 @@ table! { TABLE:
             t.needed[1].then(|| (t.g() * (t.x(0) + 1.0).emit(&POLYGAMMA, &[t.x(1)], &[])).unbroadcast(t.x(1)))
         ])),
         "The derivative of order `x` of `digamma` at `y`; NaN where `x` is no whole number from 0. No gradient reaches `x`.";
+    RANDOM_GAMMA_GRAD "random_gamma_grad" "RandomGammaGrad" GammaSlope POSITIVE ABOVE_ONE
+        H("the derivative of gamma numbers is computed on the host"),
+        Vjp::NonDifferentiable("no formula is implemented for the second derivative of gamma numbers"),
+        "The derivative by `x` of a number `y` drawn from the gamma distribution of shape `x` and rate 1, at a fixed quantile.";
     BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS E("({0} & {1})"), Vjp::Zero,
         "Bitwise `and` of integers.";
     BITWISE_OR "bitwise_or" "BitwiseOr" BitOr WHOLE SHIFTS E("({0} | {1})"), Vjp::Zero,

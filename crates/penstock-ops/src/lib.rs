@@ -5,6 +5,7 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod control;
+mod farmhash;
 pub mod format;
 pub mod fused;
 pub mod gather;
@@ -27,6 +28,7 @@ pub mod slicing;
 pub mod sorting;
 pub mod state;
 pub mod strings;
+pub mod text;
 pub mod unary;
 pub mod util;
 
@@ -47,6 +49,7 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),
+    ("text", text::OPS),
     ("host", host::OPS),
     ("control", control::OPS),
     ("fused", fused::OPS),
