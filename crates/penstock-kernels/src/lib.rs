@@ -24,10 +24,14 @@ mod num;
 mod ops;
 pub mod pool;
 pub mod random;
+pub mod random_shapes;
 mod reduce;
 mod scan;
+pub mod segment;
 mod small_gemm;
 pub mod softmax;
+pub mod sort;
+mod special;
 mod tile;
 mod unary;
 

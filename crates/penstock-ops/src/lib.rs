@@ -5,6 +5,7 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod control;
+mod farmhash;
 pub mod format;
 pub mod fused;
 pub mod gather;
@@ -21,10 +22,13 @@ mod run;
 mod sample_arrays;
 pub mod samples;
 pub mod scan;
+pub mod segment;
 pub mod shape_ops;
 pub mod slicing;
+pub mod sorting;
 pub mod state;
 pub mod strings;
+pub mod text;
 pub mod unary;
 pub mod util;
 
@@ -38,11 +42,14 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("cast", cast::OPS),
     ("reduce", reduce::OPS),
     ("scan", scan::OPS),
+    ("sorting", sorting::OPS),
+    ("segment", segment::OPS),
     ("linalg", linalg::OPS),
     ("nn", nn::OPS),
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),
+    ("text", text::OPS),
     ("host", host::OPS),
     ("control", control::OPS),
     ("fused", fused::OPS),

@@ -8,14 +8,19 @@
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of results, prepared for them")]
 
-use penstock_data::{DType, DTypeSet, Error, Result, Tensor, num_elements};
+use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type,
     Vjp, arg,
 };
 use penstock_kernels::Philox;
+use penstock_kernels::random_shapes::{Shaped, fill};
+use smallvec::smallvec;
 
+use crate::binary::RANDOM_GAMMA_GRAD;
+use crate::grad::rule;
 use crate::operands::{described_shape, index_arg, int_vector, require_dtype, require_rank, sizes_of};
+use crate::run::cast_into;
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::tensor;
 use crate::util::one;
@@ -30,6 +35,8 @@ pub static OPS: &[&OpDef] = &[
     &STATELESS_RANDOM_NORMAL,
     &STATELESS_TRUNCATED_NORMAL,
     &STATELESS_RANDOM_UNIFORM_INT,
+    &STATELESS_RANDOM_GAMMA,
+    &STATELESS_RANDOM_POISSON,
 ];
 
 const DTYPE: &[AttrDef] = &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::F32))];
@@ -261,4 +268,116 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
     vjp: Vjp::Zero,
     fold: Fold::Never("it would store the numbers"),
     samples: || with_seed(int_samples()),
+};
+
+/// Checks that the parameter, operand 2, broadcasts to the shape that operand 0 describes, which is given.
+fn infer_shaped(cx: &InferCx<'_>) -> Result<Shape> {
+    check_seed(cx)?;
+    let shape = described_shape(cx, 0, "shape")?;
+    let fits = shape.broadcast(cx.shape(2)).is_some_and(|s| s.compatible(&shape));
+    if fits { Ok(shape) } else { Err(no_broadcast(cx.shape(2), &shape)) }
+}
+
+fn no_broadcast(parameter: &Shape, shape: &Shape) -> Error {
+    Error::invalid(format!("{shape} is not what the parameters, of shape {parameter}, broadcast to")).argument("shape")
+}
+
+/// Fills result 0 from a distribution whose parameter, operand 2, broadcasts.
+fn fill_shaped(call: &mut Call<'_>, kind: Shaped, dtype: DType) -> Result<()> {
+    let dims = sizes_of(call, 0, "shape")?;
+    let stream = seeded(call.inputs[1])?;
+    let mut wide = Tensor::default();
+    cast_into(call.inputs[2], DType::F64, &mut wide)?;
+    let own: Dims = std::iter::repeat_n(1, dims.len().saturating_sub(wide.rank())).chain(wide.dims().iter().copied()).collect();
+    if own.len() != dims.len() || own.iter().zip(&dims).any(|(&a, &b)| a != b && a != 1) {
+        return Err(no_broadcast(&Shape::known(wide.dims()), &Shape::known(&dims)));
+    }
+    let values = wide.as_slice::<f64>();
+    let parameter = |mut i: usize| {
+        if values.len() == 1 {
+            return values[0];
+        }
+        let (mut at, mut step) = (0, 1);
+        for (&dim, &own) in dims.iter().zip(&own).rev() {
+            at += if own == 1 { 0 } else { i % dim * step };
+            step *= own;
+            i /= dim;
+        }
+        values[at]
+    };
+    let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
+    let n = call.outputs[0].len();
+    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference has checked.
+    unsafe { fill(kind, stream, dtype, n, parameter, out) };
+    Ok(())
+}
+
+/// Samples of every dtype of the parameter, and of kinds of broadcasting.
+fn shaped_samples() -> Vec<Sample> {
+    let of = |dims: &[i64], parameter: Tensor| Sample::new(vec![i64s(dims), i32s(&[7, -3]), parameter]);
+    let values = &[0.5, 3.0, 20.0];
+    let mut out: Vec<Sample> = DTypeSet::FLOAT.iter().map(|d| of(&[3], tensor(d, &[3], values))).collect();
+    for (dims, own) in [(&[][..], &[][..]), (&[4], &[]), (&[2, 3], &[3]), (&[2, 3], &[2, 1]), (&[0], &[1]), (&[2, 0], &[0])] {
+        out.push(of(dims, tensor(DType::F64, own, values)));
+    }
+    out
+}
+
+/// Gamma numbers of a seed.
+pub static STATELESS_RANDOM_GAMMA: OpDef = OpDef {
+    name: "stateless_random_gamma",
+    tf_name: "StatelessRandomGammaV3",
+    doc: "Numbers of the gamma distribution of shape `alpha` and rate 1, of the extents `shape` and the dtype of `alpha`.\n\n\
+          `alpha` broadcasts to `shape`; where it is not positive the result is NaN. The numbers depend on the two words of `seed` \
+          and on `alpha` alone. The gradient is that of the number at a fixed quantile (Marsaglia and Tsang 2000; Figurnov et \
+          al. 2018). Raises InvalidArgument where `alpha` does not broadcast to `shape`.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
+    operands: &[index_arg("shape"), index_arg("seed"), arg("alpha")],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| one(Type::tensor(cx.dtype(2), infer_shaped(cx)?)),
+    cpu: Cpu::Kernel(|call| fill_shaped(call, Shaped::Gamma, call.inputs[2].dtype())),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        rule(cx, |t| {
+            let alpha = t.x(2);
+            let slope = || alpha.emit(&RANDOM_GAMMA_GRAD, &[t.y(0)], &[]);
+            smallvec![None, None, t.needed[2].then(|| (t.g() * slope()).unbroadcast(alpha))]
+        })
+    }),
+    fold: Fold::Never("it would store the numbers"),
+    samples: || {
+        // Far from 1, where a number of the same seed is found in another way.
+        let mut out = shaped_samples();
+        let alpha = Tensor::vector(&[1.5f64, 2.5, 7.0]);
+        out.push(Sample::new(vec![i64s(&[3]), i32s(&[1, 2]), alpha]));
+        out
+    },
+};
+
+/// Poisson numbers of a seed.
+pub static STATELESS_RANDOM_POISSON: OpDef = OpDef {
+    name: "stateless_random_poisson",
+    tf_name: "StatelessRandomPoisson",
+    doc: "Numbers of the Poisson distribution of mean `lam`, of the extents `shape` and the dtype `dtype`.\n\n\
+          `lam` broadcasts to `shape`; where it is negative the result is NaN, or 0 of an integer. `dtype` is a float, `i32` or \
+          `i64`. The numbers depend on the two words of `seed` and on `lam` alone (H\u{f6}rmann 1993). Raises InvalidArgument where \
+          `lam` does not broadcast to `shape`.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
+    operands: &[index_arg("shape"), index_arg("seed"), arg("lam")],
+    attrs: DTYPE,
+    effects: &[],
+    infer: |cx| {
+        let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::FLOAT.or(DTypeSet::INDEX), "dtype")?;
+        one(Type::tensor(dtype, infer_shaped(cx)?))
+    },
+    cpu: Cpu::Kernel(|call| fill_shaped(call, Shaped::Poisson, call.attrs.dtype(0))),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it would store the numbers"),
+    samples: || {
+        let mut out = shaped_samples();
+        out.extend(shaped_samples().into_iter().map(|s| s.with("dtype", DType::I64)));
+        out
+    },
 };

@@ -45,7 +45,7 @@ pub(crate) fn normalize_axes(axes: Option<&[i64]>, rank: usize) -> Result<SmallV
 ///
 /// # Errors
 /// As [`normalize_axes`].
-fn reduced_shape(shape: &Shape, axes: Option<&[i64]>, keepdims: bool) -> Result<Shape> {
+pub(crate) fn reduced_shape(shape: &Shape, axes: Option<&[i64]>, keepdims: bool) -> Result<Shape> {
     let Some(dims) = shape.dims() else {
         return Ok(if axes.is_none() && !keepdims { Shape::scalar() } else { Shape::UNRANKED });
     };

@@ -13,6 +13,7 @@ use crate::format::general;
 use crate::operands::{like, require_dtype};
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::{strings, tensor};
+use crate::text::is_space;
 use crate::util::one;
 
 /// The operators of this family; `string_add`, `string_equal` and the like are with the comparisons.
@@ -37,7 +38,7 @@ const fn text(name: &'static str, default: &'static str) -> AttrDef {
 }
 
 fn words() -> Vec<Sample> {
-    let list = ["", "Ab c", "h\u{e9}LLO", " x\t", "a\0b", "bcbc"];
+    let list = ["", "Ab c", "h\u{e9}LLO", " x\t\x0b", "a\0b", "bcbc"];
     let mut out = vec![Sample::new(vec![strings(&[2, 3], &list)])];
     out.push(Sample::new(vec![strings(&[], &["Stra\u{df}e"])]));
     out.push(Sample::new(vec![strings(&[0], &[])]));
@@ -237,7 +238,13 @@ pub static STRING_STRIP: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: |cx| one(cx.inputs[0].clone()),
-    cpu: Cpu::Kernel(|call| map_strings(call, |s| Ok(s.trim_ascii().into()))),
+    cpu: Cpu::Kernel(|call| {
+        map_strings(call, |s| {
+            let start = s.iter().position(|&b| !is_space(b)).unwrap_or(s.len());
+            let end = s.iter().rposition(|&b| !is_space(b)).map_or(start, |i| i + 1);
+            Ok(s[start..end].into())
+        })
+    }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
     fold: Fold::Evaluate,
