@@ -42,16 +42,32 @@ def print_to(stream: str, text: str) -> None:
         out.flush()
 
 
-def _boolean_mask(tensor: _core.Tensor, mask: _core.Tensor) -> Any:
-    import penstock
+def _array_namespace(api_version: str | None) -> Any:
+    from penstock import array_api
 
-    return penstock.boolean_mask(tensor, mask)
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(
+            f"argument 'api_version' must be one of {', '.join(array_api.VERSIONS)}, got {api_version!r}"
+        )
+    return array_api
 
 
-def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
-    import penstock
+def _array_matmul(x1: Any, x2: Any) -> _core.Tensor:
+    from penstock import array_api
 
-    return penstock.gather(tensor, indices)
+    return array_api.matmul(x1, x2)
+
+
+def _to_device(tensor: _core.Tensor, device: Any, stream: Any) -> _core.Tensor:
+    from penstock.array_api import _arrays
+
+    return _arrays.to_device(tensor, device, stream)
+
+
+def _index_by_arrays(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
+    from penstock import _advanced_indexing
+
+    return _advanced_indexing.get(tensor, keys)
 
 
 def install() -> None:
@@ -63,20 +79,22 @@ def install() -> None:
             "Specified": _function._Specified,
             "TensorShape": TensorShape,
             "TensorSpec": TensorSpec,
-            "boolean_mask": _boolean_mask,
+            "array_matmul": _array_matmul,
+            "array_namespace": _array_namespace,
             "concrete_repr": lambda trace: (
                 f"<ConcreteFunction {_function.signature_line(trace)} at {id(trace):#x}>"
             ),
             "concrete_str": lambda trace: "ConcreteFunction " + _function.describe(trace),
             "conform_to_signature": _function.conform_to_signature,
             "constant": _conversion.constant,
-            "gather": _gather,
             "graph_def": _graph.graph_def,
             "made_variables": _function.made_variables,
+            "index_by_arrays": _index_by_arrays,
             "package_directory": __file__.removesuffix("_layer.py"),
             "print_to": print_to,
             "tensor_repr": tensor_repr,
             "tensor_str": tensor_str,
+            "to_device": _to_device,
             "tracing_context": None,
         }
     )
