@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from penstock import _conversion, _core, _function, _graph, errors
-from penstock._shape import TensorShape
+from penstock._shape import ArrayShape, TensorShape
 from penstock._spec import TensorSpec
 
 __all__ = ["install"]
@@ -75,6 +75,7 @@ def install() -> None:
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {
+            "ArrayShape": ArrayShape,
             "OperatorNotAllowedInGraphError": errors.OperatorNotAllowedInGraphError,
             "Specified": _function._Specified,
             "TensorShape": TensorShape,

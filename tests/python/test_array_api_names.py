@@ -24,9 +24,7 @@ OWN = {
 
 def functions(module: Any) -> list[str]:
     return [
-        name
-        for name in module.__all__
-        if name not in OWN and isinstance(getattr(module, name), FunctionType)
+        name for name in module.__all__ if name not in OWN and isinstance(getattr(module, name), FunctionType)
     ]
 
 
@@ -78,7 +76,13 @@ def test_info_says_what_the_namespace_can_do():
         assert parameters(getattr(info, name)) == parameters(getattr(own, name))
     assert xp.zeros(()).device == info.default_device()
     assert set(info.dtypes()) == set(own.dtypes())
-    assert list(info.dtypes(kind=("bool", "unsigned integer"))) == ["bool", "uint8", "uint16", "uint32", "uint64"]
+    assert list(info.dtypes(kind=("bool", "unsigned integer"))) == [
+        "bool",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    ]
     defaults = info.default_dtypes()
     assert xp.zeros(()).dtype == defaults["real floating"]
     assert xp.asarray(1j).dtype == defaults["complex floating"]
@@ -104,7 +108,9 @@ def test_tensors_give_the_namespace():
 
 
 METHODS = [
-    name for name in vars(array_api_strict._array_object.Array) if name.startswith("__") and name.endswith("__")
+    name
+    for name in vars(array_api_strict._array_object.Array)
+    if name.startswith("__") and name.endswith("__")
 ]
 # Those that are not the standard's, and those that an immutable array cannot have.
 LACKING = {"__setitem__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imod__"}

@@ -75,8 +75,12 @@ def test_a_complex_number_makes_a_real_array_complex():
 SYMBOLS = [operator.add, operator.sub, operator.mul, operator.and_, operator.or_, operator.xor]
 
 
-@pytest.mark.parametrize("apply", [*SYMBOLS, operator.lshift, operator.rshift, operator.floordiv, operator.mod])
-@pytest.mark.parametrize(("a", "b"), [("int8", "int16"), ("uint8", "int8"), ("int32", "int32"), ("uint32", "uint8")])
+@pytest.mark.parametrize(
+    "apply", [*SYMBOLS, operator.lshift, operator.rshift, operator.floordiv, operator.mod]
+)
+@pytest.mark.parametrize(
+    ("a", "b"), [("int8", "int16"), ("uint8", "int8"), ("int32", "int32"), ("uint32", "uint8")]
+)
 def test_operators_agree_with_the_standard_on_mixed_integers(apply, a, b):
     x, y = np.array([[7, 5, 100]], a), np.array([[1], [3]], b)
     expected = apply(strict.asarray(x), strict.asarray(y))
@@ -207,7 +211,9 @@ def test_masks_and_arrays_together():
     x = xp.asarray(ARRAY)
     np.testing.assert_array_equal(x[xp.asarray(mask), 1].numpy(), ARRAY[mask, 1])
     np.testing.assert_array_equal(x[..., xp.asarray(mask)].numpy(), ARRAY[..., mask])
-    np.testing.assert_array_equal(x[1, xp.asarray([0, 1]), :, xp.asarray(mask)].numpy(), ARRAY[1, [0, 1], :, mask])
+    np.testing.assert_array_equal(
+        x[1, xp.asarray([0, 1]), :, xp.asarray(mask)].numpy(), ARRAY[1, [0, 1], :, mask]
+    )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_gradients_go_through():
 
 @pytest.mark.parametrize("order", [("einops", "penstock"), ("penstock", "einops")])
 def test_the_order_of_imports_does_not_matter(order):
-    code = f"import {order[0]}, {order[1]}\nprint(einops.rearrange(penstock.zeros([2, 3]), 'a b -> b a').shape)"
+    code = (
+        f"import {order[0]}, {order[1]}\nprint(einops.rearrange(penstock.zeros([2, 3]), 'a b -> b a').shape)"
+    )
     assert run_python(code).stdout.strip() == "(3, 2)"
 
 

@@ -12,7 +12,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyDict, PyTuple};
+use pyo3::types::{PyComplex, PyTuple};
 use smallvec::SmallVec;
 
 use crate::convert::to_var;
@@ -456,14 +456,24 @@ impl Operand {
         let py = slf.py();
         let array = eager_tensor(slf, "__array__")?;
         let array = array::to_numpy(&array, array.get().var.tensor().expect("eager_tensor gives an eager tensor"))?;
-        let kwargs = PyDict::new(py);
-        match (dtype.filter(|d| !d.is_none()), copy) {
-            (None, Some(true)) => array.call_method0("copy"),
-            (None, _) => Ok(array),
-            (Some(d), copy) => {
-                kwargs.set_item("copy", copy.unwrap_or(false))?;
-                array.call_method("astype", (d,), Some(&kwargs))
+        let other = match dtype.filter(|d| !d.is_none()) {
+            Some(d) => {
+                let d = py.import("numpy")?.getattr("dtype")?.call1((d,))?;
+                (!array.getattr("dtype")?.eq(&d)?).then_some(d)
             }
+            None => None,
+        };
+        let text = array.getattr("dtype")?.getattr("hasobject")?.extract::<bool>()?;
+        match (other, copy) {
+            (Some(_), Some(false)) => Err(PyValueError::new_err(
+                "an array of another dtype than the tensor's needs a copy, which copy=False forbids",
+            )),
+            (None, Some(false)) if text => {
+                Err(PyValueError::new_err("an array of strings needs a copy, which copy=False forbids"))
+            }
+            (Some(d), _) => array.call_method1("astype", (d,)),
+            (None, Some(true)) if !text => array.call_method0("copy"),
+            (None, _) => Ok(array),
         }
     }
 }
@@ -561,15 +571,19 @@ impl PyTensor {
         dtype::object(py, self.var.dtype()).cloned()
     }
 
-    /// The shape; dimensions that are unknown while tracing are `None`.
+    /// The shape; dimensions that are unknown while tracing are `None`. It is a `TensorShape`, or for a
+    /// tensor that promotes dtypes the tuple that the array API standard asks for, with the same methods.
     #[getter(shape)]
     fn known_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        shape_object(py, &self.var.shape())
+        match self.var.shape().dims() {
+            Some(dims) if self.promotes => layer::get(py, "ArrayShape")?.call1((dims_tuple(py, dims)?,)),
+            _ => shape_object(py, &self.var.shape()),
+        }
     }
 
     /// The shape.
     fn get_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.known_shape(py)
+        shape_object(py, &self.var.shape())
     }
 
     /// The number of dimensions, or `None` where it is unknown.

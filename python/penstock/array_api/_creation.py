@@ -221,7 +221,7 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Te
 
     >>> from penstock import array_api as xp
     >>> xp.empty((2, 3)).shape
-    TensorShape([2, 3])
+    (2, 3)
     """
     check_device(device, "empty")
     return zeros(shape, dtype=dtype)
@@ -269,7 +269,7 @@ def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -
 
     >>> from penstock import array_api as xp
     >>> xp.empty_like(xp.asarray([1, 2])).shape
-    TensorShape([2])
+    (2,)
     """
     return _like(x, 0, dtype, device, "empty_like")
 
@@ -400,8 +400,13 @@ def eye(
     target = DEFAULT_FLOAT if dtype is None else _core.DType(dtype)
     rows = _positions(n_rows)
     columns = _positions(n_rows if n_cols is None else n_cols)
-    on = raw_ops.equal(raw_ops.expand_dims(rows, axis=1) + _core._convert(k, _core.int64), columns)
+    on = raw_ops.equal(raw_ops.expand_dims(rows, axis=1) + _diagonal(k), columns)
     return new(cast(on, target))
+
+
+def _diagonal(k: int) -> Tensor:
+    """The number of a diagonal, cut to a range that no matrix goes beyond."""
+    return _core._convert(max(-(2**62), min(k, 2**62)), _core.int64)
 
 
 def _positions(count: Any) -> Tensor:
@@ -435,7 +440,7 @@ def _triangle(x: Array, k: int, function: str, lower: bool) -> Tensor:
         raise ValueError(f"{function}: argument 'x' must have at least two dimensions, got shape {x.shape}")
     m, n = sizes(x)[-2:]
     distance = _positions(n) - raw_ops.expand_dims(_positions(m), axis=1)
-    offset = _core._convert(k, _core.int64)
+    offset = _diagonal(k)
     keep = distance <= offset if lower else distance >= offset
     return new(raw_ops.select(keep, x, raw_ops.zeros_like(x)))
 

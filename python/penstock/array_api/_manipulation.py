@@ -68,7 +68,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Tensor, ...]:
 
     >>> from penstock import array_api as xp
     >>> [a.shape for a in xp.broadcast_arrays(xp.zeros((2, 1)), xp.zeros((3,)))]
-    [TensorShape([2, 3]), TensorShape([2, 3])]
+    [(2, 3), (2, 3)]
     """
     given = [array(a, "broadcast_arrays", argument="arrays") for a in arrays]
     if all(a.shape.is_fully_defined() for a in given):
@@ -175,7 +175,7 @@ def squeeze(x: Array, /, axis: Axes) -> Tensor:
 
     >>> from penstock import array_api as xp
     >>> xp.squeeze(xp.zeros((1, 2)), axis=0).shape
-    TensorShape([2])
+    (2,)
     """
     x = array(x, "squeeze")
     chosen = places(axis, len(known_rank(x)))
@@ -205,7 +205,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Tensor:
 
     >>> from penstock import array_api as xp
     >>> xp.permute_dims(xp.zeros((1, 2, 3)), (2, 0, 1)).shape
-    TensorShape([3, 1, 2])
+    (3, 1, 2)
     """
     x = array(x, "permute_dims")
     rank = len(known_rank(x))
@@ -223,7 +223,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Tensor:
 
     >>> from penstock import array_api as xp
     >>> xp.moveaxis(xp.zeros((1, 2, 3)), 0, -1).shape
-    TensorShape([2, 3, 1])
+    (2, 3, 1)
     """
     x = array(x, "moveaxis")
     rank = len(known_rank(x))

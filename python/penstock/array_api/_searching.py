@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
-
 import penstock._array as _array
 from penstock import _core, raw_ops
 from penstock._advanced_indexing import from_the_front

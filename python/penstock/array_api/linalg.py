@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import penstock.linalg as _linalg
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._wrap import axis_of, known_rank, sizes
+from penstock._wrap import known_rank, sizes
 from penstock.array_api._arrays import Array, array, cast, new, operands, scalar_like
 from penstock.array_api._linear_algebra import (
     matmul as matmul,
@@ -25,7 +23,7 @@ from penstock.array_api._linear_algebra import (
 from penstock.array_api._linear_algebra import (
     vecdot as vecdot,
 )
-from penstock.array_api._manipulation import Axes, moveaxis, places
+from penstock.array_api._manipulation import Axes, moveaxis
 from penstock.array_api._reductions import reduced, sum
 
 __all__ = [
@@ -80,7 +78,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Tensor:
     x = matrices(x, "diagonal", "any")
     m, n = sizes(x)[-2:]
     zero = _core._convert(0, _core.int64)
-    down, right = (_core._convert(max(v, 0), _core.int64) for v in (-offset, offset))
+    down, right = (_core._convert(min(max(v, 0), 2**62), _core.int64) for v in (-offset, offset))
     height, width = (cast(_core._convert(v), _core.int64) for v in (m, n))
     length = raw_ops.maximum(raw_ops.minimum(height - down, width - right), zero)
     i = raw_ops.range(zero, length, _core._convert(1, _core.int64))
