@@ -5,6 +5,7 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod control;
+pub mod conv;
 pub mod format;
 pub mod fused;
 pub mod gather;
@@ -15,6 +16,7 @@ pub mod linalg;
 mod moves;
 pub mod nn;
 mod operands;
+pub mod pooling;
 pub mod random;
 pub mod reduce;
 mod run;
@@ -27,6 +29,7 @@ pub mod state;
 pub mod strings;
 pub mod unary;
 pub mod util;
+mod windows;
 
 use penstock_ir::{OpDef, OpSet};
 
@@ -40,6 +43,8 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("scan", scan::OPS),
     ("linalg", linalg::OPS),
     ("nn", nn::OPS),
+    ("conv", conv::OPS),
+    ("pooling", pooling::OPS),
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),
