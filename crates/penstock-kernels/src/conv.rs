@@ -59,10 +59,6 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    fn inputs(&self) -> usize {
-        self.axes.iter().map(|a| a.input).product()
-    }
-
     fn outputs(&self) -> usize {
         self.axes.iter().map(|a| a.output).product()
     }
@@ -71,7 +67,7 @@ impl Geometry {
         self.axes.iter().map(|a| a.window).product()
     }
 
-    /// Multiplications and additions of the whole.
+    /// Multiplications and additions of all.
     fn flops(&self) -> f64 {
         2.0 * (self.batch * self.outputs() * self.window()) as f64
             * (self.groups * self.in_channels * self.out_channels) as f64
@@ -269,7 +265,7 @@ impl Sweep {
                             Some(line) => {
                                 copy(None, skip * n, to);
                                 if end > skip {
-                                    let first = (line as isize + start) as usize + skip;
+                                    let first = (line as isize + start + skip as isize) as usize;
                                     // SAFETY: inside of the row.
                                     copy(Some(first), (end - skip) * n, unsafe { to.add(skip * n) });
                                 }

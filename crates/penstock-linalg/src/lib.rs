@@ -31,6 +31,8 @@ pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
     fn finite(self) -> bool;
     /// The real part.
     fn real_part(self) -> Self::Magnitude;
+    /// A real number.
+    fn from_magnitude(x: Self::Magnitude) -> Self;
     /// The product.
     fn times(self, other: Self) -> Self;
     /// The number of a unit circle in the direction of this one, and its absolute value. 0 has the direction 0.
@@ -52,6 +54,7 @@ macro_rules! scalars {
             const NAN: $real = $real::NAN;
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
+            fn from_magnitude(x: $real) -> $real { x }
             fn times(self, other: $real) -> $real { self * other }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
@@ -68,6 +71,7 @@ macro_rules! scalars {
             const NAN: $complex = $complex::new($real::NAN, $real::NAN);
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
+            fn from_magnitude(x: $real) -> $complex { $complex::new(x, 0.0) }
             fn times(self, other: $complex) -> $complex { self * other }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
@@ -101,6 +105,12 @@ fn view_mut<T>(a: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
     MatMut::from_row_major_slice_mut(a, rows, columns)
 }
 
+/// Makes `a`, of as many rows as columns, the identity.
+fn set_identity<T: Scalar>(n: usize, a: &mut [T]) {
+    a.fill(T::ZERO);
+    a.iter_mut().step_by(n + 1).for_each(|x| *x = T::ONE);
+}
+
 fn all_finite<T: Scalar>(a: &[T]) -> bool {
     a.iter().all(|x| Scalar::finite(*x))
 }
@@ -113,6 +123,9 @@ fn all_finite<T: Scalar>(a: &[T]) -> bool {
 /// # Panics
 /// Where a slice has not `n * n` elements.
 pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
+    if n == 0 {
+        return Ok(());
+    }
     let finite = (0..n).all(|i| all_finite(&a[i * n..=i * n + i]));
     let factor = view(a, n, n).llt(Side::Lower).ok().filter(|_| finite).ok_or(Failure::NotPositiveDefinite)?;
     view_mut(l, n, n).copy_from(factor.L());
@@ -126,6 +139,10 @@ pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure
 /// Where a matrix has not `m * n` elements, or `order` not `m`.
 pub fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
     packed.copy_from_slice(a);
+    if m == 0 || n == 0 {
+        order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
+        return;
+    }
     let mut inverse = vec![0usize; m];
     let mut memory = MemBuffer::new(lu_factor::lu_in_place_scratch::<usize, T>(m, n, Par::Seq, default()));
     let stack = MemStack::new(&mut memory);
@@ -185,6 +202,9 @@ pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
 /// # Panics
 /// Where a slice has another number of elements.
 pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
+    if n == 0 || k == 0 {
+        return Ok(());
+    }
     let factors = view(a, n, n).partial_piv_lu();
     if factors.U().diagonal().column_vector().iter().any(|d| *d == T::ZERO) {
         return Err(Failure::Singular);
@@ -207,8 +227,7 @@ pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T])
 /// # Panics
 /// Where a slice has not `n * n` elements.
 pub fn inverse<T: Scalar>(n: usize, a: &[T], inverse: &mut [T]) -> Result<(), Failure> {
-    inverse.fill(T::ZERO);
-    inverse.iter_mut().step_by(n + 1).for_each(|x| *x = T::ONE);
+    set_identity(n, inverse);
     solve(n, n, a, false, inverse)
 }
 
@@ -231,6 +250,9 @@ pub fn triangular_solve<T: Scalar>(
     if (0..n).any(|i| a[i * n + i] == T::ZERO) {
         return Err(Failure::Singular);
     }
+    if n == 0 || k == 0 {
+        return Ok(());
+    }
     let (matrix, x) = (view(a, n, n), view_mut(x, n, k));
     let conj = if adjoint { Conj::Yes } else { Conj::No };
     let matrix = if adjoint { matrix.transpose() } else { matrix };
@@ -249,6 +271,11 @@ pub fn triangular_solve<T: Scalar>(
 /// Where a slice has another number of elements.
 pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
     let p = if full { m } else { m.min(n) };
+    if m == 0 || n == 0 {
+        // There is a column of q only where it is square.
+        set_identity(p, q);
+        return;
+    }
     let factors = view(a, m, n).qr();
     r.fill(T::ZERO);
     let upper = factors.thin_R();
@@ -279,6 +306,13 @@ pub fn svd<T: Scalar>(
     vectors: Option<(&mut [T], &mut [T])>,
 ) -> Result<(), Failure> {
     let p = m.min(n);
+    if p == 0 {
+        if let Some((u, v)) = vectors {
+            set_identity(m, u);
+            set_identity(n, v);
+        }
+        return Ok(());
+    }
     if !all_finite(a) {
         s.fill(T::NAN.real_part());
         if let Some((u, v)) = vectors {
@@ -310,6 +344,9 @@ pub fn svd<T: Scalar>(
 /// # Panics
 /// Where a slice has another number of elements.
 pub fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
+    if n == 0 {
+        return Ok(());
+    }
     if !(0..n).all(|i| all_finite(&a[i * n..=i * n + i])) {
         return Err(Failure::NoConvergence);
     }

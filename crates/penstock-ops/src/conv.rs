@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
+use penstock_ir::{Attr, AttrDef, AttrKind, Attrs, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
 use penstock_kernels::conv::{self as kernels, Axis, CONV_DTYPES, Geometry};
 use smallvec::{SmallVec, smallvec};
 

@@ -6,6 +6,8 @@ pub mod cast;
 pub mod compare;
 pub mod control;
 pub mod conv;
+pub mod decompositions;
+pub mod diagonals;
 pub mod format;
 pub mod fused;
 pub mod gather;
@@ -25,6 +27,7 @@ pub mod samples;
 pub mod scan;
 pub mod shape_ops;
 pub mod slicing;
+pub mod solves;
 pub mod state;
 pub mod strings;
 pub mod unary;
@@ -42,6 +45,9 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("reduce", reduce::OPS),
     ("scan", scan::OPS),
     ("linalg", linalg::OPS),
+    ("diagonals", diagonals::OPS),
+    ("solves", solves::OPS),
+    ("decompositions", decompositions::OPS),
     ("nn", nn::OPS),
     ("conv", conv::OPS),
     ("pooling", pooling::OPS),

@@ -4,7 +4,7 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
+    Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::conv::Axis;
 use penstock_kernels::pooling::{self as kernels, AVG_POOL_DTYPES, AtMax, MAX_POOL_DTYPES, Windows};
@@ -86,8 +86,8 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
     samples: || {
         let mut out: Vec<Sample> = cases().map(|(x, y, c)| sample(vec![x, y], c)).collect();
         // Ties.
-        let ones = tensor(DType::F64, &[1, 3, 3, 1], &[1.0]);
-        out.push(sample(vec![ones, tensor(DType::F64, &[1, 2, 2, 1], DISTINCT)], &SHAPES[0]));
+        let ones = tensor(DType::F32, &[1, 3, 3, 1], &[1.0]);
+        out.push(sample(vec![ones, tensor(DType::F32, &[1, 2, 2, 1], DISTINCT)], &SHAPES[0]));
         out
     },
 };
