@@ -5,6 +5,9 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod control;
+pub mod conv;
+pub mod decompositions;
+pub mod diagonals;
 pub mod format;
 pub mod fused;
 pub mod gather;
@@ -15,6 +18,7 @@ pub mod linalg;
 mod moves;
 pub mod nn;
 mod operands;
+pub mod pooling;
 pub mod random;
 pub mod reduce;
 mod run;
@@ -23,10 +27,12 @@ pub mod samples;
 pub mod scan;
 pub mod shape_ops;
 pub mod slicing;
+pub mod solves;
 pub mod state;
 pub mod strings;
 pub mod unary;
 pub mod util;
+mod windows;
 
 use penstock_ir::{OpDef, OpSet};
 
@@ -39,7 +45,12 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("reduce", reduce::OPS),
     ("scan", scan::OPS),
     ("linalg", linalg::OPS),
+    ("diagonals", diagonals::OPS),
+    ("solves", solves::OPS),
+    ("decompositions", decompositions::OPS),
     ("nn", nn::OPS),
+    ("conv", conv::OPS),
+    ("pooling", pooling::OPS),
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),
