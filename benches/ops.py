@@ -3,18 +3,12 @@
     python benches/ops.py                     # writes benches/ops.md
     python benches/ops.py --match 'reduce|sort' --sizes 1000000
 
-NumPy runs on one thread; Penstock on as many as it takes by default, and PyTorch, where it is installed, too. A
-figure is the best of several loops, in which the libraries take turns. An operator that takes more than three
-times as long as NumPy for a million elements is listed at the head of the file.
+Penstock runs on as many threads as it takes by default. `make bench-ops` holds NumPy, and PyTorch where it is
+installed, to one. A figure is the best of several loops, in which the libraries take turns. An operator that
+takes more than three times as long as NumPy for a million elements is listed at the head of the file.
 """
 
 from __future__ import annotations
-
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    # Read by NumPy's linear algebra when it is loaded.
-    os.environ.setdefault(_variable, "1")
 
 import argparse
 import importlib.util
@@ -411,20 +405,18 @@ def report(results: Results, sizes: list[int]) -> str:
     largest = max(sizes)
     slow = {name: ratio(at[largest]) for name, at in results.items() if ratio(at[largest]) > LIMIT}
     with_torch = any("torch" in at for by_size in results.values() for at in by_size.values())
+    mean = math.exp(sum(math.log(ratio(at[largest])) for at in results.values()) / max(1, len(results)))
+    listed = [f"- {name}: {times:.1f} times" for name, times in sorted(slow.items(), key=lambda x: -x[1])]
     lines = [
         "# Operators beside NumPy",
         "",
-        "Written by `make bench-ops`. NumPy on one thread. In the columns of a ratio, below 1 is faster than NumPy.",
+        "Written by `make bench-ops`; NumPy on one thread. A ratio below 1 is faster than NumPy.",
         "",
-        f"{len(results)} cases, geometric mean of the ratios at {largest:,} elements: "
-        f"{math.exp(sum(math.log(ratio(at[largest])) for at in results.values()) / max(1, len(results))):.2f}.",
+        f"{len(results)} cases; the geometric mean of their ratios at {largest:,} elements is {mean:.2f}.",
         "",
         f"## Slower than {LIMIT:g} times NumPy at {largest:,} elements",
         "",
-        *(
-            [f"- {name}: {times:.1f} times" for name, times in sorted(slow.items(), key=lambda x: -x[1])]
-            or ["None."]
-        ),
+        *(listed or ["None."]),
         "",
         "## All",
         "",

@@ -55,8 +55,21 @@ def test_every_function_is_documented_with_an_example():
 
 @pytest.mark.parametrize(
     "name",
-    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-    + ["float32", "float64", "complex64", "complex128"],
+    [
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
 )
 def test_dtypes_are_those_of_tensors(name):
     assert getattr(xp, name) is getattr(tf, name)
@@ -94,7 +107,7 @@ def test_tensors_give_the_namespace():
     x = tf.constant([1.0])
     assert x.__array_namespace__() is xp
     assert x.__array_namespace__(api_version="2022.12") is xp
-    with pytest.raises(ValueError, match="api_version.*'1999.12'"):
+    with pytest.raises(ValueError, match=r"api_version.*'1999.12'"):
         x.__array_namespace__(api_version="1999.12")
     seen = []
 
@@ -138,11 +151,11 @@ def test_attributes():
         xp.zeros(3).mT
     assert x.to_device(x.device) is x
     assert x.to_device("cpu") is x
-    with pytest.raises(ValueError, match="device.*'GPU:0'"):
+    with pytest.raises(ValueError, match=r"device.*'GPU:0'"):
         x.to_device("GPU:0")
     with pytest.raises(ValueError, match="stream"):
         x.to_device(x.device, stream=1)
-    with pytest.raises(ValueError, match="zeros.*device"):
+    with pytest.raises(ValueError, match=r"zeros.*device"):
         xp.zeros(3, device="tpu")
 
 

@@ -90,7 +90,7 @@ def asarray(
     if target is not None and x.dtype != target:
         if copy is False:
             raise ValueError(
-                f"asarray: {x.dtype.name} must be copied to become {target.name}, but argument 'copy' is False"
+                f"asarray: {x.dtype.name} must be copied for {target.name}, but argument 'copy' is False"
             )
         x = cast(x, target)
     return new(x)

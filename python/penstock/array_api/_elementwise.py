@@ -192,7 +192,8 @@ round = _unary(
 )  # fmt: skip
 sign = _unary(
     "sign", "numeric", raw_ops.sign,
-    "-1, 0 or 1 as an element is negative, 0 or positive; `x / abs(x)` of a complex one.", "[-2, 0]", "[-1, 0]",
+    "-1, 0 or 1 as an element is negative, 0 or positive; `x / abs(x)` of a complex one.",
+    "[-2, 0]", "[-1, 0]",
 )  # fmt: skip
 signbit = _unary(
     "signbit", "real floating", _signbit,
@@ -248,7 +249,8 @@ divide = _binary(
 equal = _binary("equal", "any", raw_ops.equal, "Whether elements are equal.", "[1, 2]; 2", "[False, True]")
 floor_divide = _binary(
     "floor_divide", "real numeric", raw_ops.floordiv,
-    "The quotient rounded towards negative infinity. Division of an integer by 0 is an error.", "[-7]; 2", "[-4]",
+    "The quotient rounded towards negative infinity. Division of an integer by 0 is an error.",
+    "[-7]; 2", "[-4]",
 )  # fmt: skip
 greater = _binary(
     "greater", "real numeric", raw_ops.greater, "Whether `x1 > x2`.", "[1, 2]; 1", "[False, True]"

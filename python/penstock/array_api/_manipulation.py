@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import penstock._array as _array
-from penstock import raw_ops
+from penstock import _core, raw_ops
 from penstock._core import Tensor
 from penstock._wrap import axis_of, extents, known_rank, results, sizes
 from penstock.array_api._arrays import Array, array, cast, common_dtype, new
@@ -78,6 +78,14 @@ def broadcast_arrays(*arrays: Array) -> tuple[Tensor, ...]:
         for a in given[1:]:
             target = _array.broadcast_dynamic_shape(target, raw_ops.shape(a))
     return tuple(new(raw_ops.broadcast_to(a, target)) for a in given)
+
+
+def common_extents(a: Tensor, b: Tensor, inner: int) -> Tensor:
+    """The extents, but for the last `inner`, that two tensors broadcast to."""
+    if a.shape.is_fully_defined() and b.shape.is_fully_defined():
+        lead = broadcast_shapes(a.shape[:-inner], b.shape[:-inner])
+        return _core._convert(list(lead), _core.int32)
+    return _array.broadcast_dynamic_shape(raw_ops.shape(a)[:-inner], raw_ops.shape(b)[:-inner])
 
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Tensor:
@@ -230,7 +238,7 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Tensor:
     origin, target = places(source, rank, "source"), places(destination, rank, "destination")
     if len(origin) != len(target):
         raise ValueError(
-            f"moveaxis: arguments 'source' and 'destination' must be of one length, got {source} and {destination}"
+            f"moveaxis: arguments 'source' and 'destination' differ in length: {source}, {destination}"
         )
     order = [a for a in range(rank) if a not in origin]
     for place, a in sorted(zip(target, origin, strict=True)):

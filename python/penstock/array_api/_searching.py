@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import penstock._array as _array
 from penstock import _core, raw_ops
 from penstock._advanced_indexing import from_the_front
 from penstock._core import Tensor
 from penstock._wrap import axis_of, known_rank, results, sizes
 from penstock.array_api._arrays import INDEX, Array, Scalar, array, cast, is_scalar, new, operands
-from penstock.array_api._manipulation import Axes, broadcast_shapes
+from penstock.array_api._manipulation import Axes, common_extents
 from penstock.array_api._reductions import reduced
 
 __all__ = [
@@ -158,14 +157,14 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Tensor:
     rank = len(known_rank(x))
     if len(known_rank(at)) != rank:
         raise ValueError(
-            f"take_along_axis: argument 'indices' must have the rank of 'x', got shapes {at.shape} and {x.shape}"
+            f"take_along_axis: argument 'indices' must have the rank of 'x', {rank}, got shape {at.shape}"
         )
     place = axis_of(axis, rank)
     at = from_the_front(at, sizes(x)[place])
     # The axis last, and all others in front of it broadcast.
     order = [a for a in range(rank) if a != place] + [place]
     rows, columns = (raw_ops.transpose(t, perm=order) for t in (x, at))
-    lead = _common_lead(rows, columns)
+    lead = common_extents(rows, columns, 1)
     rows, columns = (
         raw_ops.broadcast_to(t, raw_ops.concat([lead, raw_ops.shape(t)[-1:]], axis=0))
         for t in (rows, columns)
@@ -173,10 +172,3 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Tensor:
     found = raw_ops.gather(rows, columns, axis=rank - 1, batch_dims=rank - 1)
     inverse = sorted(range(rank), key=order.__getitem__)
     return new(raw_ops.transpose(found, perm=inverse))
-
-
-def _common_lead(a: Tensor, b: Tensor) -> Tensor:
-    """The extents, but for the last, that two tensors broadcast to."""
-    if a.shape.is_fully_defined() and b.shape.is_fully_defined():
-        return _core._convert(list(broadcast_shapes(a.shape[:-1], b.shape[:-1])) or [], _core.int32)
-    return _array.broadcast_dynamic_shape(raw_ops.shape(a)[:-1], raw_ops.shape(b)[:-1])

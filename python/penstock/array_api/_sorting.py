@@ -114,7 +114,9 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Tensor
     else:
         row = raw_ops.sort(raw_ops.reshape(pool, [-1]))
         wanted = raw_ops.reshape(values, [-1])
-        first, behind = (raw_ops.searchsorted(row, wanted, right=right, dtype=INDEX) for right in (False, True))
+        first, behind = (
+            raw_ops.searchsorted(row, wanted, right=right, dtype=INDEX) for right in (False, True)
+        )
         number = raw_ops.equal(wanted, wanted)
         found = raw_ops.reshape(
             raw_ops.logical_and(raw_ops.not_equal(first, behind), number), raw_ops.shape(values)
@@ -146,7 +148,7 @@ class UniqueInverse(NamedTuple):
 
 
 def _unique(x: Array, function: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The distinct elements, the place of each element among them, how often each is there, and the operand."""
+    """The distinct elements, the place of each element among them, their counts, and the operand."""
     x = array(x, function)
     values, inverse, counts = results(raw_ops.unique(raw_ops.reshape(x, [-1]), dtype=INDEX))
     return new(values), inverse, new(counts), x
