@@ -182,6 +182,32 @@ def cast(x: Array, dtype: Any) -> Array:
     return x.astype(target)
 
 
+def special_pair(f: Model) -> Model:
+    """As `special`, of two operands."""
+
+    def model(x: Array, y: Array) -> Near:
+        return Near(np.asarray(f(x.astype("float64"), y.astype("float64")), WIDER[x.dtype]))
+
+    return model
+
+
+@np.vectorize
+def polygamma(n: float, x: float) -> float:
+    if n == 0:
+        return scipy.special.digamma(x)
+    if not (n > 0 and n.is_integer()):
+        return np.nan
+    return (-1) ** (int(n) + 1) * scipy.special.gamma(n + 1) * scipy.special.zeta(n + 1, x)
+
+
+def bitcast(x: Array, dtype: Any) -> Array:
+    target = np.dtype(dtype.as_numpy_dtype)
+    if target.itemsize > x.itemsize:
+        return np.frombuffer(x.tobytes(), target).reshape(x.shape[:-1])
+    shape = x.shape if target.itemsize == x.itemsize else (*x.shape, x.itemsize // target.itemsize)
+    return np.frombuffer(x.tobytes(), target).reshape(shape)
+
+
 UNARY: dict[str, Model] = {
     "neg": own(np.negative),
     "abs": arithmetic(np.abs),
@@ -223,6 +249,8 @@ UNARY: dict[str, Model] = {
     # SciPy's is -inf at -inf.
     "lgamma": special(lambda x: np.where(np.isinf(x), np.inf, scipy.special.gammaln(x))),
     "digamma": special(scipy.special.digamma),
+    "erfinv": special(scipy.special.erfinv),
+    "ndtri": special(scipy.special.ndtri),
     "is_nan": predicate(np.isnan),
     "is_inf": predicate(np.isinf),
     "is_finite": predicate(np.isfinite),
@@ -254,6 +282,9 @@ BINARY: dict[str, Model] = {
     # 0 even where the other operand is NaN, unlike SciPy's.
     "xlogy": near(lambda x, y: np.where(x == 0, like(x, 0), x * np.log(y))),
     "xdivy": arithmetic(lambda x, y: np.where(x == 0, like(x, 0), x / y)),
+    "nextafter": np.nextafter,
+    "zeta": special_pair(scipy.special.zeta),
+    "polygamma": special_pair(polygamma),
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,
@@ -276,6 +307,115 @@ CHOICE: dict[str, Model] = {
     "select": np.where,
     "string_select": np.where,
     "cast": cast,
+    "bitcast": bitcast,
+}
+
+
+# --- sorting and segments ---
+
+
+def order(x: Array, axis: int, descending: bool) -> Array:
+    """The stable order of elements; NaN is the greatest, and 0 is -0."""
+    ranks = np.unique(single(x) if x.dtype.kind not in "iu" else x, return_inverse=True)[1].reshape(x.shape)
+    return np.argsort(-ranks if descending else ranks, axis=axis, kind="stable")
+
+
+def argsort(x: Array, axis: int = -1, descending: bool = False, dtype: Any = None) -> Array:
+    return order(x, axis, descending).astype(index_dtype(dtype))
+
+
+def sort(x: Array, axis: int = -1, descending: bool = False) -> Array:
+    return np.take_along_axis(x, order(x, axis, descending), axis)
+
+
+def top_k(x: Array, k: Array, dtype: Any = None) -> tuple[Array, Array]:
+    places = order(x, -1, True)[..., : int(k)]
+    return np.take_along_axis(x, places, -1), places.astype(index_dtype(dtype))
+
+
+def searchsorted(rows: Array, values: Array, right: bool = False, dtype: Any = None) -> Array:
+    out = np.empty(values.shape, index_dtype(dtype))
+    for at in np.ndindex(values.shape[:-1]):
+        out[at] = np.searchsorted(single(rows[at]), single(values[at]), "right" if right else "left")
+    return out
+
+
+def unique(x: Array, dtype: Any = None) -> tuple[Array, Array, Array]:
+    """In the order of occurrence. A NaN is equal to nothing, itself included."""
+    first: list[int] = []
+    places = []
+    for i, value in enumerate(x):
+        same = [g for g, j in enumerate(first) if x[j] == value]
+        places.append(same[0] if same else len(first))
+        first += [] if same else [i]
+    counts = np.bincount(places, minlength=len(first)) if places else np.zeros(0)
+    target = index_dtype(dtype)
+    return x[np.array(first, int)], np.array(places, target), counts.astype(target)
+
+
+def scatter_along_axis(shape: Array, indices: Array, updates: Array, axis: int = -1) -> Array:
+    out = np.zeros(tuple(shape), updates.dtype)
+    for at in np.ndindex(indices.shape):
+        place = list(at)
+        place[axis] = indices[at]
+        out[tuple(place)] += updates[at]
+    return out
+
+
+def by_segment(f: Model, empty: Any) -> Model:
+    """Reduces the entries of each segment; those of a negative one are left out."""
+
+    def model(data: Array, segment_ids: Array, num_segments: Array | None = None) -> Array:
+        count = segment_ids.max(initial=-1) + 1 if num_segments is None else int(num_segments)
+        out = np.full((count, *data.shape[segment_ids.ndim :]), empty, data.dtype)
+        for s in range(count):
+            if np.any(segment_ids == s):
+                out[s] = f(data[segment_ids == s])
+        return out
+
+    return own(model)
+
+
+def lowest(dtype: np.dtype) -> Any:
+    """The least finite value."""
+    return ml_dtypes.finfo(dtype).min if is_float(dtype) else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype) -> Any:
+    return ml_dtypes.finfo(dtype).max if is_float(dtype) else np.iinfo(dtype).max
+
+
+def unsorted_extremum(f: Model, empty: Callable[[np.dtype], Any]) -> Model:
+    def model(data: Array, segment_ids: Array, num_segments: Array) -> Array:
+        limit = single(np.asarray(empty(data.dtype), data.dtype))
+        return by_segment(lambda x: f(x, axis=0), limit)(data, segment_ids, num_segments)
+
+    return model
+
+
+def segment_mean(x: Array) -> Array:
+    if x.dtype.kind in "iu":
+        return truncatediv(np.sum(x, axis=0, dtype=x.dtype), like(x, len(x)))
+    return np.sum(x, axis=0, dtype=x.dtype) / like(x, len(x))
+
+
+SORTED: dict[str, Model] = {
+    "sort": sort,
+    "argsort": argsort,
+    "top_k": top_k,
+    "searchsorted": searchsorted,
+    "unique": unique,
+    "take_along_axis": lambda x, indices, axis=-1: np.take_along_axis(x, indices, axis),
+    "scatter_along_axis": own(scatter_along_axis),
+    "unsorted_segment_mean": by_segment(segment_mean, 0),
+    "unsorted_segment_prod": by_segment(lambda x: np.prod(x, axis=0, dtype=x.dtype), 1),
+    "segment_sum": by_segment(lambda x: np.sum(x, axis=0, dtype=x.dtype), 0),
+    "segment_mean": by_segment(segment_mean, 0),
+    "segment_max": by_segment(lambda x: np.max(x, axis=0), 0),
+    "segment_min": by_segment(lambda x: np.min(x, axis=0), 0),
+    "segment_prod": by_segment(lambda x: np.prod(x, axis=0, dtype=x.dtype), 1),
+    "unsorted_segment_max": unsorted_extremum(np.max, lowest),
+    "unsorted_segment_min": unsorted_extremum(np.min, highest),
 }
 
 
@@ -349,6 +489,15 @@ def scan(f: np.ufunc, identity: int) -> Model:
     return near(model)
 
 
+def cumulative_logsumexp(x: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Near:
+    wide = np.moveaxis(np.flip(x, axis) if reverse else x, axis, 0).astype(WIDER[x.dtype])
+    out = np.logaddexp.accumulate(wide, axis=0)
+    if exclusive:
+        out = np.concatenate([np.full_like(out[:1], lowest(x.dtype)), out[:-1]])
+    out = np.moveaxis(out, 0, axis)
+    return Near(np.flip(out, axis) if reverse else out, 1)
+
+
 def matmul(
     a: Array,
     b: Array,
@@ -404,6 +553,7 @@ NUMERIC: dict[str, Model] = {
     "argmin": position(np.argmin),
     "cumsum": scan(np.add, 0),
     "cumprod": scan(np.multiply, 1),
+    "cumulative_logsumexp": cumulative_logsumexp,
     "matmul": near(matmul),
     "bias_add": arithmetic(np.add),
     "softmax": near(lambda x, axis=-1: softmax_and_log(x, axis)[0]),
@@ -738,7 +888,7 @@ STRING: dict[str, Model] = {
     "string_format": string_format,
 }
 
-REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **NUMERIC, **ARRAY, **STRING}
+REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **SORTED, **NUMERIC, **ARRAY, **STRING}
 
 DRAWN = "random numbers: their distribution is what is tested"
 STATELESS = "random numbers, the same for a seed: their distribution is what is tested"

@@ -23,7 +23,15 @@ const fn listed(list: &[Binary], op: u8) -> bool {
 }
 
 /// Operators on floats that go through scalar functions in any width.
-const SCALAR: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncMod, Binary::Atan2];
+const SCALAR: &[Binary] = &[
+    Binary::FloorDiv,
+    Binary::FloorMod,
+    Binary::TruncMod,
+    Binary::Atan2,
+    Binary::NextAfter,
+    Binary::Zeta,
+    Binary::Polygamma,
+];
 
 const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
 
@@ -88,6 +96,9 @@ fn float<const OP: u8, M: Math>(a: M, b: M) -> M {
             let q = a / b;
             if a == M::ZERO { M::ZERO } else { q }
         }
+        Binary::NextAfter => a.next_after(b),
+        Binary::Zeta => a.zeta(b),
+        Binary::Polygamma => a.polygamma(b),
         _ => unreachable!(),
     }
 }
@@ -253,7 +264,7 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
             Binary::Sub => a - b,
             Binary::Mul => a * b,
             Binary::Div => complex::div(a, b),
-            Binary::Pow => complex::pow(a, b),
+            Binary::Pow => T::in_f64_2(a, b, complex::pow),
             Binary::SquaredDifference => Complex::new((a - b).norm_sqr(), T::zero()),
             Binary::DivNoNan => {
                 if b == zero {
@@ -273,7 +284,7 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
                 if a == zero {
                     zero
                 } else {
-                    a * complex::log(b)
+                    a * T::in_f64(b, complex::log)
                 }
             }
             Binary::Xdivy => {
@@ -333,7 +344,7 @@ fn float_loop<T: Real>(op: Binary) -> Option<LoopFn> {
 }
 
 fn wide_float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
-    table! { op; MakeComplex<T>: Complex; }.or_else(|| float_loop::<T>(op))
+    table! { op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }.or_else(|| float_loop::<T>(op))
 }
 
 fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {

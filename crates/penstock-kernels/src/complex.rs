@@ -1,13 +1,40 @@
 //! Complex functions where the textbook formula overflows, cancels or misses a branch cut.
 
-use num_complex::{Complex, ComplexFloat};
+use num_complex::Complex;
 use num_traits::{Float, FloatConst};
+use penstock_data::{C64, C128};
 
 /// The type of the parts of a complex element: `f32` or `f64`.
-pub(crate) trait Part: Float + FloatConst + std::fmt::Debug + 'static {}
+pub(crate) trait Part: Float + FloatConst + std::fmt::Debug + 'static {
+    /// `f(z)`, computed in `f64`.
+    fn in_f64(z: Complex<Self>, f: impl Fn(C128) -> C128) -> Complex<Self>;
+    /// `f(x, y)`, computed in `f64`.
+    fn in_f64_2(x: Complex<Self>, y: Complex<Self>, f: impl Fn(C128, C128) -> C128) -> Complex<Self>;
+}
 
-impl Part for f32 {}
-impl Part for f64 {}
+fn wider(z: C64) -> C128 {
+    C128::new(f64::from(z.re), f64::from(z.im))
+}
+
+impl Part for f32 {
+    fn in_f64(z: C64, f: impl Fn(C128) -> C128) -> C64 {
+        let w = f(wider(z));
+        C64::new(w.re as f32, w.im as f32)
+    }
+    fn in_f64_2(x: C64, y: C64, f: impl Fn(C128, C128) -> C128) -> C64 {
+        let w = f(wider(x), wider(y));
+        C64::new(w.re as f32, w.im as f32)
+    }
+}
+
+impl Part for f64 {
+    fn in_f64(z: C128, f: impl Fn(C128) -> C128) -> C128 {
+        f(z)
+    }
+    fn in_f64_2(x: C128, y: C128, f: impl Fn(C128, C128) -> C128) -> C128 {
+        f(x, y)
+    }
+}
 
 /// Division by Smith's method, as NumPy's: no overflow of intermediate squares.
 #[inline(always)]
@@ -32,55 +59,232 @@ pub(crate) fn sign<T: Part>(z: Complex<T>) -> Complex<T> {
     if norm.is_zero() { Complex::new(T::zero(), T::zero()) } else { z.unscale(norm) }
 }
 
-pub(crate) fn exp<T: Part>(z: Complex<T>) -> Complex<T> {
-    if z.im.is_zero() {
-        return Complex::new(z.re.exp(), z.im);
+/// Square root: the principal branch, cut along the negative real axis, on which the sign of zero tells the side.
+pub(crate) fn sqrt(z: C128) -> C128 {
+    let (re, im) = (z.re, z.im);
+    if im.is_infinite() {
+        return C128::new(f64::INFINITY, im);
     }
-    z.exp()
+    if re.is_infinite() {
+        let other = if im.is_nan() { im } else { 0.0 };
+        return if re > 0.0 {
+            C128::new(re, other.copysign(im))
+        } else {
+            C128::new(other.abs(), f64::INFINITY.copysign(im))
+        };
+    }
+    if re == 0.0 && im == 0.0 {
+        return C128::new(0.0, im);
+    }
+    let (a, b) = (re.abs(), im.abs());
+    // The greater part of the root, of a number scaled so that nothing overflows or loses bits.
+    let s = if a < f64::MIN_POSITIVE && b < f64::MIN_POSITIVE {
+        const UP: f64 = 18_014_398_509_481_984.0;
+        (a * UP + (a * UP).hypot(b * UP)).sqrt() / 134_217_728.0
+    } else {
+        2.0 * (a / 8.0 + (a / 8.0).hypot(b / 8.0)).sqrt()
+    };
+    let d = b / (2.0 * s);
+    if re >= 0.0 { C128::new(s, d.copysign(im)) } else { C128::new(d, s.copysign(im)) }
 }
 
-pub(crate) fn log<T: Part>(z: Complex<T>) -> Complex<T> {
-    Complex::new(z.norm().ln(), z.arg())
+pub(crate) fn exp(z: C128) -> C128 {
+    if z.im == 0.0 {
+        return C128::new(z.re.exp(), z.im);
+    }
+    if z.re == f64::NEG_INFINITY && !z.im.is_finite() {
+        return C128::new(0.0, 0.0);
+    }
+    if z.re == f64::INFINITY && !z.im.is_finite() {
+        return C128::new(f64::INFINITY, f64::NAN);
+    }
+    // In two factors, so that a large one may meet a small sine.
+    let half = (0.5 * z.re).exp();
+    let (sin, cos) = z.im.sin_cos();
+    if half.is_finite() && half > 0.0 {
+        C128::new(half * cos * half, half * sin * half)
+    } else {
+        let e = z.re.exp();
+        C128::new(e * cos, e * sin)
+    }
+}
+
+/// log |z|, without overflow, and without cancellation near the unit circle.
+fn log_norm(z: C128) -> f64 {
+    use std::f64::consts::LN_2;
+    let (a, b) = (z.re.abs(), z.im.abs());
+    if a > LARGE || b > LARGE {
+        return (a / 2.0).hypot(b / 2.0).ln() + LN_2;
+    }
+    if a < f64::MIN_POSITIVE && b < f64::MIN_POSITIVE {
+        const UP: f64 = 9_007_199_254_740_992.0;
+        return (a * UP).hypot(b * UP).ln() - 53.0 * LN_2;
+    }
+    let norm = a.hypot(b);
+    if (0.71..=1.73).contains(&norm) {
+        let (greater, less) = (a.max(b), a.min(b));
+        return ((greater - 1.0) * (greater + 1.0) + less * less).ln_1p() / 2.0;
+    }
+    norm.ln()
+}
+
+pub(crate) fn log(z: C128) -> C128 {
+    C128::new(log_norm(z), z.arg())
 }
 
 /// e^z - 1 without cancellation near 0.
-pub(crate) fn expm1<T: Part>(z: Complex<T>) -> Complex<T> {
-    if z.im.is_zero() {
-        return Complex::new(z.re.exp_m1(), z.im);
+pub(crate) fn expm1(z: C128) -> C128 {
+    if z.im == 0.0 {
+        return C128::new(z.re.exp_m1(), z.im);
     }
-    let half = (z.im / (T::one() + T::one())).sin();
+    if z.re > 40.0 {
+        return exp(z);
+    }
+    let half = (z.im / 2.0).sin();
     let re = z.re.exp_m1() * z.im.cos() - (half * half + half * half);
-    Complex::new(re, z.re.exp() * z.im.sin())
+    C128::new(re, z.re.exp() * z.im.sin())
 }
 
 /// log(1 + z) without cancellation near 0.
-pub(crate) fn log1p<T: Part>(z: Complex<T>) -> Complex<T> {
-    let two = T::one() + T::one();
-    let small = z.re.abs() < T::one() && z.im.abs() < T::one();
-    let re = if small { (z.re * (two + z.re) + z.im * z.im).ln_1p() / two } else { (z.re + T::one()).hypot(z.im).ln() };
-    Complex::new(re, z.im.atan2(z.re + T::one()))
+pub(crate) fn log1p(z: C128) -> C128 {
+    let small = z.re.abs() < 1.0 && z.im.abs() < 1.0;
+    let moved = C128::new(z.re + 1.0, z.im);
+    let re = if small { (z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0 } else { log_norm(moved) };
+    C128::new(re, moved.arg())
+}
+
+pub(crate) fn sinh(z: C128) -> C128 {
+    if z.im == 0.0 {
+        return C128::new(z.re.sinh(), z.im);
+    }
+    let (sin, cos) = z.im.sin_cos();
+    if z.re.abs() > 40.0 && z.re.is_finite() {
+        // Both hyperbolic functions are half of e^|x|.
+        let half = (0.5 * z.re.abs()).exp();
+        return C128::new((0.5 * half * cos * half).copysign(z.re * cos), 0.5 * half * sin * half);
+    }
+    C128::new(z.re.sinh() * cos, z.re.cosh() * sin)
+}
+
+pub(crate) fn cosh(z: C128) -> C128 {
+    if z.im == 0.0 {
+        // The sign of zero is that of the product.
+        return C128::new(z.re.cosh(), if z.re.is_nan() { 0.0 } else { z.im * 1f64.copysign(z.re) });
+    }
+    let (sin, cos) = z.im.sin_cos();
+    if z.re.abs() > 40.0 && z.re.is_finite() {
+        let half = (0.5 * z.re.abs()).exp();
+        return C128::new(0.5 * half * cos * half, 0.5 * half * sin.copysign(sin * z.re) * half);
+    }
+    C128::new(z.re.cosh() * cos, z.re.sinh() * sin)
 }
 
 /// Tangent hyperbolic; ±1 where the quotient would overflow.
-pub(crate) fn tanh<T: Part>(z: Complex<T>) -> Complex<T> {
-    let limit = T::from(20).unwrap_or_else(T::one);
-    if z.re.abs() > limit && ComplexFloat::is_finite(z) {
-        let decay = (-(z.re.abs() + z.re.abs())).exp();
-        let im = (z.im + z.im).sin() * (decay + decay);
-        return Complex::new(T::one().copysign(z.re), im);
+pub(crate) fn tanh(z: C128) -> C128 {
+    if z.im == 0.0 {
+        return C128::new(z.re.tanh(), z.im);
     }
-    z.tanh()
+    if z.re.abs() > 20.0 && z.im.is_finite() {
+        let decay = (-2.0 * z.re.abs()).exp();
+        return C128::new(1f64.copysign(z.re), 4.0 * z.im.sin() * z.im.cos() * decay);
+    }
+    if z.re.is_infinite() {
+        return C128::new(1f64.copysign(z.re), 0.0);
+    }
+    // Kahan's form, in the tangent of the imaginary part.
+    let (t, s) = (z.im.tan(), z.re.sinh());
+    let (beta, rho) = (1.0 + t * t, (1.0 + s * s).sqrt());
+    if t.is_infinite() {
+        return C128::new(rho / s, 1.0 / t);
+    }
+    let scale = 1.0 / (1.0 + beta * s * s);
+    C128::new(beta * rho * s * scale, t * scale)
 }
 
-/// Tangent; ±i where the quotient would overflow.
-pub(crate) fn tan<T: Part>(z: Complex<T>) -> Complex<T> {
-    let t = tanh(Complex::new(-z.im, z.re));
-    Complex::new(t.im, -t.re)
+/// `f(z) = -i g(iz)`.
+fn turned(g: fn(C128) -> C128, z: C128) -> C128 {
+    let w = g(C128::new(-z.im, z.re));
+    C128::new(w.im, -w.re)
 }
 
-pub(crate) fn sigmoid<T: Part>(z: Complex<T>) -> Complex<T> {
-    let one = Complex::new(T::one(), T::zero());
-    if z.re < T::zero() {
+pub(crate) fn sin(z: C128) -> C128 {
+    turned(sinh, z)
+}
+
+pub(crate) fn cos(z: C128) -> C128 {
+    cosh(C128::new(-z.im, z.re))
+}
+
+pub(crate) fn tan(z: C128) -> C128 {
+    turned(tanh, z)
+}
+
+/// Beyond this, `z² ± 1` is `z²`, and twice a square may overflow.
+const LARGE: f64 = f64::MAX / 4.0;
+
+/// log |2z| of a large number.
+fn log_twice(z: C128) -> f64 {
+    (z.re / 2.0).hypot(z.im / 2.0).ln() + 2.0 * std::f64::consts::LN_2
+}
+
+// The inverse functions are Kahan's (1987): their cuts are along the axes, and on a cut the sign of zero tells the side.
+
+pub(crate) fn acos(z: C128) -> C128 {
+    if z.re.abs() > LARGE || z.im.abs() > LARGE {
+        return C128::new(z.im.abs().atan2(z.re), log_twice(z).copysign(-z.im));
+    }
+    let (s1, s2) = (sqrt(C128::new(1.0 - z.re, -z.im)), sqrt(C128::new(1.0 + z.re, z.im)));
+    C128::new(2.0 * s1.re.atan2(s2.re), (s2.re * s1.im - s2.im * s1.re).asinh())
+}
+
+pub(crate) fn acosh(z: C128) -> C128 {
+    if z.re.abs() > LARGE || z.im.abs() > LARGE {
+        return C128::new(log_twice(z), z.im.atan2(z.re));
+    }
+    let (s1, s2) = (sqrt(C128::new(z.re - 1.0, z.im)), sqrt(C128::new(z.re + 1.0, z.im)));
+    C128::new((s1.re * s2.re + s1.im * s2.im).asinh(), 2.0 * s1.im.atan2(s2.re))
+}
+
+pub(crate) fn asinh(z: C128) -> C128 {
+    if z.re.abs() > LARGE || z.im.abs() > LARGE {
+        return C128::new(log_twice(z).copysign(z.re), z.im.atan2(z.re.abs()));
+    }
+    let (s1, s2) = (sqrt(C128::new(1.0 + z.im, -z.re)), sqrt(C128::new(1.0 - z.im, z.re)));
+    C128::new((s1.re * s2.im - s2.re * s1.im).asinh(), z.im.atan2(s1.re * s2.re - s1.im * s2.im))
+}
+
+pub(crate) fn asin(z: C128) -> C128 {
+    turned(asinh, z)
+}
+
+pub(crate) fn atanh(z: C128) -> C128 {
+    use std::f64::consts::FRAC_PI_2;
+    if z.re.is_sign_negative() {
+        return -atanh(-z);
+    }
+    let (x, b) = (z.re, z.im.abs());
+    if x > LARGE.sqrt() || b > LARGE.sqrt() {
+        let h = (x / 2.0).hypot(z.im / 2.0);
+        let re = if h.is_infinite() { 0.0 } else { x / 4.0 / h / h };
+        return C128::new(re, FRAC_PI_2.copysign(z.im));
+    }
+    if x == 1.0 && b < f64::MIN_POSITIVE.sqrt() {
+        if b == 0.0 {
+            return C128::new(f64::INFINITY, z.im);
+        }
+        return C128::new(-(b.sqrt() / b.hypot(2.0).sqrt()).ln(), (2f64.atan2(-b) / 2.0).copysign(z.im));
+    }
+    let re = (4.0 * x / ((1.0 - x) * (1.0 - x) + b * b)).ln_1p() / 4.0;
+    C128::new(re, -(-2.0 * z.im).atan2((1.0 - x) * (1.0 + x) - b * b) / 2.0)
+}
+
+pub(crate) fn atan(z: C128) -> C128 {
+    turned(atanh, z)
+}
+
+pub(crate) fn sigmoid(z: C128) -> C128 {
+    let one = C128::new(1.0, 0.0);
+    if z.re < 0.0 {
         let e = exp(z);
         div(e, one + e)
     } else {
@@ -89,22 +293,16 @@ pub(crate) fn sigmoid<T: Part>(z: Complex<T>) -> Complex<T> {
 }
 
 /// `x` to the `y`: 1 if `y` is 0; if `x` is 0, 0 for a positive real part of `y` and NaN otherwise.
-pub(crate) fn pow<T: Part>(x: Complex<T>, y: Complex<T>) -> Complex<T> {
-    if y.re.is_zero() && y.im.is_zero() {
-        return Complex::new(T::one(), T::zero());
+pub(crate) fn pow(x: C128, y: C128) -> C128 {
+    if y.re == 0.0 && y.im == 0.0 {
+        return C128::new(1.0, 0.0);
     }
-    if x.re.is_zero() && x.im.is_zero() {
-        return if y.re > T::zero() && y.im.is_zero() {
-            Complex::new(T::zero(), T::zero())
-        } else {
-            Complex::new(T::nan(), T::nan())
-        };
+    if x.re == 0.0 && x.im == 0.0 {
+        return if y.re > 0.0 && y.im == 0.0 { C128::new(0.0, 0.0) } else { C128::new(f64::NAN, f64::NAN) };
     }
-    let whole = y.im.is_zero() && y.re.trunc() == y.re;
-    if let (true, Some(n)) = (whole, y.re.to_i32())
-        && n.unsigned_abs() <= 100
-    {
-        return if n < 0 { div(Complex::new(T::one(), T::zero()), x.powi(-n)) } else { x.powi(n) };
+    if y.im == 0.0 && y.re.trunc() == y.re && y.re.abs() <= 100.0 {
+        let n = y.re as i32;
+        return if n < 0 { div(C128::new(1.0, 0.0), x.powi(-n)) } else { x.powi(n) };
     }
     exp(log(x) * y)
 }

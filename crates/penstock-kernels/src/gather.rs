@@ -7,11 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::binary::binary;
-use crate::broadcast::elementwise_flat;
 use crate::copy::fill;
 use crate::loops::Lane;
 use crate::ops::Binary;
-use crate::pool::{Shared, grain, parallel_for};
+use crate::pool::{Shared, grain, parallel_for, threads};
 
 /// Indices of dtype `i32` or `i64`.
 #[derive(Clone, Copy)]
@@ -28,14 +27,14 @@ pub struct Indices {
 unsafe impl Sync for Indices {}
 
 impl Indices {
-    fn check_dtype(self) {
+    pub(crate) fn check_dtype(self) {
         assert!(DTypeSet::INDEX.contains(self.dtype), "indices are i32 or i64, not {}", self.dtype);
     }
 
     /// # Safety
     /// `i` is below the count, and the memory is readable.
     #[inline(always)]
-    unsafe fn get(self, i: usize) -> i64 {
+    pub(crate) unsafe fn get(self, i: usize) -> i64 {
         // SAFETY: the caller's contract.
         unsafe {
             match self.dtype {
@@ -131,65 +130,34 @@ pub unsafe fn scatter(
     let size = dtype.size();
     let bytes = width * size;
     let f = op.map(|op| binary(op, dtype).unwrap_or_else(|| panic!("{} does not take {dtype}", op.name())));
-    for i in 0..indices.count {
-        // SAFETY: indices were checked to be below `n`; a row of `out` is combined in place.
-        unsafe {
-            let row = out.add(indices.get(i) as usize * bytes);
-            let update = updates.add(i * bytes);
-            match f {
-                None => update.copy_to_nonoverlapping(row, bytes),
-                // These loops report no fault.
-                Some(f) => {
-                    let lanes = [Lane::new(row, size), Lane::new(update, size)];
-                    let _ = elementwise_flat(f, width, &lanes, row, size);
+    // Each task takes a stretch of the output and looks through all indices for it, so that the updates of one row are
+    // made in order by one thread.
+    let tasks = if indices.count as f64 * (bytes as f64 * 0.1) < 400_000.0 { 1 } else { threads().clamp(1, n.max(1)) };
+    let stretch = n.div_ceil(tasks);
+    let (src, dst) = (Shared(updates.cast_mut()), Shared(out));
+    parallel_for(tasks, 1, |range| {
+        let (first, last) = (range.start * stretch, n.min(range.end * stretch));
+        for i in 0..indices.count {
+            // SAFETY: `i` is below the count.
+            let index = unsafe { indices.get(i) } as usize;
+            if index < first || index >= last {
+                continue;
+            }
+            // SAFETY: indices were checked to be below `n`; a row of `out`, which no other range has, is combined in place.
+            unsafe {
+                let row = dst.get().add(index * bytes);
+                let update = src.get().add(i * bytes).cast_const();
+                match f {
+                    None => update.copy_to_nonoverlapping(row, bytes),
+                    // These loops report no fault.
+                    Some(f) => {
+                        let lanes = [Lane::new(row, size), Lane::new(update, size)];
+                        let _ = f(width, &lanes, row);
+                    }
                 }
             }
         }
-    }
-    Ok(())
-}
-
-/// Sums rows by segment: row `s` of `out` is the sum of the rows `i` with `segments[i] == s`, 0 if there is none.
-/// Segments may come in any order; a negative one drops its row, as in TensorFlow's `unsorted_segment_sum`.
-///
-/// # Errors
-/// The first position whose segment is not below `n`; the output is then unspecified.
-///
-/// # Panics
-/// If `dtype` is not numeric.
-///
-/// # Safety
-/// `input` is aligned and readable for `segments.count` rows of `width` elements of `dtype`, `out` aligned and writable for
-/// `n` rows; nothing overlaps `out`.
-pub unsafe fn segment_sum(
-    dtype: DType,
-    input: *const u8,
-    segments: Indices,
-    width: usize,
-    n: usize,
-    out: *mut u8,
-) -> Result<(), usize> {
-    segments.check_dtype();
-    let size = dtype.size();
-    let f = binary(Binary::Add, dtype).unwrap_or_else(|| panic!("segment_sum does not take {dtype}"));
-    // SAFETY: `out` is writable for `n * width` elements.
-    unsafe { fill(size, [0u8; 16].as_ptr(), n * width, out) };
-    for i in 0..segments.count {
-        // SAFETY: `i` is below the count.
-        let segment = unsafe { segments.get(i) };
-        if segment < 0 {
-            continue;
-        }
-        if segment as usize >= n {
-            return Err(i);
-        }
-        // SAFETY: the segment is below `n`; a row of `out` is added to in place. Addition has no faults.
-        unsafe {
-            let row = out.add(segment as usize * width * size);
-            let lanes = [Lane::new(row, size), Lane::new(input.add(i * width * size), size)];
-            let _ = f(width, &lanes, row);
-        }
-    }
+    });
     Ok(())
 }
 

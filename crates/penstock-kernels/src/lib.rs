@@ -28,8 +28,11 @@ pub mod pooling;
 pub mod random;
 mod reduce;
 mod scan;
+pub mod segment;
 mod small_gemm;
 pub mod softmax;
+pub mod sort;
+mod special;
 mod tile;
 mod unary;
 

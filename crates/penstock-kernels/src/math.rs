@@ -14,11 +14,13 @@
 //! | `sigmoid` | 2.5 | 2.5 |
 //! | `sin`, `cos`, `tan`, `log1p`, `erf`, `erfc`, `pow`, `sinh`, `cosh`, `asinh`, `acosh`, `atanh`, `softplus` | 1 | 2.5 |
 //! | `asin`, `acos`, `atan`, `atan2` | 1 | 1 |
+//! | `erfinv`, `ndtri` | 1 | 8 |
 //! | `lgamma`, `digamma` | 4 away from their zeros | 4 away from their zeros |
+//! | `zeta`, `polygamma` of positive arguments | 1 | 16 |
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-use crate::math64 as wide;
+use crate::{math64 as wide, special};
 
 /// A floating-point type that kernels compute in: `f32` or `f64`.
 pub(crate) trait Math:
@@ -70,6 +72,11 @@ pub(crate) trait Math:
     fn lgamma(self) -> Self;
     fn digamma(self) -> Self;
     fn pow(self, y: Self) -> Self;
+    fn erfinv(self) -> Self;
+    fn ndtri(self) -> Self;
+    fn next_after(self, y: Self) -> Self;
+    fn zeta(self, q: Self) -> Self;
+    fn polygamma(self, x: Self) -> Self;
 
     #[inline(always)]
     #[expect(clippy::eq_op, reason = "the vectorisable NaN test")]
@@ -311,11 +318,28 @@ impl Math for f32 {
         libm::lgamma(f64::from(self)) as f32
     }
     fn digamma(self) -> f32 {
-        wide::digamma(f64::from(self)) as f32
+        special::digamma(f64::from(self)) as f32
     }
     #[inline(always)]
     fn pow(self, y: f32) -> f32 {
         wide::pow_for32(self, y)
+    }
+    #[inline(always)]
+    fn erfinv(self) -> f32 {
+        wide::erfinv(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn ndtri(self) -> f32 {
+        wide::ndtri(f64::from(self)) as f32
+    }
+    fn next_after(self, y: f32) -> f32 {
+        libm::nextafterf(self, y)
+    }
+    fn zeta(self, q: f32) -> f32 {
+        special::zeta(f64::from(self), f64::from(q)) as f32
+    }
+    fn polygamma(self, x: f32) -> f32 {
+        special::polygamma(f64::from(self), f64::from(x)) as f32
     }
 }
 
@@ -435,9 +459,26 @@ impl Math for f64 {
         libm::lgamma(self)
     }
     fn digamma(self) -> f64 {
-        wide::digamma(self)
+        special::digamma(self)
     }
     fn pow(self, y: f64) -> f64 {
         libm::pow(self, y)
+    }
+    #[inline(always)]
+    fn erfinv(self) -> f64 {
+        wide::erfinv(self)
+    }
+    #[inline(always)]
+    fn ndtri(self) -> f64 {
+        wide::ndtri(self)
+    }
+    fn next_after(self, y: f64) -> f64 {
+        libm::nextafter(self, y)
+    }
+    fn zeta(self, q: f64) -> f64 {
+        special::zeta(self, q)
+    }
+    fn polygamma(self, x: f64) -> f64 {
+        special::polygamma(self, x)
     }
 }

@@ -252,27 +252,106 @@ pub(crate) fn pow_for32(x: f32, y: f32) -> f32 {
     if y == 0.0 || x == 1.0 { 1.0 } else { value }
 }
 
-/// The logarithmic derivative of the gamma function; NaN at its poles, except that -inf at +0 and +inf at -0.
-pub(crate) fn digamma(x: f64) -> f64 {
-    if x == 0.0 {
-        return f64::INFINITY.copysign(-x);
-    }
-    if x < 0.0 {
-        if x.floor() == x {
-            return f64::NAN;
-        }
-        let r = x - x.floor();
-        return digamma(1.0 - x) - std::f64::consts::PI / libm::tan(std::f64::consts::PI * r);
-    }
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift += 1.0 / x;
-        x += 1.0;
-    }
-    let z = 1.0 / (x * x);
-    let tail = z * horner(
-        z,
-        [1.0 / 12.0, -691.0 / 32_760.0, 1.0 / 132.0, -1.0 / 240.0, 1.0 / 252.0, -1.0 / 120.0, 1.0 / 12.0],
+/// The quantile of the standard normal distribution at `0.5 + q`, whose distance to the nearer of 0 and 1 is `tail`.
+///
+/// Algorithm AS 241 (Wichura, 1988), PPND16.
+#[inline(always)]
+fn normal_quantile(q: f64, tail: f64) -> f64 {
+    let r = 0.180_625 - q * q;
+    let middle = q
+        * horner(
+            r,
+            [
+                2.509_080_928_730_122_7e3,
+                3.343_057_558_358_813e4,
+                6.726_577_092_700_87e4,
+                4.592_195_393_154_987e4,
+                1.373_169_376_550_946_1e4,
+                1.971_590_950_306_551_3e3,
+                1.331_416_678_917_843_8e2,
+                3.387_132_872_796_366_5,
+            ],
+        )
+        / horner(
+            r,
+            [
+                5.226_495_278_852_854e3,
+                2.872_908_573_572_194_3e4,
+                3.930_789_580_009_271e4,
+                2.121_379_430_158_659_7e4,
+                5.394_196_021_424_751e3,
+                6.871_870_074_920_579e2,
+                4.231_333_070_160_091e1,
+                1.0,
+            ],
+        );
+    let s = (-log(tail)).sqrt();
+    let near = s - 1.6;
+    let near = horner(
+        near,
+        [
+            7.745_450_142_783_414e-4,
+            2.272_384_498_926_918_4e-2,
+            2.417_807_251_774_506e-1,
+            1.270_458_252_452_368_4,
+            3.647_848_324_763_204_5,
+            5.769_497_221_460_691,
+            4.630_337_846_156_546,
+            1.423_437_110_749_683_5,
+        ],
+    ) / horner(
+        near,
+        [
+            1.050_750_071_644_416_9e-9,
+            5.475_938_084_995_345e-4,
+            1.519_866_656_361_645_7e-2,
+            1.481_039_764_274_800_8e-1,
+            6.897_673_349_851e-1,
+            1.676_384_830_183_803_8,
+            2.053_191_626_637_758_8,
+            1.0,
+        ],
     );
-    log(x) - 0.5 / x - tail - shift
+    let far = s - 5.0;
+    let far = horner(
+        far,
+        [
+            2.010_334_399_292_288_1e-7,
+            2.711_555_568_743_487_6e-5,
+            1.242_660_947_388_078_4e-3,
+            2.653_218_952_657_612_4e-2,
+            2.965_605_718_285_048_7e-1,
+            1.784_826_539_917_291_3,
+            5.463_784_911_164_114,
+            6.657_904_643_501_103,
+        ],
+    ) / horner(
+        far,
+        [
+            2.044_263_103_389_939_8e-15,
+            1.421_511_758_316_446e-7,
+            1.846_318_317_510_054_8e-5,
+            7.868_691_311_456_133e-4,
+            1.487_536_129_085_061_5e-2,
+            1.369_298_809_227_358e-1,
+            5.998_322_065_558_88e-1,
+            1.0,
+        ],
+    );
+    let outer = if s <= 5.0 { near } else { far };
+    let outer = if tail == 0.0 { f64::INFINITY } else { outer }.copysign(q);
+    if q.abs() <= 0.425 { middle } else { outer }
+}
+
+/// The number whose error function is `x`: infinite at -1 and 1, NaN beyond.
+#[inline(always)]
+pub(crate) fn erfinv(x: f64) -> f64 {
+    normal_quantile(0.5 * x, 0.5 * (1.0 - x.abs())) * std::f64::consts::FRAC_1_SQRT_2
+}
+
+/// The number below which the share `p` of the standard normal distribution lies: infinite at 0 and 1, NaN beyond.
+#[inline(always)]
+pub(crate) fn ndtri(p: f64) -> f64 {
+    let q = p - 0.5;
+    normal_quantile(q, if q < 0.0 { p } else { 1.0 - p })
 }

@@ -9,6 +9,8 @@ use crate::math::Math;
 pub(crate) trait Real: Element {
     /// `f32` for 16-bit floats, itself otherwise.
     type Wide: Math + Element;
+    /// The least finite value.
+    const LOWEST: Self;
     fn widen(self) -> Self::Wide;
     /// Rounds to nearest, ties to even.
     fn narrow(wide: Self::Wide) -> Self;
@@ -16,6 +18,7 @@ pub(crate) trait Real: Element {
 
 impl Real for f32 {
     type Wide = f32;
+    const LOWEST: f32 = f32::MIN;
     #[inline(always)]
     fn widen(self) -> f32 {
         self
@@ -28,6 +31,7 @@ impl Real for f32 {
 
 impl Real for f64 {
     type Wide = f64;
+    const LOWEST: f64 = f64::MIN;
     #[inline(always)]
     fn widen(self) -> f64 {
         self
@@ -40,6 +44,7 @@ impl Real for f64 {
 
 impl Real for f16 {
     type Wide = f32;
+    const LOWEST: f16 = f16::MIN;
     #[inline(always)]
     fn widen(self) -> f32 {
         const EXPONENT: u32 = 0x7c00 << 13;
@@ -82,6 +87,7 @@ impl Real for f16 {
 
 impl Real for bf16 {
     type Wide = f32;
+    const LOWEST: bf16 = bf16::MIN;
     #[inline(always)]
     fn widen(self) -> f32 {
         f32::from_bits(u32::from(self.to_bits()) << 16)

@@ -84,6 +84,10 @@ pub enum Unary {
     Lgamma,
     /// Logarithmic derivative of the gamma function.
     Digamma,
+    /// Inverse of the error function.
+    Erfinv,
+    /// Quantile of the standard normal distribution.
+    Ndtri,
     /// Whether NaN.
     IsNan,
     /// Whether infinite, of either sign.
@@ -142,6 +146,12 @@ pub enum Binary {
     Xlogy,
     /// `x / y`, but 0 if `x` is 0.
     Xdivy,
+    /// The next value after `x` towards `y`.
+    NextAfter,
+    /// The Hurwitz zeta function of order `x` at `y`.
+    Zeta,
+    /// The derivative of order `x + 1` of the logarithm of the gamma function at `y`.
+    Polygamma,
     /// `and` of booleans.
     LogicalAnd,
     /// `or` of booleans.
@@ -179,7 +189,7 @@ const BOOLEAN_OR_NUMERIC: DTypeSet = DTypeSet::BOOL.or(DTypeSet::NUMERIC);
 const WIDE_FLOAT: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64]);
 
 /// `(operator, name, operand dtypes)`, in the order of the discriminants.
-const UNARY: [(Unary, &str, DTypeSet); 48] = {
+const UNARY: [(Unary, &str, DTypeSet); 50] = {
     use DTypeSet as S;
     use Unary::*;
     [
@@ -222,6 +232,8 @@ const UNARY: [(Unary, &str, DTypeSet); 48] = {
         (Erfc, "erfc", S::FLOAT),
         (Lgamma, "lgamma", S::FLOAT),
         (Digamma, "digamma", S::FLOAT),
+        (Erfinv, "erfinv", S::FLOAT),
+        (Ndtri, "ndtri", S::FLOAT),
         (IsNan, "is_nan", S::FLOAT),
         (IsInf, "is_inf", S::FLOAT),
         (IsFinite, "is_finite", S::FLOAT),
@@ -235,7 +247,7 @@ const UNARY: [(Unary, &str, DTypeSet); 48] = {
 };
 
 /// `(operator, name, operand dtypes)`, in the order of the discriminants.
-const BINARY: [(Binary, &str, DTypeSet); 32] = {
+const BINARY: [(Binary, &str, DTypeSet); 35] = {
     use Binary::*;
     use DTypeSet as S;
     [
@@ -256,6 +268,9 @@ const BINARY: [(Binary, &str, DTypeSet); 32] = {
         (MulNoNan, "mul_no_nan", S::INEXACT),
         (Xlogy, "xlogy", S::INEXACT),
         (Xdivy, "xdivy", S::INEXACT),
+        (NextAfter, "next_after", WIDE_FLOAT),
+        (Zeta, "zeta", WIDE_FLOAT),
+        (Polygamma, "polygamma", WIDE_FLOAT),
         (LogicalAnd, "logical_and", S::BOOL),
         (LogicalOr, "logical_or", S::BOOL),
         (LogicalXor, "logical_xor", S::BOOL),

@@ -60,7 +60,7 @@ pub const fn reduce_dtypes(op: Reduce) -> DTypeSet {
 }
 
 /// One reduction of one element type.
-trait Fold: 'static {
+pub(crate) trait Fold: 'static {
     type T: Copy;
     type Acc: Copy + Send;
     fn init() -> Self::Acc;
@@ -69,7 +69,7 @@ trait Fold: 'static {
     fn finish(acc: Self::Acc, count: usize) -> Self::T;
 }
 
-struct FoldFloat<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct FoldFloat<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Real> Fold for FoldFloat<OP, T> {
     type T = T;
@@ -102,7 +102,7 @@ impl<const OP: u8, T: Real> Fold for FoldFloat<OP, T> {
     }
 }
 
-struct FoldInt<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct FoldInt<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Int> Fold for FoldInt<OP, T> {
     type T = T;
@@ -135,7 +135,7 @@ impl<const OP: u8, T: Int> Fold for FoldInt<OP, T> {
     }
 }
 
-struct MeanInt<T>(PhantomData<T>);
+pub(crate) struct MeanInt<T>(PhantomData<T>);
 
 impl<T: Int> Fold for MeanInt<T> {
     type T = T;
@@ -163,7 +163,7 @@ impl<T: Int> Fold for MeanInt<T> {
     }
 }
 
-struct FoldComplex<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct FoldComplex<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
     type T = Complex<T>;

@@ -2,13 +2,15 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
-use num_complex::Complex;
+use std::marker::PhantomData;
+
 use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
 use crate::arch::dispatch;
-use crate::complex::Part;
+use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
+use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Reduce};
 
 /// What a cumulative operator accumulates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +19,8 @@ pub enum Cumulative {
     Sum,
     /// The running product.
     Prod,
+    /// The running logarithm of the sum of exponentials, of floats.
+    LogSumExp,
 }
 
 /// The dtypes that [`arg_reduce`] takes.
@@ -160,70 +164,76 @@ pub unsafe fn arg_reduce(
     }, else panic!("arg_reduce does not take {dtype}"))
 }
 
-/// Elements that accumulate.
-trait Accumulate: Copy + Send + Sync + 'static {
-    type Acc: Copy;
-    fn start(op: Cumulative) -> Self::Acc;
-    fn step(op: Cumulative, acc: Self::Acc, x: Self) -> Self::Acc;
-    fn value(acc: Self::Acc) -> Self;
-}
-
-macro_rules! accumulate {
-    ($($ty:ty => $acc:ty: $load:expr, $store:expr, $add:expr, $mul:expr, $zero:expr, $one:expr;)*) => {$(
-        impl Accumulate for $ty {
-            type Acc = $acc;
-            #[inline(always)]
-            fn start(op: Cumulative) -> $acc { if op == Cumulative::Sum { $zero } else { $one } }
-            #[inline(always)]
-            fn step(op: Cumulative, acc: $acc, x: $ty) -> $acc {
-                let x: $acc = $load(x);
-                if op == Cumulative::Sum { $add(acc, x) } else { $mul(acc, x) }
-            }
-            #[inline(always)]
-            fn value(acc: $acc) -> $ty { $store(acc) }
-        }
-    )*};
-}
-
-macro_rules! accumulate_ints {
-    ($($ty:ident)*) => {
-        accumulate! { $($ty => $ty: std::convert::identity, std::convert::identity, $ty::wrapping_add, $ty::wrapping_mul, 0, 1;)* }
-    };
-}
-
-accumulate_ints!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-macro_rules! accumulate_floats {
-    ($($ty:ident)*) => {
-        accumulate! { $($ty => <$ty as Real>::Wide: Real::widen, <$ty as Real>::narrow, std::ops::Add::add, std::ops::Mul::mul, 0.0, 1.0;)* }
-    };
-}
-
-accumulate_floats!(f16 bf16 f32 f64);
-
-impl<T: Part + Send + Sync> Accumulate for Complex<T> {
-    type Acc = Complex<T>;
-    #[inline(always)]
-    fn start(op: Cumulative) -> Complex<T> {
-        Complex::new(if op == Cumulative::Sum { T::zero() } else { T::one() }, T::zero())
-    }
-    #[inline(always)]
-    fn step(op: Cumulative, acc: Complex<T>, x: Complex<T>) -> Complex<T> {
-        if op == Cumulative::Sum { acc + x } else { acc * x }
-    }
-    #[inline(always)]
-    fn value(acc: Complex<T>) -> Complex<T> {
-        acc
-    }
-}
-
 /// Columns that are accumulated side by side.
 const COLUMNS: usize = 64;
 
+/// What is accumulated, and how.
+trait Accumulate {
+    type T: Copy + Send + Sync + 'static;
+    type Acc: Copy;
+    fn start() -> Self::Acc;
+    fn step(acc: Self::Acc, x: Self::T) -> Self::Acc;
+    fn value(acc: Self::Acc) -> Self::T;
+    /// What an exclusive scan starts with.
+    fn first() -> Self::T {
+        Self::value(Self::start())
+    }
+}
+
+/// Running sums or products, as their reductions join.
+struct Folded<F>(PhantomData<F>);
+
+impl<F: Fold> Accumulate for Folded<F>
+where
+    F::T: Send + Sync,
+{
+    type T = F::T;
+    type Acc = F::Acc;
+    #[inline(always)]
+    fn start() -> F::Acc {
+        F::init()
+    }
+    #[inline(always)]
+    fn step(acc: F::Acc, x: F::T) -> F::Acc {
+        F::join(acc, F::load(x))
+    }
+    #[inline(always)]
+    fn value(acc: F::Acc) -> F::T {
+        F::finish(acc, 1)
+    }
+}
+
+/// Running logarithms of sums of exponentials.
+struct LogSumExp<T>(PhantomData<T>);
+
+impl<T: Real + Send + Sync> Accumulate for LogSumExp<T> {
+    type T = T;
+    type Acc = T::Wide;
+    #[inline(always)]
+    fn start() -> T::Wide {
+        -T::Wide::INFINITY
+    }
+    #[inline(always)]
+    fn step(acc: T::Wide, x: T) -> T::Wide {
+        let x = x.widen();
+        let greater = acc.max_nan(x);
+        let apart = (acc - x).abs();
+        // Equal infinities have no distance.
+        if apart.is_nan() { greater } else { greater + (-apart).exp().log1p() }
+    }
+    #[inline(always)]
+    fn value(acc: T::Wide) -> T {
+        T::narrow(acc)
+    }
+    #[inline(always)]
+    fn first() -> T {
+        T::LOWEST
+    }
+}
+
 /// # Safety
-/// As for [`cumulative`], with elements of `T`.
-unsafe fn scan<T: Accumulate>(
-    op: Cumulative,
+/// As for [`cumulative`], with elements of `A::T`.
+unsafe fn scan<A: Accumulate>(
     input: *const u8,
     outer: usize,
     n: usize,
@@ -232,22 +242,27 @@ unsafe fn scan<T: Accumulate>(
     reverse: bool,
     out: *mut u8,
 ) {
-    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
     let blocks = inner.div_ceil(COLUMNS);
     parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64), |range| {
         for task in range {
             let first = task % blocks * COLUMNS;
             let width = COLUMNS.min(inner - first);
             let base = task / blocks * n * inner + first;
-            let mut acc = [T::start(op); COLUMNS];
+            let mut acc = [A::start(); COLUMNS];
             for step in 0..n {
                 let row = base + if reverse { n - 1 - step } else { step } * inner;
                 for (j, a) in acc[..width].iter_mut().enumerate() {
                     // SAFETY: inside both buffers; no other task has these columns. The element is
                     // read before it is written, for use in place.
                     unsafe {
-                        let next = T::step(op, *a, src.get().add(row + j).read());
-                        dst.get().add(row + j).write(T::value(if exclusive { *a } else { next }));
+                        let next = A::step(*a, src.get().add(row + j).read());
+                        let value = match (exclusive, step) {
+                            (false, _) => A::value(next),
+                            (true, 0) => A::first(),
+                            (true, _) => A::value(*a),
+                        };
+                        dst.get().add(row + j).write(value);
                         *a = next;
                     }
                 }
@@ -256,11 +271,12 @@ unsafe fn scan<T: Accumulate>(
     });
 }
 
-/// Running sums or products along the middle axis: `exclusive` leaves out the element itself,
-/// `reverse` runs from the end. Floats of 16 bits accumulate in `f32`; integers wrap.
+/// Running sums, products or logarithms of sums of exponentials along the middle axis: `exclusive` leaves out the
+/// element itself, `reverse` runs from the end. Floats of 16 bits accumulate in `f32`; integers wrap. An exclusive scan
+/// starts with 0, 1, or the lowest finite value.
 ///
 /// # Panics
-/// If `dtype` is not numeric.
+/// If `dtype` is not numeric, or not a float for [`Cumulative::LogSumExp`].
 ///
 /// # Safety
 /// `input` is aligned and readable, and `out` aligned and writable, for `outer * n * inner` elements of
@@ -276,8 +292,31 @@ pub unsafe fn cumulative(
     reverse: bool,
     out: *mut u8,
 ) {
+    const SUM: u8 = Reduce::Sum as u8;
+    const PROD: u8 = Reduce::Prod as u8;
+    macro_rules! run {
+        ($fold:ident<$ty:ty>) => {
+            match op {
+                Cumulative::Sum => scan::<Folded<$fold<SUM, $ty>>>(input, outer, n, inner, exclusive, reverse, out),
+                Cumulative::Prod => scan::<Folded<$fold<PROD, $ty>>>(input, outer, n, inner, exclusive, reverse, out),
+                Cumulative::LogSumExp => panic!("cumulative logarithms do not take {dtype}"),
+            }
+        };
+    }
     // SAFETY: the same contract, with the element type of `dtype`.
-    with_dtype!(numeric, dtype, T => unsafe {
-        scan::<T>(op, input, outer, n, inner, exclusive, reverse, out)
-    }, else panic!("cumulative does not take {dtype}"))
+    unsafe {
+        match dtype {
+            DType::C64 => run!(FoldComplex<f32>),
+            DType::C128 => run!(FoldComplex<f64>),
+            _ if op == Cumulative::LogSumExp => {
+                with_dtype!(float, dtype, T => scan::<LogSumExp<T>>(input, outer, n, inner, exclusive, reverse, out),
+                    else panic!("cumulative logarithms do not take {dtype}"))
+            }
+            DType::F16 => run!(FoldFloat<f16>),
+            DType::Bf16 => run!(FoldFloat<bf16>),
+            DType::F32 => run!(FoldFloat<f32>),
+            DType::F64 => run!(FoldFloat<f64>),
+            _ => with_dtype!(integer, dtype, T => run!(FoldInt<T>), else panic!("cumulative does not take {dtype}")),
+        }
+    }
 }

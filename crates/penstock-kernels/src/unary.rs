@@ -34,6 +34,8 @@ const WIDE_F64: &[Unary] = &[
     Unary::Round,
     Unary::Rint,
     Unary::Trunc,
+    Unary::Erfinv,
+    Unary::Ndtri,
 ];
 
 const fn listed(list: &[Unary], op: u8) -> bool {
@@ -109,6 +111,8 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
         Unary::Erfc => x.erfc(),
         Unary::Lgamma => x.lgamma(),
         Unary::Digamma => x.digamma(),
+        Unary::Erfinv => x.erfinv(),
+        Unary::Ndtri => x.ndtri(),
         _ => unreachable!(),
     }
 }
@@ -210,27 +214,27 @@ impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
             Unary::Neg => -z,
             Unary::Sign => complex::sign(z),
             Unary::Square => z * z,
-            Unary::Sqrt => z.sqrt(),
-            Unary::Rsqrt => complex::div(T::one().into(), z.sqrt()),
             Unary::Reciprocal => complex::div(T::one().into(), z),
-            Unary::Exp => complex::exp(z),
-            Unary::Expm1 => complex::expm1(z),
-            Unary::Log => complex::log(z),
-            Unary::Log1p => complex::log1p(z),
-            Unary::Sin => z.sin(),
-            Unary::Cos => z.cos(),
-            Unary::Tan => complex::tan(z),
-            Unary::Asin => z.asin(),
-            Unary::Acos => z.acos(),
-            Unary::Atan => z.atan(),
-            Unary::Sinh => z.sinh(),
-            Unary::Cosh => z.cosh(),
-            Unary::Tanh => complex::tanh(z),
-            Unary::Asinh => z.asinh(),
-            Unary::Acosh => z.acosh(),
-            Unary::Atanh => z.atanh(),
-            Unary::Sigmoid => complex::sigmoid(z),
             Unary::Conj => z.conj(),
+            Unary::Sqrt => T::in_f64(z, complex::sqrt),
+            Unary::Rsqrt => T::in_f64(z, |z| complex::div(1.0.into(), complex::sqrt(z))),
+            Unary::Exp => T::in_f64(z, complex::exp),
+            Unary::Expm1 => T::in_f64(z, complex::expm1),
+            Unary::Log => T::in_f64(z, complex::log),
+            Unary::Log1p => T::in_f64(z, complex::log1p),
+            Unary::Sin => T::in_f64(z, complex::sin),
+            Unary::Cos => T::in_f64(z, complex::cos),
+            Unary::Tan => T::in_f64(z, complex::tan),
+            Unary::Asin => T::in_f64(z, complex::asin),
+            Unary::Acos => T::in_f64(z, complex::acos),
+            Unary::Atan => T::in_f64(z, complex::atan),
+            Unary::Sinh => T::in_f64(z, complex::sinh),
+            Unary::Cosh => T::in_f64(z, complex::cosh),
+            Unary::Tanh => T::in_f64(z, complex::tanh),
+            Unary::Asinh => T::in_f64(z, complex::asinh),
+            Unary::Acosh => T::in_f64(z, complex::acosh),
+            Unary::Atanh => T::in_f64(z, complex::atanh),
+            Unary::Sigmoid => T::in_f64(z, complex::sigmoid),
             _ => unreachable!(),
         }
     }
@@ -266,7 +270,7 @@ fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
     table! { op;
         Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan
             Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Softplus Relu Relu6 Elu Selu Softsign
-            Floor Ceil Round Rint Trunc Erf Erfc Lgamma Digamma;
+            Floor Ceil Round Rint Trunc Erf Erfc Lgamma Digamma Erfinv Ndtri;
         Classify<T>: IsNan IsInf IsFinite;
     }
 }

@@ -4,6 +4,7 @@
 
 use penstock_data::{Bool8, DType, DTypeSet, Element, bf16, f16, with_dtype};
 use penstock_kernels::gather::{self, Indices};
+use penstock_kernels::segment::{Empty, Segments, segment_reduce};
 use penstock_kernels::{
     Binary, Cumulative, Lane, Reduce, arg_reduce, cast, copy, cumulative, matmul, matmul_batched, pool, reduce,
     reduce_dtypes, softmax,
@@ -599,7 +600,8 @@ fn gathers_scatters_segments_and_one_hots_follow_the_indices() {
         assert_eq!(to, [3., 4., 5., 1., 1., 1., 6., 7., 8., 1., 1., 1.]);
         assert_eq!(gather::scatter(None, DType::F32, x.as_ptr().cast(), index(&bad), 3, 4, p), Err(1));
         let segments = vec![1, -1, 1, 0];
-        gather::segment_sum(DType::F32, x.as_ptr().cast(), index(&segments), 3, 3, p).unwrap();
+        let segments = Segments { ids: index(&segments), n: 3, width: 3 };
+        segment_reduce(Reduce::Sum, DType::F32, x.as_ptr().cast(), segments, Empty::Zero, p).unwrap();
         assert_eq!(to[..9], [9., 10., 11., 6., 8., 10., 0., 0., 0.]);
         let mut hot = vec![0u8; 3 * 3];
         gather::one_hot(1, index(&[1, 3, 0]), 1, 3, 3, &1, &0, hot.as_mut_ptr());

@@ -5,11 +5,12 @@ use penstock_ir::{
     ArgType, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::{Binary, binary_output};
+use smallvec::smallvec;
 
 use crate::compare::{GREATER, GREATER_EQUAL, LESS_EQUAL, NOT_EQUAL};
 use crate::grad::{Ex, Partial, binary_rule, rule};
 use crate::run::binary_into;
-use crate::samples::{self, LINE, POSITIVE, tensor};
+use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, tensor};
 use crate::unary::{FLOOR, IMAG, LOG, REAL, TRUNC};
 use crate::util::one;
 
@@ -58,6 +59,8 @@ pub(crate) use table;
 
 /// Whole numbers, none of them 0.
 const WHOLE: &[f64] = &[2.0, -3.0, 5.0, -1.0, 7.0, 1.0];
+/// Orders of derivatives.
+const ORDERS: &[f64] = &[1.0, 0.0, 2.0, 3.0];
 /// Small whole numbers.
 const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
 
@@ -118,6 +121,24 @@ table! { TABLE:
             |g, _, y, z| -g * z.emit(&XDIVY, &[y], &[]).conj()
         ),
         "`x / y`, but 0 where `x` is 0.";
+    NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE E("nextafter({0}, {1})"),
+        Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
+        "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.";
+    ZETA "zeta" "Zeta" Zeta ABOVE_ONE POSITIVE H("the zeta function is computed on the host"),
+        Vjp::Rule(|cx| rule(cx, |t| smallvec![
+            None,
+            t.needed[1].then(|| {
+                let (g, x, y) = (t.g(), t.x(0), t.x(1));
+                (-g * x * (x + 1.0).emit(&ZETA, &[y], &[])).unbroadcast(y)
+            })
+        ])),
+        "The Hurwitz zeta function, the sum of `(y + k)^-x` over k from 0; NaN for `x` < 1. No gradient reaches `x`.";
+    POLYGAMMA "polygamma" "Polygamma" Polygamma ORDERS POSITIVE H("the polygamma function is computed on the host"),
+        Vjp::Rule(|cx| rule(cx, |t| smallvec![
+            None,
+            t.needed[1].then(|| (t.g() * (t.x(0) + 1.0).emit(&POLYGAMMA, &[t.x(1)], &[])).unbroadcast(t.x(1)))
+        ])),
+        "The derivative of order `x` of `digamma` at `y`; NaN where `x` is no whole number from 0. No gradient reaches `x`.";
     BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS E("({0} & {1})"), Vjp::Zero,
         "Bitwise `and` of integers.";
     BITWISE_OR "bitwise_or" "BitwiseOr" BitOr WHOLE SHIFTS E("({0} | {1})"), Vjp::Zero,

@@ -1,16 +1,16 @@
 //! Conversion between dtypes.
 
-use penstock_data::{DType, DTypeSet};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape};
 use penstock_ir::{AttrDef, AttrKind, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
-use crate::operands::require_dtype;
+use crate::operands::{known_dims, require_dtype};
 use crate::samples::{EDGES, LINE, tensor};
 use crate::util::one;
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&CAST];
+pub static OPS: &[&OpDef] = &[&CAST, &BITCAST];
 
 /// The same values in another dtype.
 pub static CAST: OpDef = OpDef {
@@ -57,3 +57,67 @@ pub static CAST: OpDef = OpDef {
         out
     },
 };
+
+/// The same bits as elements of another dtype.
+pub static BITCAST: OpDef = OpDef {
+    name: "bitcast",
+    tf_name: "Bitcast",
+    doc: "The bits of `x` as elements of `dtype`.\n\n\
+          The shape is that of `x` where both elements have one size. Smaller elements add a last dimension that holds those of \
+          one element of `x`; larger ones take the place of a last dimension, which holds as many as make one. The first is \
+          the least significant on a little-endian machine.\n\n\
+          Errors: `DType` for booleans and strings, `InvalidArgument` for a last dimension of another size.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::NUMERIC)],
+    operands: &[arg("x")],
+    attrs: &[AttrDef::required("dtype", AttrKind::DType)],
+    effects: &[],
+    infer: |cx| {
+        let to = require_dtype(cx.attrs.dtype(0), DTypeSet::NUMERIC, "dtype")?;
+        let shape = match cx.shape(0).dims() {
+            Some(dims) => Shape::new(recut(dims, cx.dtype(0), to)?),
+            None => Shape::UNRANKED,
+        };
+        one(Type::tensor(to, shape))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let (x, to) = (call.inputs[0], call.attrs.dtype(0));
+        if x.dtype().size() == to.size() {
+            call.set(0, x.bitcast(to)?);
+            return Ok(());
+        }
+        let dims = recut(&known_dims(x.dims()), x.dtype(), to)?;
+        let dims: Dims = dims.iter().filter_map(|d| d.known()).collect();
+        call.out(0, to, &dims)?;
+        call.outputs[0].bytes_mut().copy_from_slice(x.bytes());
+        Ok(())
+    }),
+    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    vjp: Vjp::NonDifferentiable("bits are not numbers"),
+    fold: Fold::Evaluate,
+    samples: || {
+        use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};
+        let of = |from: DType, dims: &[usize], to: DType| Sample::new(vec![tensor(from, dims, LINE)]).with("dtype", to);
+        let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| of(d, &[3], d)).collect();
+        out.extend([of(F32, &[5], I32), of(F64, &[2, 3], U64), of(I64, &[], F64), of(F16, &[0], U16), of(C64, &[2], I64)]);
+        out.extend([of(F32, &[3], U8), of(C128, &[2], F64), of(I64, &[], I8), of(F64, &[0], I32)]);
+        out.extend([of(U8, &[3, 4], F32), of(F64, &[2, 2], C128), of(I8, &[8], I64), of(I32, &[0, 2], I64)]);
+        out
+    },
+};
+
+/// The dimensions of the same bits in elements of another size.
+fn recut(dims: &[Dim], from: DType, to: DType) -> Result<SmallVec<[Dim; 4]>> {
+    let (from, to) = (from.size(), to.size());
+    let mut out: SmallVec<[Dim; 4]> = dims.into();
+    if from > to {
+        out.push(Dim::Known(from / to));
+    } else if from < to {
+        let due = Dim::Known(to / from);
+        let last = out.pop();
+        if !last.is_some_and(|d| d.compatible(due)) {
+            let shape = Shape::new(dims.iter().copied());
+            return Err(Error::invalid(format!("expected a last dimension of {due}, got shape {shape}")).argument("x"));
+        }
+    }
+    Ok(out)
+}

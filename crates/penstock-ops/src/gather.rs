@@ -5,7 +5,8 @@ use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
     Sample, Type, Value, Vjp, VjpCx, arg,
 };
-use penstock_kernels::Binary;
+use penstock_kernels::segment::Empty;
+use penstock_kernels::{Binary, Reduce};
 use smallvec::{SmallVec, smallvec};
 
 use crate::array::ZEROS_LIKE;
@@ -26,6 +27,9 @@ const GATHER_ATTRS: &[AttrDef] = &[
     AttrDef::flag("drop_negative", false),
 ];
 
+/// How rows are added.
+const SUM: (Reduce, Empty) = (Reduce::Sum, Empty::Zero);
+
 /// The text of a position in an array of the given extents: `[0,1]`; nothing for a scalar.
 fn position(dims: &[usize], mut at: usize) -> String {
     let mut index: Vec<String> = Vec::new();
@@ -44,7 +48,7 @@ fn not_in(indices: &Tensor, at: usize, n: usize, name: &str) -> Error {
 }
 
 /// Unites the two ways in which a kernel over indices fails.
-fn explain(indices: &Tensor, n: usize, name: &str) -> impl Fn(Result<usize>) -> Error {
+pub(crate) fn explain(indices: &Tensor, n: usize, name: &str) -> impl Fn(Result<usize>) -> Error {
     move |failure| match failure {
         Ok(at) => not_in(indices, at, n, name),
         Err(error) => error,
@@ -224,7 +228,7 @@ fn run_gather_grad(call: &mut Call<'_>) -> Result<()> {
     }
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     let blocks = [product(&dims[..batch]), product(&dims[batch..axis]), n, product(&dims[axis + 1..])];
-    moves::segment_sum(call, dy, indices, blocks, &dims).map_err(explain(indices, n, "indices"))
+    moves::segment_reduce(call, SUM, dy, indices, blocks, &dims).map_err(explain(indices, n, "indices"))
 }
 
 /// What rows of indices name in an array: the numbers of the rows that remain when the first `k`
@@ -538,20 +542,8 @@ pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
     operands: &[arg("data"), index_arg("segment_ids"), index_arg("num_segments")],
     attrs: &[],
     effects: &[],
-    infer: |cx| {
-        let n = described_size(cx, 2, "num_segments")?;
-        let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
-            (Some(data), Some(ids)) => {
-                if ids.len() > data.len() || !ids.iter().zip(data).all(|(a, b)| a.compatible(*b)) {
-                    return Err(not_a_prefix(cx.shape(1), cx.shape(0)));
-                }
-                Shape::new(std::iter::once(&n).chain(&data[ids.len()..]).copied())
-            }
-            _ => Shape::UNRANKED,
-        };
-        one(like(cx, 0, shape))
-    },
-    cpu: Cpu::Kernel(run_unsorted_segment_sum),
+    infer: infer_unsorted_segments,
+    cpu: Cpu::Kernel(|call| run_unsorted_segments(call, SUM)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
@@ -559,23 +551,42 @@ pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
         Ok(smallvec![Some(dx), None, None])
     }),
     fold: Fold::Evaluate,
-    samples: || {
-        let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[4], LINE));
-        let n = || Tensor::scalar(3i32);
-        let mut out: Vec<Sample> = numeric.map(|x| Sample::new(vec![x, i32s(&[2, 0, 2, -1]), n()])).collect();
-        out.push(Sample::new(vec![f64s(&[2, 3]), i64s(&[1, 1]), n()]));
-        out.push(Sample::new(vec![f64s(&[2, 2, 2]), i32_array(&[2, 2], &[0, 1, 0, 1]), n()]));
-        out.push(Sample::new(vec![f64s(&[0]), i32s(&[]), Tensor::scalar(0i32)]));
-        out.push(Sample::new(vec![f64s(&[2]), Tensor::scalar(1i32), n()]));
-        out
-    },
+    samples: || unsorted_segment_samples(DTypeSet::NUMERIC),
 };
 
-fn not_a_prefix(ids: &Shape, data: &Shape) -> Error {
+/// The type of the reductions of operand 0 by the segments that operand 1 names, of which operand 2 says how many there
+/// are.
+pub(crate) fn infer_unsorted_segments(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let n = described_size(cx, 2, "num_segments")?;
+    let shape = match (cx.shape(0).dims(), cx.shape(1).dims()) {
+        (Some(data), Some(ids)) => {
+            if ids.len() > data.len() || !ids.iter().zip(data).all(|(a, b)| a.compatible(*b)) {
+                return Err(not_a_prefix(cx.shape(1), cx.shape(0)));
+            }
+            Shape::new(std::iter::once(&n).chain(&data[ids.len()..]).copied())
+        }
+        _ => Shape::UNRANKED,
+    };
+    one(like(cx, 0, shape))
+}
+
+pub(crate) fn unsorted_segment_samples(dtypes: DTypeSet) -> Vec<Sample> {
+    let n = || Tensor::scalar(3i32);
+    let each = dtypes.iter().map(|d| tensor(d, &[4], LINE));
+    let mut out: Vec<Sample> = each.map(|x| Sample::new(vec![x, i32s(&[2, 0, 2, -1]), n()])).collect();
+    out.push(Sample::new(vec![f64s(&[2, 3]), i64s(&[1, 1]), n()]));
+    out.push(Sample::new(vec![f64s(&[2, 2, 2]), i32_array(&[2, 2], &[0, 1, 0, 1]), n()]));
+    out.push(Sample::new(vec![f64s(&[0]), i32s(&[]), Tensor::scalar(0i32)]));
+    out.push(Sample::new(vec![f64s(&[2]), Tensor::scalar(1i32), n()]));
+    out
+}
+
+pub(crate) fn not_a_prefix(ids: &Shape, data: &Shape) -> Error {
     Error::invalid(format!("shape {ids} is not a prefix of the shape {data} of 'data'")).argument("segment_ids")
 }
 
-fn run_unsorted_segment_sum(call: &mut Call<'_>) -> Result<()> {
+/// Runs a reduction by segments in any order.
+pub(crate) fn run_unsorted_segments(call: &mut Call<'_>, how: (Reduce, Empty)) -> Result<()> {
     let (x, ids) = (call.inputs[0], call.inputs[1]);
     let n = size(int_scalar(call.inputs[2], "num_segments")?, "num_segments")?;
     let Some(inner) = x.dims().strip_prefix(ids.dims()) else {
@@ -583,7 +594,7 @@ fn run_unsorted_segment_sum(call: &mut Call<'_>) -> Result<()> {
     };
     let dims: Dims = std::iter::once(n).chain(inner.iter().copied()).collect();
     let width = inner.iter().product();
-    moves::segment_sum(call, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
+    moves::segment_reduce(call, how, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
 }
 
 /// Where an array is not zero.

@@ -220,6 +220,12 @@ impl<'t> Ex<'t> {
         if self.dtype() == dtype { self } else { self.emit(&cast::CAST, &[], &[("dtype", dtype.into())]) }
     }
 
+    /// `f` of the value as at least `f32`, as the dtype of the value.
+    pub(crate) fn wide(self, f: impl FnOnce(Ex<'t>) -> Ex<'t>) -> Ex<'t> {
+        let dtype = self.dtype();
+        f(self.cast(if dtype.size() < 4 { DType::F32 } else { dtype })).cast(dtype)
+    }
+
     /// `self` where `condition` holds, else `other`.
     pub(crate) fn or(self, condition: Ex<'t>, other: Ex<'t>) -> Ex<'t> {
         condition.emit(&compare::SELECT, &[self, other], &[])

@@ -25,9 +25,11 @@ mod run;
 mod sample_arrays;
 pub mod samples;
 pub mod scan;
+pub mod segment;
 pub mod shape_ops;
 pub mod slicing;
 pub mod solves;
+pub mod sorting;
 pub mod state;
 pub mod strings;
 pub mod unary;
@@ -44,6 +46,8 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("cast", cast::OPS),
     ("reduce", reduce::OPS),
     ("scan", scan::OPS),
+    ("sorting", sorting::OPS),
+    ("segment", segment::OPS),
     ("linalg", linalg::OPS),
     ("diagonals", diagonals::OPS),
     ("solves", solves::OPS),

@@ -6,7 +6,8 @@
 use penstock_data::{Bytes, DType, Error, Result, Tensor, num_elements};
 use penstock_ir::Call;
 use penstock_kernels::gather::Indices;
-use penstock_kernels::{Binary, copy, gather as rows};
+use penstock_kernels::segment::{AlongAxis, Empty, Segments};
+use penstock_kernels::{Binary, Reduce, copy, gather as rows, segment};
 use smallvec::SmallVec;
 
 /// A box in an array: for each dimension the first index, the step and the number of indices.
@@ -269,14 +270,15 @@ pub(crate) fn scatter(
     unsafe { rows::scatter(op, dtype, updates.as_ptr(), part, width, n, to) }
 }
 
-/// Makes the result the sums of rows of `x` by segment. `x` is `batch` × `outer` blocks of as many rows of `width` elements as
-/// there are segments for each batch; the result, of extents `dims`, is as many blocks of `n` rows. Rows of negative
-/// segments are dropped.
+/// Makes the result the reductions of rows of `x` by segment. `x` is `batch` × `outer` blocks of as many rows of `width` elements
+/// as there are segments for each batch; the result, of extents `dims`, is as many blocks of `n` rows. Rows of negative
+/// segments are dropped; a segment without rows becomes `empty`.
 ///
 /// # Errors
 /// `Err(Ok(position))` for the first segment not below `n`; `Err(Err(_))` where the memory cannot be had.
-pub(crate) fn segment_sum(
+pub(crate) fn segment_reduce(
     call: &mut Call<'_>,
+    (op, empty): (Reduce, Empty),
     x: &Tensor,
     segments: &Tensor,
     [batch, outer, n, width]: [usize; 4],
@@ -288,19 +290,57 @@ pub(crate) fn segment_sum(
     assert_eq!(x.len(), batch * outer * count * width);
     let size = x.dtype().size();
     for b in 0..batch {
-        let part = indices_of(segments, b * count..(b + 1) * count);
+        let ids = indices_of(segments, b * count..(b + 1) * count);
         for o in 0..outer {
             let block = b * outer + o;
             // SAFETY: block `block` of `x` has `count` rows and that of the result `n` rows of `width` elements.
             unsafe {
                 let from = x.as_ptr().add(block * count * width * size);
                 let to = out.add(block * n * width * size);
-                rows::segment_sum(x.dtype(), from, part, width, n, to)
+                segment::segment_reduce(op, x.dtype(), from, Segments { ids, n, width }, empty, to)
             }
             .map_err(|position| Ok(b * count + position))?;
         }
     }
     Ok(())
+}
+
+/// What is indexed along an axis, and by how many indices.
+fn along_axis(dims: &[usize], axis: usize, indices: &Tensor) -> AlongAxis {
+    assert!(dims.len() == indices.rank() && (0..dims.len()).all(|i| i == axis || dims[i] == indices.dims()[i]));
+    let product = |dims: &[usize]| dims.iter().product();
+    AlongAxis { outer: product(&dims[..axis]), n: dims[axis], k: indices.dims()[axis], inner: product(&dims[axis + 1..]) }
+}
+
+/// Makes the result the elements of `x` that `indices` name along an axis; the other extents are the same.
+///
+/// # Errors
+/// `Err(Ok(position))` for the first index outside; `Err(Err(_))` where the memory cannot be had.
+pub(crate) fn take_along(call: &mut Call<'_>, x: &Tensor, indices: &Tensor, axis: usize) -> Result<(), Result<usize>> {
+    let along = along_axis(x.dims(), axis, indices);
+    let out = call.out(0, x.dtype(), indices.dims()).map_err(Err)?;
+    let all = indices_of(indices, 0..indices.len());
+    // SAFETY: `x` has the extents of `along`; `out` is a fresh array of as many elements as there are indices.
+    unsafe { segment::take_along(x.dtype().size(), along, x.as_ptr(), all, out) }.map_err(Ok)
+}
+
+/// Makes the result zeros of extents `dims`, to which `updates` are added at the places that `indices` name along an axis.
+///
+/// # Errors
+/// `Err(Ok(position))` for the first index outside; `Err(Err(_))` where the memory cannot be had.
+pub(crate) fn add_along(
+    call: &mut Call<'_>,
+    updates: &Tensor,
+    indices: &Tensor,
+    axis: usize,
+    dims: &[usize],
+) -> Result<(), Result<usize>> {
+    let along = along_axis(dims, axis, indices);
+    assert_eq!(updates.dims(), indices.dims());
+    let out = call.out(0, updates.dtype(), dims).map_err(Err)?;
+    let all = indices_of(indices, 0..indices.len());
+    // SAFETY: there are as many updates as indices; `out` is a fresh array of the extents of `along`.
+    unsafe { segment::add_along(updates.dtype(), along, updates.as_ptr(), all, out) }.map_err(Ok)
 }
 
 /// Makes the result the one-hot rows of `indices`: `outer` × `depth` × the rest, of extents `dims`.

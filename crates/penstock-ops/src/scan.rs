@@ -2,24 +2,25 @@
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
-use penstock_data::{DType, Result};
+use penstock_data::{DType, DTypeSet, Result};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, arg,
 };
 use penstock_kernels::{CUMULATIVE_DTYPES, Cumulative};
 use smallvec::smallvec;
 
-use crate::compare::{EQUAL, LOGICAL_AND};
+use crate::compare::{EQUAL, GREATER, LOGICAL_AND};
 use crate::grad::{Ex, Tape, rule};
 use crate::reduce::around;
 use crate::samples::{DISTINCT, EDGES, tensor};
+use crate::unary::{EXP, LOG};
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD];
+pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD, &CUMULATIVE_LOGSUMEXP];
 
 macro_rules! scan {
-    ($name:ident $text:literal $tf:literal $op:ident $vjp:expr, $summary:literal) => {
+    ($name:ident $text:literal $tf:literal $op:ident $dtypes:expr, $vjp:expr, $summary:literal) => {
         #[doc = $summary]
         pub static $name: OpDef = OpDef {
             name: $text,
@@ -30,7 +31,7 @@ macro_rules! scan {
                  elements up to `i`: without `i` itself where `exclusive` is true, from the end of the axis where `reverse` is true. \
                  Integers wrap.\n\nErrors: `InvalidArgument` for an axis that is out of range."
             ),
-            dtypes: &[DTypeVar::new("T", CUMULATIVE_DTYPES)],
+            dtypes: &[DTypeVar::new("T", $dtypes)],
             operands: &[arg("x")],
             attrs: &[
                 AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
@@ -43,17 +44,21 @@ macro_rules! scan {
             cuda: Cuda::HostFallback("running sums and products are computed on the host"),
             vjp: $vjp,
             fold: Fold::Evaluate,
-            samples,
+            samples: || samples($dtypes),
         };
     };
 }
 
-scan! { CUMSUM "cumsum" "Cumsum" Sum
+scan! { CUMSUM "cumsum" "Cumsum" Sum CUMULATIVE_DTYPES,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), true))])),
 "Running sums." }
-scan! { CUMPROD "cumprod" "Cumprod" Prod
+scan! { CUMPROD "cumprod" "Cumprod" Prod CUMULATIVE_DTYPES,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| cumprod_grad(t))])),
 "Running products. Second derivatives are exact where no element is 0." }
+
+scan! { CUMULATIVE_LOGSUMEXP "cumulative_logsumexp" "CumulativeLogsumexp" LogSumExp DTypeSet::FLOAT,
+Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| logsumexp_grad(t))])),
+"Running logarithms of sums of exponentials, without overflow; an exclusive one starts with the least finite value." }
 
 fn infer(cx: &InferCx<'_>) -> Result<OutTypes> {
     if let Some(rank) = cx.shape(0).rank() {
@@ -79,6 +84,19 @@ fn again<'t>(op: &'static OpDef, t: &Tape<'_>, v: Ex<'t>, against: bool) -> Ex<'
     v.emit(op, &[], &attrs)
 }
 
+/// Element `i` has the share `e^(x[i] - y[j])` in the sum that is `y[j]`. The sums of cotangents by share are taken as
+/// logarithms, those of positive cotangents apart from those of negative ones.
+fn logsumexp_grad<'t>(t: &'t Tape<'_>) -> Ex<'t> {
+    let (g, x, y) = (t.g(), t.x(0), t.y(0));
+    let total = |g: Ex<'t>| {
+        let positive = g.is_number(&GREATER, 0.0);
+        let shares = g.or(positive, g.number(1.0)).then(&LOG) - y;
+        let shares = shares.or(positive, g.number(f64::NEG_INFINITY));
+        (again(&CUMULATIVE_LOGSUMEXP, t, shares, true) + x).then(&EXP)
+    };
+    total(g) - total(-g)
+}
+
 /// Element `i` is a factor of the products from `i` on: their cotangents, each times the product
 /// without `x[i]`. That is the product divided by `x[i]`; for the first 0 it is the product with a 1 in
 /// its place, and after the first 0 every product has another 0.
@@ -95,9 +113,9 @@ fn cumprod_grad<'t>(t: &'t Tape<'_>) -> Ex<'t> {
     at_zero.or(zero, elsewhere)
 }
 
-fn samples() -> Vec<Sample> {
+fn samples(dtypes: DTypeSet) -> Vec<Sample> {
     let x = |d, dims: &[usize], axis: i64| Sample::new(vec![tensor(d, dims, DISTINCT)]).with("axis", axis);
-    let mut out: Vec<Sample> = CUMULATIVE_DTYPES.iter().map(|d| x(d, &[3, 4], -1)).collect();
+    let mut out: Vec<Sample> = dtypes.iter().map(|d| x(d, &[3, 4], -1)).collect();
     for (dims, axis) in [(&[1][..], 0), (&[7], 0), (&[0], 0), (&[3, 0], 0), (&[2, 3, 4], 1), (&[2, 3, 4], -3)] {
         for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
             out.push(x(DType::F64, dims, axis).with("exclusive", exclusive).with("reverse", reverse));

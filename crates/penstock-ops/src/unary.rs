@@ -3,6 +3,7 @@
 use penstock_ir::{Cpu, Cuda, DTypeVar, Fold, OpDef, Type, Vjp, arg};
 use penstock_kernels::{Unary, unary as kernel, unary_dtypes, unary_output};
 
+use crate::binary::POLYGAMMA;
 use crate::compare::{GREATER, LESS};
 use crate::grad::{Ex, rule, unary_rule};
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, UNIT};
@@ -46,6 +47,9 @@ macro_rules! table {
 }
 
 const TWO_BY_SQRT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
+const SQRT_TWO_PI: f64 = 2.506_628_274_631_000_5;
+/// Shares of a whole.
+const SHARES: &[f64] = &[0.5, 0.25, 0.0625, 0.9375, 0.625, 0.015_625, 0.125];
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 const SELU_SCALE_ALPHA: f64 = 1.758_099_340_847_376_6;
 
@@ -145,8 +149,14 @@ table! {
     LGAMMA "lgamma" "Lgamma" Lgamma POSITIVE E("penstock_lgamma({0})"), d!(|g, x, _| g * x.then(&DIGAMMA)),
         "Logarithm of the magnitude of the gamma function; inf at 0 and the negative integers.";
     DIGAMMA "digamma" "Digamma" Digamma POSITIVE E("penstock_digamma({0})"),
-        Vjp::NonDifferentiable("the trigamma function is not implemented"),
+        d!(|g, x, _| g * x.wide(|x| x.number(1.0).emit(&POLYGAMMA, &[x], &[]))),
         "Derivative of `lgamma`.";
+    ERFINV "erfinv" "Erfinv" Erfinv UNIT H("the inverse error function is computed on the host"),
+        d!(|g, _, y| g * y.then(&SQUARE).then(&EXP) * (1.0 / TWO_BY_SQRT_PI)),
+        "The number whose error function is `x`: infinite at -1 and 1, NaN beyond (Wichura 1988, AS 241).";
+    NDTRI "ndtri" "Ndtri" Ndtri SHARES H("the normal quantile is computed on the host"),
+        d!(|g, _, y| g * (y.then(&SQUARE) * 0.5).then(&EXP) * SQRT_TWO_PI),
+        "The quantile of the standard normal distribution at `x`: infinite at 0 and 1, NaN beyond (Wichura 1988, AS 241).";
     IS_NAN "is_nan" "IsNan" IsNan LINE E("({0} != {0})"), Vjp::Zero,
         "Whether NaN.";
     IS_INF "is_inf" "IsInf" IsInf LINE E("({0} == {0} && {0} - {0} != {0} - {0})"), Vjp::Zero,

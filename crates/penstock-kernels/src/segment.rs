@@ -1,0 +1,371 @@
+//! Reductions of rows by segment, and elements by index along an axis.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use std::any::TypeId;
+
+use num_complex::Complex;
+use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
+
+use crate::arch::dispatch;
+use crate::complex::Part;
+use crate::gather::Indices;
+use crate::num::{Int, Real};
+use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, MeanInt, Reduce};
+
+/// What a segment without rows becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Empty {
+    /// 0.
+    Zero,
+    /// 1.
+    One,
+    /// The least finite value.
+    Lowest,
+    /// The greatest finite value.
+    Highest,
+}
+
+/// Numbers that segments are filled with.
+trait Filler: Element {
+    fn filler(empty: Empty) -> Self;
+}
+
+macro_rules! fillers {
+    ($($ty:ty: $zero:expr, $one:expr, $low:expr, $high:expr;)*) => {$(
+        impl Filler for $ty {
+            fn filler(empty: Empty) -> $ty {
+                match empty {
+                    Empty::Zero => $zero,
+                    Empty::One => $one,
+                    Empty::Lowest => $low,
+                    Empty::Highest => $high,
+                }
+            }
+        }
+    )*};
+}
+
+fillers! {
+    i8: 0, 1, i8::MIN, i8::MAX; i16: 0, 1, i16::MIN, i16::MAX; i32: 0, 1, i32::MIN, i32::MAX; i64: 0, 1, i64::MIN, i64::MAX;
+    u8: 0, 1, u8::MIN, u8::MAX; u16: 0, 1, u16::MIN, u16::MAX; u32: 0, 1, u32::MIN, u32::MAX; u64: 0, 1, u64::MIN, u64::MAX;
+    f16: f16::ZERO, f16::ONE, f16::MIN, f16::MAX; bf16: bf16::ZERO, bf16::ONE, bf16::MIN, bf16::MAX;
+    f32: 0.0, 1.0, f32::MIN, f32::MAX; f64: 0.0, 1.0, f64::MIN, f64::MAX;
+}
+
+impl<T: Part> Filler for Complex<T>
+where
+    Complex<T>: Element,
+{
+    fn filler(empty: Empty) -> Complex<T> {
+        let re = match empty {
+            Empty::Zero => T::zero(),
+            Empty::One => T::one(),
+            Empty::Lowest => T::min_value(),
+            Empty::Highest => T::max_value(),
+        };
+        Complex::new(re, T::zero())
+    }
+}
+
+/// Rows and the segments that they belong to.
+#[derive(Clone, Copy)]
+pub struct Segments {
+    /// The segment of each row; a negative one drops it.
+    pub ids: Indices,
+    /// The number of segments.
+    pub n: usize,
+    /// The number of elements of a row.
+    pub width: usize,
+}
+
+/// # Safety
+/// As for [`segment_reduce`], with a fold of its operator and dtype. Segments are below `n`.
+unsafe fn run<F: Fold>(s: Segments, input: *const u8, empty: Empty, out: *mut u8)
+where
+    F::T: Filler + Sync,
+    F::Acc: 'static,
+{
+    let Segments { ids, n, width } = s;
+    let (src, dst) = (Shared(input.cast::<F::T>().cast_mut()), Shared(out.cast::<F::T>()));
+    let filler = F::T::filler(empty);
+    // Each task takes a stretch of segments and looks through all rows for them, so that every segment gets its rows
+    // in order on one thread.
+    let in_place = TypeId::of::<F::Acc>() == TypeId::of::<F::T>();
+    let row_ns = 2.0 + 0.3 * width as f64;
+    let tasks = if ids.count as f64 * row_ns < 200_000.0 || width < 8 { 1 } else { threads().clamp(1, n.max(1)) };
+    let stretch = n.div_ceil(tasks.max(1));
+    parallel_for(tasks, 1, |range| {
+        for task in range {
+            let (first, last) = (task * stretch, n.min((task + 1) * stretch));
+            if first >= last {
+                continue;
+            }
+            dispatch(
+                #[inline(always)]
+                || {
+                    let len = (last - first) * width;
+                    let mut scratch: Vec<F::Acc> = Vec::new();
+                    // Where an accumulator is an element, the segments themselves accumulate.
+                    let acc: *mut F::Acc = if in_place {
+                        // SAFETY: segment `first` is below `n`.
+                        unsafe { dst.get().add(first * width).cast() }
+                    } else {
+                        scratch.reserve_exact(len);
+                        scratch.as_mut_ptr()
+                    };
+                    // SAFETY: there is room for `len` accumulators: these segments of `out`, which no other task has, or the
+                    // scratch memory.
+                    (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
+                    let mut counts = vec![0usize; last - first];
+                    for i in 0..ids.count {
+                        // SAFETY: `i` is below the count.
+                        let id = unsafe { ids.get(i) };
+                        if id < first as i64 || id >= last as i64 {
+                            continue;
+                        }
+                        let at = id as usize - first;
+                        counts[at] += 1;
+                        // SAFETY: row `i` has `width` elements, and segment `at` as many accumulators, which have been written.
+                        let (row, to) = unsafe {
+                            (
+                                std::slice::from_raw_parts(src.get().add(i * width).cast_const(), width),
+                                std::slice::from_raw_parts_mut(acc.add(at * width), width),
+                            )
+                        };
+                        for (a, &x) in to.iter_mut().zip(row) {
+                            *a = F::join(*a, F::load(x));
+                        }
+                    }
+                    for (at, &count) in counts.iter().enumerate() {
+                        for j in at * width..(at + 1) * width {
+                            // SAFETY: accumulator and element `j` of this task; the one is read before the other, which may be
+                            // the same memory, is written.
+                            unsafe {
+                                let value = if count == 0 { filler } else { F::finish(acc.add(j).read(), count) };
+                                dst.get().add(first * width + j).write(value);
+                            }
+                        }
+                    }
+                },
+            );
+        }
+    });
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_float<T: Real + Filler>(op: Reduce, s: Segments, input: *const u8, empty: Empty, out: *mut u8) -> bool {
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldFloat<{ Reduce::Sum as u8 }, T>>(s, input, empty, out),
+            Reduce::Prod => run::<FoldFloat<{ Reduce::Prod as u8 }, T>>(s, input, empty, out),
+            Reduce::Max => run::<FoldFloat<{ Reduce::Max as u8 }, T>>(s, input, empty, out),
+            Reduce::Min => run::<FoldFloat<{ Reduce::Min as u8 }, T>>(s, input, empty, out),
+            Reduce::Mean => run::<FoldFloat<{ Reduce::Mean as u8 }, T>>(s, input, empty, out),
+            Reduce::Any | Reduce::All => return false,
+        }
+    }
+    true
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_int<T: Int + Filler>(op: Reduce, s: Segments, input: *const u8, empty: Empty, out: *mut u8) -> bool {
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldInt<{ Reduce::Sum as u8 }, T>>(s, input, empty, out),
+            Reduce::Prod => run::<FoldInt<{ Reduce::Prod as u8 }, T>>(s, input, empty, out),
+            Reduce::Max => run::<FoldInt<{ Reduce::Max as u8 }, T>>(s, input, empty, out),
+            Reduce::Min => run::<FoldInt<{ Reduce::Min as u8 }, T>>(s, input, empty, out),
+            Reduce::Mean => run::<MeanInt<T>>(s, input, empty, out),
+            Reduce::Any | Reduce::All => return false,
+        }
+    }
+    true
+}
+
+/// # Safety
+/// As for [`run`].
+unsafe fn run_complex<T: Part + Send + Sync>(
+    op: Reduce,
+    s: Segments,
+    input: *const u8,
+    empty: Empty,
+    out: *mut u8,
+) -> bool
+where
+    Complex<T>: Element,
+{
+    // SAFETY: the same contract.
+    unsafe {
+        match op {
+            Reduce::Sum => run::<FoldComplex<{ Reduce::Sum as u8 }, T>>(s, input, empty, out),
+            Reduce::Prod => run::<FoldComplex<{ Reduce::Prod as u8 }, T>>(s, input, empty, out),
+            Reduce::Mean => run::<FoldComplex<{ Reduce::Mean as u8 }, T>>(s, input, empty, out),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Reduces rows by segment, in order: row `s` of `out` is the reduction of the rows `i` with `ids[i] == s`, or `empty`
+/// where there is none. Floats of 16 bits accumulate in `f32`. Segments may come in any order; a negative one drops
+/// its row.
+///
+/// # Errors
+/// The first position whose segment is not below `n`; nothing is then written.
+///
+/// # Panics
+/// If `op` does not take `dtype` (see [`crate::reduce_dtypes`]), or it is boolean.
+///
+/// # Safety
+/// `input` is aligned and readable for `ids.count` rows of `width` elements of `dtype`, `out` aligned and writable for
+/// `n` rows; the ids are aligned and readable; nothing overlaps `out`.
+pub unsafe fn segment_reduce(
+    op: Reduce,
+    dtype: DType,
+    input: *const u8,
+    segments: Segments,
+    empty: Empty,
+    out: *mut u8,
+) -> Result<(), usize> {
+    segments.ids.check_dtype();
+    // SAFETY: positions below the count.
+    let outside = |i: &usize| unsafe { segments.ids.get(*i) } >= segments.n.min(i64::MAX as usize) as i64;
+    if let Some(position) = (0..segments.ids.count).find(outside) {
+        return Err(position);
+    }
+    // SAFETY: the same contract, with the element type of `dtype`; segments have been checked.
+    let taken = unsafe {
+        match dtype {
+            DType::F16 => run_float::<f16>(op, segments, input, empty, out),
+            DType::Bf16 => run_float::<bf16>(op, segments, input, empty, out),
+            DType::F32 => run_float::<f32>(op, segments, input, empty, out),
+            DType::F64 => run_float::<f64>(op, segments, input, empty, out),
+            DType::C64 => run_complex::<f32>(op, segments, input, empty, out),
+            DType::C128 => run_complex::<f64>(op, segments, input, empty, out),
+            _ => {
+                with_dtype!(integer, dtype, T => run_int::<T>(op, segments, input, empty, out), else false)
+            }
+        }
+    };
+    assert!(taken, "{} of segments does not take {dtype}", op.name());
+    Ok(())
+}
+
+/// An array of (outer, n, inner) elements, of which (outer, k, inner) are named by as many indices along the axis.
+#[derive(Clone, Copy, Debug)]
+pub struct AlongAxis {
+    /// The product of the extents before the axis.
+    pub outer: usize,
+    /// The extent of the axis.
+    pub n: usize,
+    /// The number of indices along the axis.
+    pub k: usize,
+    /// The product of the extents after the axis.
+    pub inner: usize,
+}
+
+impl AlongAxis {
+    /// The position in the array of the element that index `index`, at position `i` among the indices, names.
+    #[inline(always)]
+    fn place(self, i: usize, index: usize) -> usize {
+        (i / self.inner / self.k * self.n + index) * self.inner + i % self.inner
+    }
+}
+
+/// Copies the elements of `size` bytes that the indices name, to the places of the indices.
+///
+/// # Errors
+/// The first position whose index is not in `0..n`; nothing is then written.
+///
+/// # Safety
+/// `input` is readable for `outer * n * inner` elements, `out` writable for `outer * k * inner`, which is also the number
+/// of indices, aligned and readable; nothing overlaps `out`.
+pub unsafe fn take_along(
+    size: usize,
+    along: AlongAxis,
+    input: *const u8,
+    indices: Indices,
+    out: *mut u8,
+) -> Result<(), usize> {
+    // SAFETY: the caller's contract.
+    if let Some(position) = unsafe { indices.first_outside(along.n) } {
+        return Err(position);
+    }
+    let (src, dst) = (Shared(input.cast_mut()), Shared(out));
+    parallel_for(indices.count, grain(4.0), |range| {
+        for i in range {
+            // SAFETY: indices were checked to be below `n`; `i` is below the count, and no other range has it.
+            unsafe {
+                let from = src.get().add(along.place(i, indices.get(i) as usize) * size);
+                let to = dst.get().add(i * size);
+                match size {
+                    4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
+                    8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
+                    _ => from.copy_to_nonoverlapping(to, size),
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Zeros, with each update added at the place that the index beside it names, in order.
+///
+/// # Errors
+/// The first position whose index is not in `0..n`; nothing is then written.
+///
+/// # Panics
+/// If `dtype` is not numeric.
+///
+/// # Safety
+/// `updates` is aligned and readable for `outer * k * inner` elements of `dtype`, which is also the number of indices,
+/// aligned and readable; `out` is aligned and writable for `outer * n * inner`; nothing overlaps it.
+pub unsafe fn add_along(
+    dtype: DType,
+    along: AlongAxis,
+    updates: *const u8,
+    indices: Indices,
+    out: *mut u8,
+) -> Result<(), usize> {
+    assert!(DTypeSet::NUMERIC.contains(dtype), "add_along does not take {dtype}");
+    // SAFETY: the caller's contract.
+    if let Some(position) = unsafe { indices.first_outside(along.n) } {
+        return Err(position);
+    }
+    /// # Safety
+    /// As for [`add_along`], with elements of `T`, and indices that were checked.
+    unsafe fn typed<F: Fold>(along: AlongAxis, updates: *const u8, indices: Indices, out: *mut u8)
+    where
+        F::T: Element,
+    {
+        let (src, dst) = (updates.cast::<F::T>(), out.cast::<F::T>());
+        // SAFETY: `out` is writable for the array; indices were checked to be below `n`.
+        unsafe {
+            dst.write_bytes(0, along.outer * along.n * along.inner);
+            for i in 0..indices.count {
+                let to = dst.add(along.place(i, indices.get(i) as usize));
+                to.write(F::finish(F::join(F::load(to.read()), F::load(src.add(i).read())), 1));
+            }
+        }
+    }
+    const SUM: u8 = Reduce::Sum as u8;
+    // SAFETY: the same contract, with the element type of `dtype`.
+    unsafe {
+        match dtype {
+            DType::C64 => typed::<FoldComplex<SUM, f32>>(along, updates, indices, out),
+            DType::C128 => typed::<FoldComplex<SUM, f64>>(along, updates, indices, out),
+            DType::F16 => typed::<FoldFloat<SUM, f16>>(along, updates, indices, out),
+            DType::Bf16 => typed::<FoldFloat<SUM, bf16>>(along, updates, indices, out),
+            DType::F32 => typed::<FoldFloat<SUM, f32>>(along, updates, indices, out),
+            DType::F64 => typed::<FoldFloat<SUM, f64>>(along, updates, indices, out),
+            _ => with_dtype!(integer, dtype, T => typed::<FoldInt<SUM, T>>(along, updates, indices, out), else ()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! Sorting, selection and search along the middle axis of an (outer, n, inner) view.
+//!
+//! Elements are compared through keys: unsigned integers in the order of the elements. -0 has the key of 0, and NaN,
+//! of either sign, is above every number. All orders are stable: equal elements keep the order of the input.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
+
+use crate::num::Int;
+use crate::pool::{Shared, grain, parallel_for};
+
+/// The dtypes that are sorted.
+pub const SORT_DTYPES: DTypeSet = DTypeSet::REAL;
+
+/// Whether the least or the greatest element comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// The least first; NaN last.
+    Ascending,
+    /// The greatest first, before all NaN.
+    Descending,
+}
+
+/// A key of 32 or 64 bits, and the same together with a position, ordered by the key first.
+trait Key: Copy + Ord + std::ops::Not<Output = Self> + Send + Sync {
+    type Placed: Copy + Ord + Send + Sync;
+    fn place(self, position: usize) -> Self::Placed;
+    fn position(placed: Self::Placed) -> usize;
+}
+
+impl Key for u32 {
+    type Placed = u64;
+    #[inline(always)]
+    fn place(self, position: usize) -> u64 {
+        u64::from(self) << 32 | position as u64
+    }
+    #[inline(always)]
+    fn position(placed: u64) -> usize {
+        placed as u32 as usize
+    }
+}
+
+impl Key for u64 {
+    type Placed = u128;
+    #[inline(always)]
+    fn place(self, position: usize) -> u128 {
+        u128::from(self) << 64 | position as u128
+    }
+    #[inline(always)]
+    fn position(placed: u128) -> usize {
+        placed as u64 as usize
+    }
+}
+
+/// An element with a key.
+trait Keyed: Element + Send + Sync {
+    type Key: Key;
+    /// The keys that elements of different bits have: those of the zeros and of NaN.
+    const SPECIAL: &[Self::Key] = &[];
+    fn key(self) -> Self::Key;
+    /// An element of this key: 0 rather than -0, and some NaN.
+    fn of_key(key: Self::Key) -> Self;
+}
+
+macro_rules! unsigned {
+    ($($ty:ident $key:ident),*) => {$(
+        impl Keyed for $ty {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self) -> $key { $key::from(self) }
+            #[inline(always)]
+            fn of_key(key: $key) -> $ty { key as $ty }
+        }
+    )*};
+}
+
+unsigned!(u8 u32, u16 u32, u32 u32, u64 u64);
+
+macro_rules! signed {
+    ($($ty:ident $key:ident),*) => {$(
+        impl Keyed for $ty {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self) -> $key { (self as $key).wrapping_sub($ty::MIN as $key) }
+            #[inline(always)]
+            fn of_key(key: $key) -> $ty { key.wrapping_add($ty::MIN as $key) as $ty }
+        }
+    )*};
+}
+
+signed!(i8 u32, i16 u32, i32 u32, i64 u64);
+
+macro_rules! floats {
+    ($($ty:ident $bits:ident $key:ident),*) => {$(
+        impl Keyed for $ty {
+            type Key = $key;
+            const SPECIAL: &[$key] = &[(1 as $key) << ($bits::BITS - 1), $bits::MAX as $key];
+            #[inline(always)]
+            fn key(self) -> $key {
+                const SIGN: $bits = 1 << ($bits::BITS - 1);
+                let bits = self.to_bits();
+                let ordered = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+                // -0 is next below 0.
+                let ordered = if bits == SIGN { SIGN } else { ordered };
+                $key::from(if self.is_nan() { $bits::MAX } else { ordered })
+            }
+            #[inline(always)]
+            fn of_key(key: $key) -> $ty {
+                const SIGN: $bits = 1 << ($bits::BITS - 1);
+                let ordered = key as $bits;
+                $ty::from_bits(if ordered & SIGN == 0 { !ordered } else { ordered ^ SIGN })
+            }
+        }
+    )*};
+}
+
+floats!(f16 u16 u32, bf16 u16 u32, f32 u32 u32, f64 u64 u64);
+
+/// The extents of an array around the axis that is sorted.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// The product of the extents before the axis.
+    pub outer: usize,
+    /// The extent of the axis.
+    pub n: usize,
+    /// The product of the extents after the axis.
+    pub inner: usize,
+}
+
+impl Rows {
+    /// The number of rows to sort, each of `n` elements, `inner` apart.
+    fn count(self) -> usize {
+        self.outer * self.inner
+    }
+
+    /// The position of the first element of row `r` in an array whose axis has `n` elements.
+    fn start(self, r: usize, n: usize) -> usize {
+        r / self.inner * n * self.inner + r % self.inner
+    }
+
+    /// How many rows are worth a thread.
+    fn grain(self) -> usize {
+        grain(self.n as f64 * (2.0 + (self.n.max(2) as f64).log2()))
+    }
+}
+
+/// The key, turned round where the greatest comes first.
+#[inline(always)]
+fn directed<K: Key>(key: K, direction: Direction) -> K {
+    if direction == Direction::Descending { !key } else { key }
+}
+
+/// # Safety
+/// As for [`sort`], with elements of `T`.
+unsafe fn sort_rows<T: Keyed>(rows: Rows, direction: Direction, input: *const u8, out: *mut u8) {
+    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    let Rows { n, inner, .. } = rows;
+    parallel_for(rows.count(), rows.grain(), |range| {
+        let mut keys: Vec<T::Key> = Vec::with_capacity(n);
+        for r in range {
+            let start = rows.start(r, n);
+            // SAFETY: row `r` has `n` elements, `inner` apart, in the input and in the output, where no other range has it.
+            let read = |i: usize| unsafe { src.get().add(start + i * inner).read() };
+            let write = |i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
+            keys.clear();
+            keys.extend((0..n).map(|i| directed(read(i).key(), direction)));
+            keys.sort_unstable();
+            for (i, &key) in keys.iter().enumerate() {
+                write(i, T::of_key(directed(key, direction)));
+            }
+            // Zeros of both signs keep their order, NaNs their bits.
+            for &special in T::SPECIAL {
+                let key = directed(special, direction);
+                let first = keys.partition_point(|&k| k < key);
+                if keys.get(first) == Some(&key) {
+                    let same = (0..n).map(read).filter(|x| x.key() == special);
+                    same.enumerate().for_each(|(i, x)| write(first + i, x));
+                }
+            }
+        }
+    });
+}
+
+/// Sorts each row of the input into the same row of the output.
+///
+/// # Panics
+/// If `dtype` is not real.
+///
+/// # Safety
+/// `input` is aligned and readable, `out` aligned, disjoint and writable, for `outer * n * inner` elements of `dtype`.
+pub unsafe fn sort(dtype: DType, rows: Rows, direction: Direction, input: *const u8, out: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(real, dtype, T => unsafe { sort_rows::<T>(rows, direction, input, out) }, else panic!("sort does not take {dtype}"))
+}
+
+/// The positions of the elements of a row, placed by their keys, in the order in which the first `k` are sorted.
+fn order<K: Key>(placed: &mut Vec<K::Placed>, keys: impl Iterator<Item = K>, k: usize) {
+    placed.clear();
+    placed.extend(keys.enumerate().map(|(i, key)| key.place(i)));
+    if k < placed.len() {
+        if k > 0 {
+            placed.select_nth_unstable(k - 1);
+        }
+        placed.truncate(k);
+    }
+    placed.sort_unstable();
+}
+
+/// # Safety
+/// As for [`select`], with elements of `T`, keys of `K` and positions of `I`; `n` positions fit beside a key.
+unsafe fn select_rows<T: Keyed, K: Key + From<T::Key>, I: Int>(
+    rows: Rows,
+    k: usize,
+    direction: Direction,
+    input: *const u8,
+    values: Option<*mut u8>,
+    positions: *mut u8,
+) {
+    let src = Shared(input.cast::<T>().cast_mut());
+    let values = values.map(|p| Shared(p.cast::<T>()));
+    let dst = Shared(positions.cast::<I>());
+    let Rows { n, inner, .. } = rows;
+    parallel_for(rows.count(), rows.grain(), |range| {
+        let mut placed = Vec::with_capacity(n);
+        for r in range {
+            let (from, to) = (rows.start(r, n), rows.start(r, k));
+            // SAFETY: row `r` has `n` elements, `inner` apart.
+            let read = |i: usize| unsafe { src.get().add(from + i * inner).read() };
+            order::<K>(&mut placed, (0..n).map(|i| directed(K::from(read(i).key()), direction)), k);
+            for (j, &p) in placed.iter().enumerate() {
+                let i = K::position(p);
+                // SAFETY: row `r` of the results has `k` elements, and no other range has it.
+                unsafe { dst.get().add(to + j * inner).write(I::from_i64(i as i64)) };
+                if let Some(values) = values {
+                    // SAFETY: as above.
+                    unsafe { values.get().add(to + j * inner).write(read(i)) };
+                }
+            }
+        }
+    });
+}
+
+/// Writes the positions in each row of its first `k` elements in the given order, and, where asked for, the elements:
+/// rows of `k` elements. The rest of the row is not sorted.
+///
+/// # Panics
+/// If `dtype` is not real, `k` is above `n`, or `position_dtype` is neither `i32` nor `i64`.
+///
+/// # Safety
+/// `input` is aligned and readable for `outer * n * inner` elements of `dtype`; `positions` and `values` are aligned,
+/// disjoint and writable for `outer * k * inner`, of `position_dtype` and `dtype`.
+pub unsafe fn select(
+    dtype: DType,
+    rows: Rows,
+    k: usize,
+    direction: Direction,
+    input: *const u8,
+    values: Option<*mut u8>,
+    position_dtype: DType,
+    positions: *mut u8,
+) {
+    assert!(k <= rows.n, "{k} elements of a row of {}", rows.n);
+    let short = rows.n <= u32::MAX as usize;
+    // SAFETY: the same contract, with the element types of the dtypes; positions above 32 bits go beside keys of 64.
+    with_dtype!(real, dtype, T => unsafe {
+        type Own = <T as Keyed>::Key;
+        match (position_dtype, short) {
+            (DType::I32, true) => select_rows::<T, Own, i32>(rows, k, direction, input, values, positions),
+            (DType::I64, true) => select_rows::<T, Own, i64>(rows, k, direction, input, values, positions),
+            (DType::I64, false) => select_rows::<T, u64, i64>(rows, k, direction, input, values, positions),
+            _ => panic!("positions in rows of {} elements are no {position_dtype}", rows.n),
+        }
+    }, else panic!("sort does not take {dtype}"))
+}
+
+/// On which side of equal elements a value is inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Side {
+    /// Before them.
+    Left,
+    /// After them.
+    Right,
+}
+
+/// # Safety
+/// As for [`search_sorted`], with elements of `T` and positions of `I`.
+unsafe fn search_rows<T: Keyed, I: Int>(
+    side: Side,
+    [outer, n, count]: [usize; 3],
+    sorted: *const u8,
+    values: *const u8,
+    out: *mut u8,
+) {
+    let (rows, values) = (Shared(sorted.cast::<T>().cast_mut()), Shared(values.cast::<T>().cast_mut()));
+    let out = Shared(out.cast::<I>());
+    parallel_for(outer * count, grain(3.0 + 4.0 * (n.max(2) as f64).log2()), |range| {
+        for task in range {
+            // SAFETY: `task` is below `outer * count`, and no other range has it; its row has `n` elements.
+            unsafe {
+                let row = std::slice::from_raw_parts(rows.get().add(task / count * n).cast_const(), n);
+                let key = values.get().add(task).read().key();
+                let at = match side {
+                    Side::Left => row.partition_point(|x| x.key() < key),
+                    Side::Right => row.partition_point(|x| x.key() <= key),
+                };
+                out.get().add(task).write(I::from_i64(at as i64));
+            }
+        }
+    });
+}
+
+/// Writes for each of `count` values of each of `outer` rows where it would be inserted into that row of `n` ascending
+/// elements: the number of elements below it, or not above it.
+///
+/// # Panics
+/// If `dtype` is not real, or `out_dtype` is neither `i32` nor `i64`.
+///
+/// # Safety
+/// `sorted` is aligned and readable for `outer * n` elements of `dtype`, `values` for `outer * count`; `out` is aligned,
+/// disjoint and writable for `outer * count` of `out_dtype`.
+pub unsafe fn search_sorted(
+    dtype: DType,
+    side: Side,
+    extents: [usize; 3],
+    sorted: *const u8,
+    values: *const u8,
+    out_dtype: DType,
+    out: *mut u8,
+) {
+    // SAFETY: the same contract, with the element types of the dtypes.
+    with_dtype!(real, dtype, T => unsafe {
+        match out_dtype {
+            DType::I32 => search_rows::<T, i32>(side, extents, sorted, values, out),
+            DType::I64 => search_rows::<T, i64>(side, extents, sorted, values, out),
+            _ => panic!("positions are i32 or i64, not {out_dtype}"),
+        }
+    }, else panic!("search_sorted does not take {dtype}"))
+}

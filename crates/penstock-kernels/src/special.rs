@@ -1,0 +1,107 @@
+//! Special functions of `f64` that are computed element by element.
+
+use std::f64::consts::PI;
+
+use crate::math64::log;
+
+/// The logarithmic derivative of the gamma function; NaN at its poles, except that -inf at +0 and +inf at -0.
+pub(crate) fn digamma(x: f64) -> f64 {
+    if x == 0.0 {
+        return f64::INFINITY.copysign(-x);
+    }
+    if x < 0.0 {
+        // The distance to the nearest pole is exact, and so is what is left of the tangent's argument.
+        let r = x - x.round();
+        return if r == 0.0 { f64::NAN } else { digamma(1.0 - x) - PI / libm::tan(PI * r) };
+    }
+    let (mut x, mut shift) = (x, 0.0);
+    while x < 10.0 {
+        shift += 1.0 / x;
+        x += 1.0;
+    }
+    // The asymptotic series in Bernoulli numbers.
+    const SERIES: [f64; 7] =
+        [1.0 / 12.0, -691.0 / 32_760.0, 1.0 / 132.0, -1.0 / 240.0, 1.0 / 252.0, -1.0 / 120.0, 1.0 / 12.0];
+    let z = 1.0 / (x * x);
+    let tail = z * SERIES.iter().fold(0.0, |acc, c| acc * z + c);
+    log(x) - 0.5 / x - tail - shift
+}
+
+/// The Hurwitz zeta function, the sum of `(q + k)^-s` over k from 0: inf for `s` = 1 and at the poles of whole `q` that are
+/// not positive, NaN for `s` < 1, for negative `q` with a fractional `s`, and for fractional `q` below -10^6.
+///
+/// Euler-Maclaurin summation.
+pub(crate) fn zeta(s: f64, q: f64) -> f64 {
+    // (2k)! / B(2k) for k from 1.
+    const TERMS: [f64; 12] = [
+        12.0,
+        -720.0,
+        30_240.0,
+        -1_209_600.0,
+        47_900_160.0,
+        -1_307_674_368_000.0 / 691.0,
+        74_724_249_600.0,
+        -10_670_622_842_880_000.0 / 3617.0,
+        5_109_094_217_170_944_000.0 / 43_867.0,
+        -802_857_662_698_291_200_000.0 / 174_611.0,
+        14_101_100_039_391_805_440_000.0 / 77_683.0,
+        -1_693_824_136_731_743_669_452_800_000.0 / 236_364_091.0,
+    ];
+    if s == 1.0 {
+        return f64::INFINITY;
+    }
+    if s.is_nan() || q.is_nan() || s < 1.0 {
+        return f64::NAN;
+    }
+    if q <= 0.0 {
+        if q.floor() == q {
+            return f64::INFINITY;
+        }
+        if s.floor() != s || q < -1e6 {
+            return f64::NAN;
+        }
+    }
+    if q > 1e8 {
+        // The first terms of the asymptotic series.
+        return (1.0 / (s - 1.0) + 0.5 / q) * q.powf(1.0 - s);
+    }
+    let mut sum = q.powf(-s);
+    let (mut at, mut term, mut steps) = (q, 0.0f64, 0);
+    while steps < 9 || at <= 9.0 {
+        steps += 1;
+        at += 1.0;
+        term = at.powf(-s);
+        sum += term;
+        if (term / sum).abs() < f64::EPSILON / 2.0 {
+            return sum;
+        }
+    }
+    sum += term * at / (s - 1.0) - 0.5 * term;
+    let (mut factor, mut k) = (1.0, 0.0);
+    for divisor in TERMS {
+        factor *= s + k;
+        term /= at;
+        let correction = factor * term / divisor;
+        sum += correction;
+        if (correction / sum).abs() < f64::EPSILON / 2.0 {
+            break;
+        }
+        k += 1.0;
+        factor *= s + k;
+        term /= at;
+        k += 1.0;
+    }
+    sum
+}
+
+/// The derivative of order `n` of [`digamma`] at `x`; NaN where `n` is no whole number from 0.
+pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
+    if n == 0.0 {
+        return digamma(x);
+    }
+    if n < 0.0 || !n.is_finite() || n.floor() != n {
+        return f64::NAN;
+    }
+    let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
+    sign * libm::tgamma(n + 1.0) * zeta(n + 1.0, x)
+}

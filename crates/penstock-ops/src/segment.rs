@@ -1,0 +1,233 @@
+//! Reductions by segment: of rows whose segments are sorted, or come in any order.
+
+use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_ir::{
+    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, VjpCx, arg,
+    arg_of,
+};
+use penstock_kernels::segment::Empty;
+use penstock_kernels::{Reduce, reduce_dtypes};
+use smallvec::smallvec;
+
+use crate::binary::MAXIMUM;
+use crate::compare::{EQUAL, GREATER};
+use crate::gather::{
+    GATHER, UNSORTED_SEGMENT_SUM, explain, infer_unsorted_segments, run_unsorted_segments, unsorted_segment_samples,
+};
+use crate::grad::{Ex, Tape, rule};
+use crate::moves;
+use crate::operands::{like, require_rank};
+use crate::sample_arrays::{f64s, i32s, i64s};
+use crate::samples::{DISTINCT, tensor};
+use crate::util::one;
+
+const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
+
+/// The operators of this family; `unsorted_segment_sum` is with the gathers, whose derivative it is.
+pub static OPS: &[&OpDef] = &[
+    &UNSORTED_SEGMENT_MEAN,
+    &UNSORTED_SEGMENT_MAX,
+    &UNSORTED_SEGMENT_MIN,
+    &UNSORTED_SEGMENT_PROD,
+    &SEGMENT_SUM,
+    &SEGMENT_MEAN,
+    &SEGMENT_MAX,
+    &SEGMENT_MIN,
+    &SEGMENT_PROD,
+];
+
+const fn ids(name: &'static str) -> ArgDef {
+    arg_of(name, ArgType::In(DTypeSet::INDEX))
+}
+
+macro_rules! unsorted {
+    ($($name:ident $text:literal $tf:literal $op:ident $empty:ident $vjp:ident, $summary:literal;)*) => {$(
+        #[doc = $summary]
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            tf_name: $tf,
+            doc: concat!(
+                $summary,
+                "\n\nThe extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Entry `s` \
+                 reduces the entries of `data` with id `s`. Negative ids drop their entries. Raises InvalidArgument for an id not \
+                 below `num_segments`."
+            ),
+            dtypes: &[DTypeVar::new("T", reduce_dtypes(Reduce::$op))],
+            operands: &[arg("data"), ids("segment_ids"), ids("num_segments")],
+            attrs: &[],
+            effects: &[],
+            infer: infer_unsorted_segments,
+            cpu: Cpu::Kernel(|call| run_unsorted_segments(call, (Reduce::$op, Empty::$empty))),
+            cuda: ON_HOST,
+            vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
+            fold: Fold::Evaluate,
+            samples: || unsorted_segment_samples(reduce_dtypes(Reduce::$op)),
+        };
+    )*};
+}
+
+unsorted! {
+    UNSORTED_SEGMENT_MEAN "unsorted_segment_mean" "UnsortedSegmentMean" Mean Zero mean_grad,
+        "The means of entries by segment; 0 of none. That of integers is rounded towards 0.";
+    UNSORTED_SEGMENT_MAX "unsorted_segment_max" "UnsortedSegmentMax" Max Lowest extremum_grad,
+        "The greatest entries by segment: NaN if there is one, the least finite value of none. Equal entries share the gradient.";
+    UNSORTED_SEGMENT_MIN "unsorted_segment_min" "UnsortedSegmentMin" Min Highest extremum_grad,
+        "The least entries by segment: NaN if there is one, the greatest finite value of none. Equal entries share the gradient.";
+    UNSORTED_SEGMENT_PROD "unsorted_segment_prod" "UnsortedSegmentProd" Prod One prod_grad,
+        "The products of entries by segment; 1 of none. Second derivatives are exact where no element is 0.";
+}
+
+macro_rules! sorted {
+    ($($name:ident $text:literal $tf:literal $op:ident $empty:ident $vjp:ident, $summary:literal;)*) => {$(
+        #[doc = $summary]
+        pub static $name: OpDef = OpDef {
+            name: $text,
+            tf_name: $tf,
+            doc: concat!(
+                $summary,
+                "\n\n`segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in ascending \
+                 order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that are negative or \
+                 not in order."
+            ),
+            dtypes: &[DTypeVar::new("T", reduce_dtypes(Reduce::$op))],
+            operands: &[arg("data"), ids("segment_ids")],
+            attrs: &[],
+            effects: &[],
+            infer: infer_sorted,
+            cpu: Cpu::Kernel(|call| run_sorted(call, (Reduce::$op, Empty::$empty))),
+            cuda: Cuda::HostFallback("the number of results depends on the values"),
+            vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
+            fold: Fold::Evaluate,
+            samples: || sorted_samples(reduce_dtypes(Reduce::$op)),
+        };
+    )*};
+}
+
+sorted! {
+    SEGMENT_SUM "segment_sum" "SegmentSum" Sum Zero sum_grad,
+        "The sums of entries by sorted segment; 0 of none.";
+    SEGMENT_MEAN "segment_mean" "SegmentMean" Mean Zero mean_grad,
+        "The means of entries by sorted segment; 0 of none. That of integers is rounded towards 0.";
+    SEGMENT_MAX "segment_max" "SegmentMax" Max Zero extremum_grad,
+        "The greatest entries by sorted segment: NaN if there is one, 0 of none. Equal entries share the gradient.";
+    SEGMENT_MIN "segment_min" "SegmentMin" Min Zero extremum_grad,
+        "The least entries by sorted segment: NaN if there is one, 0 of none. Equal entries share the gradient.";
+    SEGMENT_PROD "segment_prod" "SegmentProd" Prod One prod_grad,
+        "The products of entries by sorted segment; 1 of none. Second derivatives are exact where no element is 0.";
+}
+
+/// The number of segments, where the ids are in order.
+fn count_sorted(segment_ids: &Tensor) -> Result<usize> {
+    let ints = segment_ids.to_ints()?;
+    let bad = |message: String| Err(Error::invalid(message).argument("segment_ids"));
+    if let Some(&first) = ints.first()
+        && first < 0
+    {
+        return bad(format!("must not be negative, got {first} at position 0"));
+    }
+    if let Some(i) = ints.windows(2).position(|w| w[0] > w[1]) {
+        return bad(format!("must be in ascending order, got {} after {} at position {}", ints[i + 1], ints[i], i + 1));
+    }
+    Ok(ints.last().map_or(0, |&last| last as usize + 1))
+}
+
+fn infer_sorted(cx: &InferCx<'_>) -> Result<OutTypes> {
+    require_rank(cx, 1, 1, "segment_ids")?;
+    let Some(data) = cx.shape(0).dims() else { return one(like(cx, 0, Shape::UNRANKED)) };
+    let rows = cx.shape(1).dims().map_or(Dim::Unknown, |d| d[0]);
+    match data.split_first() {
+        Some((first, rest)) if first.compatible(rows) => {
+            let n = match cx.values.constant(1) {
+                Some(ids) => Dim::Known(count_sorted(&ids)?),
+                None => Dim::Unknown,
+            };
+            one(like(cx, 0, Shape::new(std::iter::once(&n).chain(rest).copied())))
+        }
+        _ => Err(unlike(cx.shape(1), cx.shape(0))),
+    }
+}
+
+fn unlike(ids: &Shape, data: &Shape) -> Error {
+    Error::invalid(format!("must have an entry for each of the first dimension of 'data', of shape {data}, got {ids}"))
+        .argument("segment_ids")
+}
+
+fn run_sorted(call: &mut Call<'_>, how: (Reduce, Empty)) -> Result<()> {
+    let (x, ids) = (call.inputs[0], call.inputs[1]);
+    let fits = ids.rank() == 1 && x.dims().first() == ids.dims().first();
+    if !fits {
+        return Err(unlike(&Shape::known(ids.dims()), &Shape::known(x.dims())));
+    }
+    let n = count_sorted(ids)?;
+    let dims: Dims = std::iter::once(n).chain(x.dims()[1..].iter().copied()).collect();
+    let width = x.dims()[1..].iter().product();
+    moves::segment_reduce(call, how, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
+}
+
+fn sorted_samples(dtypes: DTypeSet) -> Vec<Sample> {
+    let each = dtypes.iter().map(|d| tensor(d, &[4], DISTINCT));
+    let mut out: Vec<Sample> = each.map(|x| Sample::new(vec![x, i32s(&[0, 0, 2, 2])])).collect();
+    out.push(Sample::new(vec![f64s(&[3, 2]), i64s(&[0, 1, 1])]));
+    out.push(Sample::new(vec![f64s(&[1, 2, 2]), i64s(&[3])]));
+    out.push(Sample::new(vec![f64s(&[0, 2]), i32s(&[])]));
+    out.push(Sample::new(vec![f64s(&[2, 0]), i32s(&[0, 1])]));
+    out
+}
+
+/// The cotangent of `data`, of the tape and the result's cotangent.
+type SegmentGrad = for<'t> fn(&'t Tape<'_>, Ex<'t>) -> Ex<'t>;
+
+fn segment_rule(cx: &mut VjpCx<'_>, f: SegmentGrad) -> Result<Cotangents> {
+    rule(cx, |t| {
+        let mut out = smallvec![t.needed[0].then(|| f(t, t.g()))];
+        out.resize(t.len(), None);
+        out
+    })
+}
+
+/// What the entries of each segment get of an entry by segment; 0 for entries that were dropped.
+fn spread<'t>(t: &'t Tape<'_>, v: Ex<'t>) -> Ex<'t> {
+    v.emit(&GATHER, &[t.x(1)], &[("drop_negative", true.into())])
+}
+
+/// The number of segments of the instruction.
+fn segments<'t>(t: &'t Tape<'_>) -> Ex<'t> {
+    if t.len() > 2 { t.x(2) } else { t.y(0).extents().emit(&GATHER, &[t.y(0).int(0)], &[]) }
+}
+
+/// The sums of entries by the instruction's segments.
+fn total<'t>(t: &'t Tape<'_>, v: Ex<'t>) -> Ex<'t> {
+    v.emit(&UNSORTED_SEGMENT_SUM, &[t.x(1), segments(t)], &[])
+}
+
+fn at_least_one(v: Ex<'_>) -> Ex<'_> {
+    if v.dtype().is_complex() { v.number(1.0).or(v.is_number(&EQUAL, 0.0), v) } else { v.emit(&MAXIMUM, &[v.number(1.0)], &[]) }
+}
+
+fn sum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>) -> Ex<'t> {
+    spread(t, g)
+}
+
+fn mean_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>) -> Ex<'t> {
+    let ones = t.x(0).then(&crate::array::ONES_LIKE);
+    spread(t, g / at_least_one(total(t, ones)))
+}
+
+fn extremum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>) -> Ex<'t> {
+    let x = t.x(0);
+    let hit = x.is(&EQUAL, spread(t, t.y(0))).cast(x.dtype());
+    hit * spread(t, g / at_least_one(total(t, hit)))
+}
+
+/// Each entry's is the product of all others of its segment, which is found without dividing by 0.
+fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>) -> Ex<'t> {
+    let x = t.x(0);
+    let zero = x.is_number(&EQUAL, 0.0);
+    let zeros = total(t, zero.cast(x.dtype()));
+    let real = if x.dtype().is_complex() { zeros.then(&crate::unary::REAL) } else { zeros };
+    let g = g.number(0.0).or(real.is_number(&GREATER, 1.0), g);
+    let safe = x.number(1.0).or(zero, x);
+    let product = safe.emit(&UNSORTED_SEGMENT_PROD, &[t.x(1), segments(t)], &[]);
+    let others = spread(t, product).or(zero, spread(t, t.y(0)) / safe);
+    spread(t, g) * others.conj()
+}
