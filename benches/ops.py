@@ -11,6 +11,7 @@ takes more than three times as long as NumPy for a million elements is listed at
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import math
 import re
@@ -107,6 +108,16 @@ def scattered(n: int) -> Arrays:
 def segments(n: int) -> Arrays:
     """A vector and a segment for each of its elements."""
     return random().normal(size=n).astype("float32"), random().integers(0, max(1, n // 100), n)
+
+
+def few(n: int) -> Arrays:
+    """A vector of integers that repeat."""
+    return integers(0, 1000)(n)
+
+
+def sought(n: int) -> Arrays:
+    """A sorted vector, and one to look for in it."""
+    return np.sort(random().normal(size=n)).astype("float32"), *WIDE(n)
 
 
 def put(x: Any, at: Any, values: Any) -> Any:
@@ -237,7 +248,7 @@ def _arrays() -> dict[str, Case]:
         "add a row": Case(raw_ops.add, np.add, lambda n: (matrix()(n)[0], matrix()(n)[0][0])),
         "add a short row": Case(raw_ops.add, np.add, lambda n: (matrix(4)(n)[0], matrix(4)(n)[0][0])),
         "add a column": Case(raw_ops.add, np.add, lambda n: (matrix()(n)[0], matrix()(n)[0][:, :1])),
-        "add a number": Case(raw_ops.add, np.add, lambda n: (*WIDE(n), np.float32(1.5))),
+        "add a number": Case(raw_ops.add, np.add, lambda n: (*WIDE(n), np.full((), 1.5, "float32"))),
         "cast to int32": Case(attributes(raw_ops.cast, dtype=tf.int32), lambda x: x.astype("int32"), WIDE),
         "cast to float64": Case(
             attributes(raw_ops.cast, dtype=tf.float64), lambda x: x.astype("float64"), WIDE
@@ -316,32 +327,19 @@ def _arrays() -> dict[str, Case]:
 
 
 def _searches() -> dict[str, Case]:
-    """Operators of sorting and sets, where the engine has them."""
-    made: dict[str, Callable[[], Case]] = {
-        "sort": lambda: Case(tf.sort, np.sort, WIDE),
-        "sort of integers": lambda: Case(tf.sort, np.sort, integers(0, 2**31 - 1)),
-        "sort of rows": lambda: Case(tf.sort, np.sort, matrix(100)),
-        "argsort": lambda: Case(tf.argsort, attributes(np.argsort, kind="stable"), WIDE),
-        "top_k": lambda: Case(
-            lambda x: tf.math.top_k(x, 10), lambda x: np.sort(np.partition(x, -10)[-10:])[::-1], WIDE
+    """Sorting and sets."""
+    return {
+        "sort": Case(raw_ops.sort, np.sort, WIDE),
+        "sort of integers": Case(raw_ops.sort, np.sort, integers(0, 2**31 - 1)),
+        "sort of rows": Case(raw_ops.sort, np.sort, matrix(100)),
+        "argsort": Case(raw_ops.argsort, attributes(np.argsort, kind="stable"), WIDE),
+        "top_k": Case(
+            lambda x: raw_ops.top_k(x, 10), lambda x: np.sort(np.partition(x, -10)[-10:])[::-1], WIDE
         ),
-        "unique": lambda: Case(
-            lambda x: tf.unique(x), lambda x: np.unique(x, return_inverse=True), integers(0, 1000)
-        ),
-        "searchsorted": lambda: Case(
-            tf.searchsorted,
-            np.searchsorted,
-            lambda n: (np.sort(random().normal(size=n)).astype("float32"), *WIDE(n)),
-        ),
-        "bincount": lambda: Case(tf.math.bincount, np.bincount, integers(0, 1000)),
+        "unique": Case(raw_ops.unique, attributes(np.unique, return_inverse=True, return_counts=True), few),
+        "searchsorted": Case(raw_ops.searchsorted, np.searchsorted, sought),
+        "bincount": Case(tf.math.bincount, np.bincount, few),
     }
-    cases = {}
-    for name, make in made.items():
-        try:
-            cases[name] = make()
-        except AttributeError:
-            continue
-    return cases
 
 
 def cases() -> dict[str, Case]:
@@ -448,9 +446,7 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=HERE / "ops.md", help="the file to write; - for none")
     chosen = options.parse_args()
     sizes = [int(n) for n in chosen.sizes.split(",")]
-    torch = None
-    if importlib.util.find_spec("torch") is not None:
-        import torch
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") is not None else None
     results: Results = {}
     for name, case in cases().items():
         if re.search(chosen.match, name):

@@ -21,7 +21,7 @@ class _WhenImported:
             return None
         import importlib.util
 
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             loader = spec.loader
@@ -40,7 +40,7 @@ def install() -> None:
     if _MODULE in sys.modules:
         _register(sys.modules[_MODULE])
     else:
-        sys.meta_path.insert(0, _WhenImported())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _WhenImported())
 
 
 def _register(backends: Any) -> None:
@@ -93,7 +93,7 @@ def _register(backends: Any) -> None:
             return tf.expand_dims(x, new_position)
 
         def is_float_type(self, x: Any) -> bool:
-            return x.dtype.is_floating or x.dtype.is_complex
+            return bool(x.dtype.is_floating or x.dtype.is_complex)
 
         def einsum(self, pattern: str, *x: Any) -> tf.Tensor:
             return tf.einsum(pattern, *x)

@@ -46,17 +46,19 @@ def array(x: Array, function: str, kind: str = "any", argument: str = "x") -> Te
     Raises:
         TypeError: where it is none, or has a dtype of another kind.
     """
-    if not isinstance(x, Tensor):
+    if isinstance(x, Tensor):
+        tensor = x
+    else:
         if isinstance(x, Scalar | list | tuple | str | bytes) and not hasattr(x, "dtype"):
             raise TypeError(
                 f"{function}: argument '{argument}' must be an array, got {type(x).__name__}; use asarray()"
             )
-        x = _core._convert(x)
-    if x.dtype not in KINDS[kind]:
+        tensor = _core._convert(x)
+    if tensor.dtype not in KINDS[kind]:
         raise TypeError(
-            f"{function}: argument '{argument}' must have a dtype of kind {kind}, got {x.dtype.name}"
+            f"{function}: argument '{argument}' must have a dtype of kind {kind}, got {tensor.dtype.name}"
         )
-    return x
+    return tensor
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:

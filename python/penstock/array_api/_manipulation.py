@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import penstock._array as _array
@@ -44,7 +44,7 @@ def places(axis: Any, rank: int, argument: str = "axis") -> list[int]:
     return found
 
 
-def broadcast_shapes(*shapes: Sequence[int | None]) -> tuple[int | None, ...]:
+def broadcast_shapes(*shapes: Iterable[int | None]) -> tuple[int | None, ...]:
     """The shape that shapes broadcast to; sizes that are not known are None.
 
     Raises:

@@ -223,11 +223,11 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: int | float | str |
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in ("nuc", 2, -2):
         values = svdvals(x)
-        op = {"nuc": "reduce_sum", 2: "reduce_max", -2: "reduce_min"}[ord]  # type: ignore[index]
+        op = {"nuc": "reduce_sum", 2: "reduce_max", -2: "reduce_min"}[ord]
         norm = reduced(op, values, -1, False)
     elif ord in (1, -1, math.inf, -math.inf):
-        sums = raw_ops.reduce_sum(raw_ops.abs(x), axes=[-2 if abs(ord) == 1 else -1])  # type: ignore[arg-type]
-        norm = reduced("reduce_max" if ord > 0 else "reduce_min", sums, -1, False)  # type: ignore[operator]
+        sums = raw_ops.reduce_sum(raw_ops.abs(x), axes=[-2 if abs(ord) == 1 else -1])
+        norm = reduced("reduce_max" if ord > 0 else "reduce_min", sums, -1, False)
     else:
         raise ValueError(
             f"matrix_norm: argument 'ord' must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {ord!r}"
