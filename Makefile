@@ -22,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
-	wheel peers bench bench-peers bench-table clean
+	wheel peers bench bench-ops bench-peers bench-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ wheel: $(DEV_STAMP) ## build a release wheel into dist/
 bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy, keep the others' figures
 	$(PY) benches/run.py --python penstock=$(PY) --python numpy=$(PY) $(BENCH_FLAGS)
 	$(PY) benches/table.py
+
+bench-ops: $(EXT_STAMP) ## measure every operator beside NumPy, write benches/ops.md
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PY) benches/ops.py $(BENCH_FLAGS)
 
 bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, interleaved, in one run
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)

@@ -2,6 +2,7 @@
 
 from penstock import (
     _core,
+    _einops,
     _layer,
 )
 from penstock import (
@@ -465,6 +466,7 @@ from penstock.math import (
 )
 
 _layer.install()
+_einops.install()
 
 as_dtype = DType
 bool = _core.bool
@@ -482,6 +484,7 @@ __version__ = _core.__version__
 
 # Namespaces that are imported when they are first used, and names that live in one of them.
 _NAMESPACES = {
+    "array_api",
     "autograph",
     "bitwise",
     "compat",

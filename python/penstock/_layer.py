@@ -17,7 +17,7 @@ from penstock import (
     _variable,
     errors,
 )
-from penstock._shape import TensorShape
+from penstock._shape import ArrayShape, TensorShape
 from penstock._spec import TensorSpec, VariableSpec
 
 __all__ = ["install"]
@@ -53,16 +53,32 @@ def print_to(stream: str, text: str) -> None:
         out.flush()
 
 
-def _boolean_mask(tensor: _core.Tensor, mask: _core.Tensor) -> Any:
-    import penstock
+def _array_namespace(api_version: str | None) -> Any:
+    from penstock import array_api
 
-    return penstock.boolean_mask(tensor, mask)
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(
+            f"argument 'api_version' must be one of {', '.join(array_api.VERSIONS)}, got {api_version!r}"
+        )
+    return array_api
 
 
-def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
-    import penstock
+def _array_matmul(x1: Any, x2: Any) -> _core.Tensor:
+    from penstock import array_api
 
-    return penstock.gather(tensor, indices)
+    return array_api.matmul(x1, x2)
+
+
+def _to_device(tensor: _core.Tensor, device: Any, stream: Any) -> _core.Tensor:
+    from penstock.array_api import _arrays
+
+    return _arrays.to_device(tensor, device, stream)
+
+
+def _index_by_arrays(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
+    from penstock import _advanced_indexing
+
+    return _advanced_indexing.get(tensor, keys)
 
 
 def _concrete_function_type(concrete: Any) -> Any:
@@ -82,26 +98,28 @@ def install() -> None:
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {
+            "ArrayShape": ArrayShape,
             "OperatorNotAllowedInGraphError": errors.OperatorNotAllowedInGraphError,
             "TensorShape": TensorShape,
             "TensorSpec": TensorSpec,
             "VariableSpec": VariableSpec,
             "argument_kind": _classes.argument_kind,
-            "boolean_mask": _boolean_mask,
             "components": _classes.components,
             "concrete_function_type": _concrete_function_type,
+            "array_matmul": _array_matmul,
+            "array_namespace": _array_namespace,
             "concrete_repr": lambda trace: (
                 f"<ConcreteFunction {_describe.signature_line(trace)} at {id(trace):#x}>"
             ),
             "concrete_str": lambda trace: "ConcreteFunction " + _describe.describe(trace),
             "conform_to_signature": _signature.conform_to_signature,
             "constant": _conversion.constant,
-            "gather": _gather,
             "graph_def": _graph.graph_def,
             "guarded_places": _guarded_places,
             "held_weakly": _classes.held_weakly,
             "literal_text": _classes.literal_text,
             "made_variables": _function.made_variables,
+            "index_by_arrays": _index_by_arrays,
             "package_directory": __file__.removesuffix("_layer.py"),
             "placeholder_value": _classes.placeholder_value,
             "print_to": print_to,
@@ -115,5 +133,6 @@ def install() -> None:
             "variables_of": _variable.of_ids,
             "warn_of_retracing": _explain.warn_of_retracing,
             "with_fields": _classes.with_fields,
+            "to_device": _to_device,
         }
     )

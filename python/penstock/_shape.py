@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, SupportsIndex, overload
 
-__all__ = ["TensorShape"]
+__all__ = ["ArrayShape", "TensorShape"]
 
 
 def _dimension(value: Any) -> int | None:
@@ -235,3 +235,25 @@ class TensorShape:
 
     def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[int | None, ...] | None]]:
         return TensorShape, (self._dims,)
+
+
+class ArrayShape(tuple[int | None, ...]):
+    """The shape of a tensor of `penstock.array_api`: the tuple of the standard, with `TensorShape`'s methods.
+
+    >>> shape = ArrayShape((2, None))
+    >>> shape == (2, None), shape.rank
+    (True, 2)
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(TensorShape(tuple(self)), name)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int | None: ...
+    @overload
+    def __getitem__(self, key: slice) -> ArrayShape: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | ArrayShape | None:
+        found = super().__getitem__(key)
+        return ArrayShape(found) if isinstance(found, tuple) else found

@@ -5,6 +5,7 @@ mod buffer;
 mod dtype;
 mod error;
 mod loc;
+mod promotion;
 mod shape;
 mod tensor;
 

@@ -158,6 +158,12 @@ impl<'t> Ex<'t> {
         Ex { tape: self.tape, value: self.tape.emit(op, &operands, named)[0] }
     }
 
+    /// The results of an instruction of one operand without attributes.
+    pub(crate) fn emit_all<const N: usize>(self, op: &'static OpDef) -> [Ex<'t>; N] {
+        let values = self.tape.emit(op, &[self.value], &[]);
+        std::array::from_fn(|i| Ex { tape: self.tape, value: values[i] })
+    }
+
     /// An instruction of one operand without attributes.
     pub(crate) fn then(self, op: &'static OpDef) -> Ex<'t> {
         self.emit(op, &[], &[])

@@ -5,6 +5,9 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod control;
+pub mod conv;
+pub mod decompositions;
+pub mod diagonals;
 mod farmhash;
 pub mod format;
 pub mod fused;
@@ -16,6 +19,7 @@ pub mod linalg;
 mod moves;
 pub mod nn;
 mod operands;
+pub mod pooling;
 pub mod random;
 pub mod reduce;
 mod run;
@@ -25,12 +29,14 @@ pub mod scan;
 pub mod segment;
 pub mod shape_ops;
 pub mod slicing;
+pub mod solves;
 pub mod sorting;
 pub mod state;
 pub mod strings;
 pub mod text;
 pub mod unary;
 pub mod util;
+mod windows;
 
 use penstock_ir::{OpDef, OpSet};
 
@@ -45,7 +51,12 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("sorting", sorting::OPS),
     ("segment", segment::OPS),
     ("linalg", linalg::OPS),
+    ("diagonals", diagonals::OPS),
+    ("solves", solves::OPS),
+    ("decompositions", decompositions::OPS),
     ("nn", nn::OPS),
+    ("conv", conv::OPS),
+    ("pooling", pooling::OPS),
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),

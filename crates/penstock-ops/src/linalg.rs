@@ -238,3 +238,59 @@ fn matmul_samples() -> Vec<Sample> {
     out.push(Sample::new(vec![tensor(DType::F32, &[3, 3], EDGES), tensor(DType::F32, &[3, 2], LINE)]));
     out
 }
+
+/// `a b`.
+pub(crate) fn times<'t>(a: Ex<'t>, b: Ex<'t>) -> Ex<'t> {
+    product(a, View::PLAIN, b, View::PLAIN)
+}
+
+/// `a^H b`.
+pub(crate) fn adjoint_times<'t>(a: Ex<'t>, b: Ex<'t>) -> Ex<'t> {
+    product(a, View::PLAIN.adjoint(), b, View::PLAIN)
+}
+
+/// `a b^H`.
+pub(crate) fn times_adjoint<'t>(a: Ex<'t>, b: Ex<'t>) -> Ex<'t> {
+    product(a, View::PLAIN, b, View::PLAIN.adjoint())
+}
+
+/// `a^H`.
+pub(crate) fn adjoint(a: Ex<'_>) -> Ex<'_> {
+    let Some(rank) = a.shape().rank() else {
+        return a.fail(Error::unimplemented("the derivative needs the rank of the matrices to be known"));
+    };
+    let mut perm: Vec<i64> = (0..rank as i64).collect();
+    perm.swap(rank - 2, rank - 1);
+    a.emit(&crate::shape_ops::TRANSPOSE, &[], &[("perm", perm.into())]).conj()
+}
+
+/// The dimensions of a batch and the rows and columns of its matrices; `None` where the rank is not known.
+///
+/// # Errors
+/// `InvalidArgument` for rank below 2.
+pub(crate) fn matrices<'s>(shape: &'s Shape, name: &str) -> Result<Option<(&'s [Dim], Dim, Dim)>> {
+    let Some(dims) = shape.dims() else { return Ok(None) };
+    match split(dims, View::PLAIN) {
+        Some(parts) => Ok(Some(parts)),
+        None => {
+            Err(Error::invalid(format!("expected a matrix or a batch of matrices, got shape {shape}")).argument(name))
+        }
+    }
+}
+
+/// As [`matrices`], for square ones.
+///
+/// # Errors
+/// `InvalidArgument` for rank below 2, and where there are more or fewer rows than columns.
+pub(crate) fn squares<'s>(shape: &'s Shape, name: &str) -> Result<Option<(&'s [Dim], Dim)>> {
+    let Some((batch, m, n)) = matrices(shape, name)? else { return Ok(None) };
+    match m.merge(n) {
+        Some(n) => Ok(Some((batch, n))),
+        None => Err(Error::invalid(format!("expected square matrices, got shape {shape}")).argument(name)),
+    }
+}
+
+/// Matrices of a batch.
+pub(crate) fn batch_of(batch: &[Dim], rows: Dim, columns: Dim) -> Shape {
+    Shape::new(batch.iter().copied().chain([rows, columns]))
+}

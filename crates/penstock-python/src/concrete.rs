@@ -196,20 +196,15 @@ impl PyConcrete {
         // Only what is no Python value, in order.
         let mut given = args.iter();
         let mut used = 0;
-        let mut out = Bindings {
-            named: SmallVec::new(),
-            varargs: SmallVec::new(),
-            varkw: Vec::new(),
-            instance: trace.instance,
-        };
+        let mut out =
+            Bindings { named: SmallVec::new(), varargs: SmallVec::new(), varkw: Vec::new(), instance: trace.instance };
         for (i, param) in trace.params.named.iter().enumerate() {
             let keyword = kwargs.and_then(|k| k.get_item(&param.name).ok().flatten());
             used += usize::from(keyword.is_some());
             out.named.push(keyword.or_else(|| self.fixed(py, i)).or_else(|| given.next())?);
         }
         out.varargs.extend(given);
-        let fits = (out.varargs.is_empty() || trace.params.varargs.is_some())
-            && kwargs.map_or(0, |k| k.len()) == used;
+        let fits = (out.varargs.is_empty() || trace.params.varargs.is_some()) && kwargs.map_or(0, |k| k.len()) == used;
         fits.then_some(out)
     }
 
@@ -261,13 +256,10 @@ impl PyConcrete {
                 continue;
             }
             return match (due, here) {
-                (Token::Tensor(..), Token::Tensor(..)) => {
-                    self.mismatch(py, name, &due.to_string(), &here.to_string())
+                (Token::Tensor(..), Token::Tensor(..)) => self.mismatch(py, name, &due.to_string(), &here.to_string()),
+                (Token::Tensor(..) | Token::Variable(_), _) => {
+                    PyTypeError::new_err(format!("argument '{name}' of {} must be a {due}, got {here}", self.title()))
                 }
-                (Token::Tensor(..) | Token::Variable(_), _) => PyTypeError::new_err(format!(
-                    "argument '{name}' of {} must be a {due}, got {here}",
-                    self.title()
-                )),
                 _ => PyTypeError::new_err(format!(
                     "{} was constructed with {} value {due} in {name}, but was called with {} value {here}",
                     self.title(),

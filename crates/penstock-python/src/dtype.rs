@@ -79,6 +79,16 @@ pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, Py
     })
 }
 
+/// The dtype that two dtypes promote to by the array API standard, or `None`.
+#[pyfunction]
+pub(crate) fn _promote<'py>(
+    py: Python<'py>,
+    a: &Bound<'py, PyDType>,
+    b: &Bound<'py, PyDType>,
+) -> PyResult<Option<Bound<'py, PyDType>>> {
+    a.get().0.promote(b.get().0).map(|d| object(py, d).cloned()).transpose()
+}
+
 #[pymethods]
 impl PyDType {
     /// The dtype that a name, NumPy dtype or Python type stands for.

@@ -210,8 +210,7 @@ impl PyFunction {
         let exact = call.asks_for_spec() && self.signature.is_none();
         let fits = |e: &Entry<Trace>| ty.is_subtype_of(&e.ty) && (!exact || e.ty.is_subtype_of(ty));
         let holds = |e: &Entry<Trace>| self.guards.as_ref().is_none_or(|g| g.hold(py, &e.trace.guards, &call.bound));
-        let fitting: SmallVec<[&Arc<Entry<Trace>>; 4]> =
-            entries.iter().filter(|e| fits(e) && holds(e)).collect();
+        let fitting: SmallVec<[&Arc<Entry<Trace>>; 4]> = entries.iter().filter(|e| fits(e) && holds(e)).collect();
         let found = most_specific(ty, fitting.iter().map(|e| &e.ty)).map(|i| fitting[i].clone())?;
         note_pinned(&found.ty, &call.leaves);
         Some(found)

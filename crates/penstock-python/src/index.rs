@@ -71,16 +71,12 @@ pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult
         Ok(t) => t.iter().collect(),
         Err(_) => vec![key.clone()],
     };
-    // A boolean mask, or indices of rank 1 and up, are beyond strided slices.
-    if let [only] = keys.as_slice()
-        && is_tensor_like(only)
-    {
-        let index = to_var(only, None, None)?;
-        if index.dtype() == DType::Bool {
-            return advanced(py, "boolean_mask", var, &index);
-        }
-        if index.dtype().is_integer() && index.shape().rank().is_some_and(|r| r > 0) {
-            return advanced(py, "gather", var, &index);
+    // Masks, and indices of rank 1 and up, are beyond strided slices.
+    for key in keys.iter().filter(|key| is_tensor_like(key)) {
+        let index = to_var(key, None, None)?;
+        if index.dtype() == DType::Bool || (index.dtype().is_integer() && index.shape().rank().is_some_and(|r| r > 0)) {
+            let made = layer::call(py, "index_by_arrays", (tensor::wrap(py, var.clone())?, PyTuple::new(py, &keys)?))?;
+            return to_var(&made, None, None);
         }
     }
     let mut spec = Spec::default();
@@ -196,9 +192,4 @@ fn apply(py: Python<'_>, var: &Var, spec: Spec) -> PyResult<Var> {
         ("shrink_axis_mask", Attr::Int(spec.shrink_axis_mask)),
     ];
     one_result(py, trace::apply(operators().strided_slice, &inputs, &masks))
-}
-
-fn advanced(py: Python<'_>, function: &str, var: &Var, index: &Var) -> PyResult<Var> {
-    let made = layer::call(py, function, (tensor::wrap(py, var.clone())?, tensor::wrap(py, index.clone())?))?;
-    to_var(&made, None, None)
 }

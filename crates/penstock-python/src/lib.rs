@@ -3,6 +3,7 @@
 mod array;
 mod concrete;
 mod convert;
+mod dlpack;
 mod dtype;
 mod errors;
 mod function;
@@ -39,7 +40,7 @@ fn _convert<'py>(
 /// A tensor that shares the memory of a DLPack capsule or of an object with `__dlpack__`.
 #[pyfunction]
 fn _from_dlpack<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, tensor::PyTensor>> {
-    tensor::wrap_eager(value.py(), array::from_dlpack(value)?)
+    tensor::wrap_eager(value.py(), dlpack::from_dlpack(value)?)
 }
 
 /// The devices: `(kind, name)`.
@@ -84,6 +85,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(_convert, m)?,
         wrap_pyfunction!(_from_dlpack, m)?,
+        wrap_pyfunction!(dtype::_promote, m)?,
+        wrap_pyfunction!(tensor::_promoting, m)?,
         wrap_pyfunction!(_devices, m)?,
         wrap_pyfunction!(_set_threads, m)?,
         wrap_pyfunction!(_threads, m)?,

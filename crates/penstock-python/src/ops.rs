@@ -36,8 +36,9 @@ macro_rules! operators {
 operators! {
     add, string_add, sub, mul, div, floordiv, floormod, pow, matmul, neg, abs, invert,
     logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
+    left_shift, right_shift,
     equal, not_equal, string_equal, string_not_equal, less, less_equal, greater, greater_equal,
-    cast, strided_slice, stack,
+    cast, strided_slice, stack, transpose,
 }
 
 /// The table.

@@ -182,12 +182,8 @@ impl<'py> Bindings<'py> {
         replace: &mut dyn FnMut(&str, Option<&Leaf<'py>>, &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,
         params: &Params,
     ) -> PyResult<Bindings<'py>> {
-        let mut out = Bindings {
-            named: SmallVec::new(),
-            varargs: SmallVec::new(),
-            varkw: Vec::new(),
-            instance: self.instance,
-        };
+        let mut out =
+            Bindings { named: SmallVec::new(), varargs: SmallVec::new(), varkw: Vec::new(), instance: self.instance };
         for (i, (value, param)) in self.named.iter().zip(&params.named).enumerate() {
             out.named.push(if self.instance && i == 0 {
                 replace(&param.text, None, value)?

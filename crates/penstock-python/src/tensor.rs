@@ -9,10 +9,10 @@ use penstock_exec::eager;
 use penstock_ir::{Attrs, OpDef};
 use penstock_trace::{self as trace, Kind, Var};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyComplex, PyTuple};
 use smallvec::SmallVec;
 
 use crate::convert::to_var;
@@ -21,7 +21,7 @@ use crate::errors::OrPy;
 use crate::index;
 use crate::ops::{Operators, operators};
 use crate::variable::PyVariable;
-use crate::{array, layer};
+use crate::{array, dlpack, layer};
 
 /// What tensors and variables have in common: Python's operators.
 ///
@@ -34,12 +34,36 @@ pub(crate) struct Operand;
 #[pyclass(extends = Operand, frozen, name = "Tensor", module = "penstock", weakref)]
 pub(crate) struct PyTensor {
     pub(crate) var: Var,
+    /// Whether Python's operators promote dtypes as the array API standard has it: so for tensors of
+    /// `penstock.array_api` and what operators make of them. Those of other tensors are TensorFlow's.
+    promotes: bool,
 }
 
 /// A new Python tensor.
 #[inline]
 pub(crate) fn wrap(py: Python<'_>, var: Var) -> PyResult<Bound<'_, PyTensor>> {
-    Bound::new(py, PyClassInitializer::from(Operand).add_subclass(PyTensor { var }))
+    wrap_like(py, var, false)
+}
+
+/// A new Python tensor that promotes dtypes or does not.
+#[inline]
+fn wrap_like(py: Python<'_>, var: Var, promotes: bool) -> PyResult<Bound<'_, PyTensor>> {
+    Bound::new(py, PyClassInitializer::from(Operand).add_subclass(PyTensor { var, promotes }))
+}
+
+/// Whether the value is a tensor that promotes dtypes.
+#[inline]
+fn promotes(value: &Bound<'_, PyAny>) -> bool {
+    value.cast::<PyTensor>().is_ok_and(|t| t.get().promotes)
+}
+
+/// The tensor as one that promotes dtypes in Python's operators.
+#[pyfunction]
+pub(crate) fn _promoting<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+    if tensor.get().promotes {
+        return Ok(tensor.clone());
+    }
+    wrap_like(tensor.py(), tensor.get().var.clone(), true)
 }
 
 /// A new eager Python tensor.
@@ -57,9 +81,9 @@ fn value_of(slf: &Bound<'_, Operand>) -> PyResult<Var> {
     any.cast::<PyVariable>()?.get().read(slf.py())
 }
 
-fn run(py: Python<'_>, op: &'static OpDef, inputs: &[Var]) -> PyResult<Py<PyAny>> {
+fn run(py: Python<'_>, op: &'static OpDef, inputs: &[Var], promotes: bool) -> PyResult<Py<PyAny>> {
     let mut outs = trace::dispatch(op, inputs, default_attrs(py, op)?).or_py(py)?;
-    Ok(wrap(py, outs.remove(0))?.into_any().unbind())
+    Ok(wrap_like(py, outs.remove(0), promotes)?.into_any().unbind())
 }
 
 /// The attributes of an operator of which none must be given.
@@ -67,14 +91,25 @@ fn default_attrs(py: Python<'_>, op: &'static OpDef) -> PyResult<Attrs> {
     if op.attrs.is_empty() { Ok(Attrs::EMPTY) } else { op.attributes(&[]).or_py(py) }
 }
 
-/// The two operands of a binary operator as tensors of one dtype; `None` where `other` cannot be one.
+/// The two operands of a binary operator as tensors, of one dtype where one can adapt; `None` where
+/// `other` cannot be one.
 fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(Var, Var)>> {
     let a = value_of(slf)?;
     if let Ok(t) = other.cast::<PyTensor>() {
-        return Ok(Some((a, t.get().var.clone())));
+        let b = t.get().var.clone();
+        return if a.dtype() != b.dtype() && (t.get().promotes || promotes(slf.as_any())) {
+            promoted(slf.py(), a, b).map(Some)
+        } else {
+            Ok(Some((a, b)))
+        };
     }
     if defers_to(other) {
         return Ok(None);
+    }
+    if a.dtype().is_float() && promotes(slf.as_any()) && other.is_instance_of::<PyComplex>() {
+        let dtype = a.dtype().complex();
+        let b = to_var(other, Some(dtype), None)?;
+        return Ok(Some((cast(slf.py(), a, dtype)?, b)));
     }
     let hint = a.dtype();
     match to_var(other, None, Some(hint)) {
@@ -87,6 +122,17 @@ fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(
             Ok(None)
         }
         Err(e) => Err(e),
+    }
+}
+
+/// Both in the dtype that theirs promote to, and as they are where there is none.
+fn promoted(py: Python<'_>, a: Var, b: Var) -> PyResult<(Var, Var)> {
+    match a.dtype().promote(b.dtype()) {
+        Some(dtype) => {
+            let to = |v: Var| if v.dtype() == dtype { Ok(v) } else { cast(py, v, dtype) };
+            Ok((to(a)?, to(b)?))
+        }
+        None => Ok((a, b)),
     }
 }
 
@@ -119,21 +165,31 @@ fn binary(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>, choose: Choose, sw
         && let (Some(a), Some(b)) = (a.get().var.tensor(), b.get().var.tensor())
     {
         let op = choose(operators(), a.dtype());
-        if op.attrs.is_empty() {
+        let promotes = promotes(slf.as_any()) || promotes(other);
+        if op.attrs.is_empty() && (a.dtype() == b.dtype() || !promotes) {
             let inputs = if swapped { [b, a] } else { [a, b] };
             let mut outs = eager(op, &inputs, &Attrs::EMPTY, trace::host()).or_py(py)?;
-            return Ok(wrap_eager(py, outs.remove(0))?.into_any().unbind());
+            return Ok(wrap_like(py, Var::eager(outs.remove(0)), promotes)?.into_any().unbind());
         }
     }
     let Some((a, b)) = pair(slf, other)? else { return Ok(py.NotImplemented()) };
     let op = choose(operators(), a.dtype());
-    run(py, op, &if swapped { [b, a] } else { [a, b] })
+    run(py, op, &if swapped { [b, a] } else { [a, b] }, promotes(slf.as_any()) || promotes(other))
 }
 
 fn unary(slf: &Bound<'_, Operand>, choose: Choose) -> PyResult<Py<PyAny>> {
     let v = value_of(slf)?;
     let op = choose(operators(), v.dtype());
-    run(slf.py(), op, &[v])
+    run(slf.py(), op, &[v], promotes(slf.as_any()))
+}
+
+/// The matrix product; of tensors that promote dtypes also with vectors, which TensorFlow's has not.
+fn matrix_product(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Py<PyAny>> {
+    if promotes(slf.as_any()) || promotes(other) {
+        let (a, b) = if swapped { (other, slf.as_any()) } else { (slf.as_any(), other) };
+        return Ok(layer::call(slf.py(), "array_matmul", (a, b))?.unbind());
+    }
+    binary(slf, other, |o, _| o.matmul, swapped)
 }
 
 /// True division: integers become floating point first, as in TensorFlow.
@@ -149,7 +205,7 @@ fn true_divide(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>, swapped: bool
         Some(to) if a.dtype() == b.dtype() => (cast(py, a, to)?, cast(py, b, to)?),
         _ => (a, b),
     };
-    run(py, operators().div, &if swapped { [b, a] } else { [a, b] })
+    run(py, operators().div, &if swapped { [b, a] } else { [a, b] }, promotes(slf.as_any()) || promotes(other))
 }
 
 pub(crate) fn cast(py: Python<'_>, var: Var, dtype: DType) -> PyResult<Var> {
@@ -221,10 +277,10 @@ impl Operand {
         binary(slf, other, |o, _| o.pow, true)
     }
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        binary(slf, other, |o, _| o.matmul, false)
+        matrix_product(slf, other, false)
     }
     fn __rmatmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        binary(slf, other, |o, _| o.matmul, true)
+        matrix_product(slf, other, true)
     }
     fn __and__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf, other, |o, d| logical_or_bitwise(d, o.logical_and, o.bitwise_and), false)
@@ -243,6 +299,18 @@ impl Operand {
     }
     fn __rxor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         binary(slf, other, |o, d| logical_or_bitwise(d, o.logical_xor, o.bitwise_xor), true)
+    }
+    fn __lshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        binary(slf, other, |o, _| o.left_shift, false)
+    }
+    fn __rlshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        binary(slf, other, |o, _| o.left_shift, true)
+    }
+    fn __rshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        binary(slf, other, |o, _| o.right_shift, false)
+    }
+    fn __rrshift__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        binary(slf, other, |o, _| o.right_shift, true)
     }
     fn __neg__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         unary(slf, |o, _| o.neg)
@@ -295,7 +363,8 @@ impl Operand {
 
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let var = value_of(slf)?;
-        Ok(wrap(slf.py(), index::get(slf.py(), &var, key)?)?.into_any().unbind())
+        let part = index::get(slf.py(), &var, key)?;
+        Ok(wrap_like(slf.py(), part, promotes(slf.as_any()))?.into_any().unbind())
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
@@ -322,7 +391,8 @@ impl Operand {
             return Err(PyTypeError::new_err("cannot iterate over a scalar tensor"));
         }
         let n = Self::__len__(slf)?;
-        let items = (0..n).map(|i| wrap(py, index::row(py, &var, i)?)).collect::<PyResult<Vec<_>>>()?;
+        let promotes = promotes(slf.as_any());
+        let items = (0..n).map(|i| wrap_like(py, index::row(py, &var, i)?, promotes)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, items)?.try_iter()?.into_any().unbind())
     }
 
@@ -386,14 +456,24 @@ impl Operand {
         let py = slf.py();
         let array = eager_tensor(slf, "__array__")?;
         let array = array::to_numpy(&array, array.get().var.tensor().expect("eager_tensor gives an eager tensor"))?;
-        let kwargs = PyDict::new(py);
-        match (dtype.filter(|d| !d.is_none()), copy) {
-            (None, Some(true)) => array.call_method0("copy"),
-            (None, _) => Ok(array),
-            (Some(d), copy) => {
-                kwargs.set_item("copy", copy.unwrap_or(false))?;
-                array.call_method("astype", (d,), Some(&kwargs))
+        let other = match dtype.filter(|d| !d.is_none()) {
+            Some(d) => {
+                let d = py.import("numpy")?.getattr("dtype")?.call1((d,))?;
+                (!array.getattr("dtype")?.eq(&d)?).then_some(d)
             }
+            None => None,
+        };
+        let text = array.getattr("dtype")?.getattr("hasobject")?.extract::<bool>()?;
+        match (other, copy) {
+            (Some(_), Some(false)) => Err(PyValueError::new_err(
+                "an array of another dtype than the tensor's needs a copy, which copy=False forbids",
+            )),
+            (None, Some(false)) if text => {
+                Err(PyValueError::new_err("an array of strings needs a copy, which copy=False forbids"))
+            }
+            (Some(d), _) => array.call_method1("astype", (d,)),
+            (None, Some(true)) if !text => array.call_method0("copy"),
+            (None, _) => Ok(array),
         }
     }
 }
@@ -491,21 +571,88 @@ impl PyTensor {
         dtype::object(py, self.var.dtype()).cloned()
     }
 
-    /// The shape; dimensions that are unknown while tracing are `None`.
+    /// The shape; dimensions that are unknown while tracing are `None`. It is a `TensorShape`, or for a
+    /// tensor that promotes dtypes the tuple that the array API standard asks for, with the same methods.
     #[getter(shape)]
     fn known_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        shape_object(py, &self.var.shape())
+        match self.var.shape().dims() {
+            Some(dims) if self.promotes => layer::get(py, "ArrayShape")?.call1((dims_tuple(py, dims)?,)),
+            _ => shape_object(py, &self.var.shape()),
+        }
     }
 
     /// The shape.
     fn get_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.known_shape(py)
+        shape_object(py, &self.var.shape())
     }
 
     /// The number of dimensions, or `None` where it is unknown.
     #[getter]
     fn ndim(&self) -> Option<usize> {
         self.var.shape().rank()
+    }
+
+    /// The number of elements, or `None` where it is unknown.
+    #[getter]
+    fn size(&self) -> Option<usize> {
+        self.var.shape().dims()?.iter().map(|d| d.known()).product()
+    }
+
+    /// The transpose of a matrix.
+    ///
+    /// Raises:
+    ///     ValueError: for a tensor of another rank than 2.
+    #[getter(T)]
+    fn transposed(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        if slf.get().var.shape().rank() != Some(2) {
+            return Err(PyValueError::new_err(format!(
+                "Tensor.T is the transpose of a matrix, got shape {}; use tf.transpose, or Tensor.mT for a stack of matrices",
+                slf.get().var.shape()
+            )));
+        }
+        Self::matrices_transposed(slf)
+    }
+
+    /// The transpose of each matrix of a stack: the last two dimensions are swapped.
+    ///
+    /// Raises:
+    ///     ValueError: for a tensor of rank below 2, or of unknown rank.
+    #[getter(mT)]
+    fn matrices_transposed(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let Self { var, promotes } = slf.get();
+        let rank = var.shape().rank().filter(|&r| r >= 2).ok_or_else(|| {
+            PyValueError::new_err(format!("Tensor.mT needs at least two dimensions, got shape {}", var.shape()))
+        })?;
+        let mut perm: Vec<i64> = (0..rank as i64).collect();
+        perm.swap(rank - 2, rank - 1);
+        let swapped = trace::apply(operators().transpose, &[var.clone()], &[("perm", perm.into())]);
+        Ok(wrap_like(py, swapped.or_py(py)?.remove(0), *promotes)?.into_any().unbind())
+    }
+
+    /// The module with the functions of the array API standard, `penstock.array_api`.
+    ///
+    /// Raises:
+    ///     ValueError: for a version of the standard that is not supported.
+    #[pyo3(signature = (*, api_version=None))]
+    fn __array_namespace__<'py>(
+        slf: &Bound<'py, Self>,
+        api_version: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "array_namespace", (api_version,))
+    }
+
+    /// The tensor on a device, which is the one that holds it: moving is left to the engine.
+    ///
+    /// Raises:
+    ///     ValueError: for another device, or a `stream`, which the CPU has not.
+    #[pyo3(signature = (device, /, *, stream=None))]
+    fn to_device<'py>(
+        slf: &Bound<'py, Self>,
+        device: &Bound<'py, PyAny>,
+        stream: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "to_device", (slf, device, stream))
     }
 
     /// Narrows what is known of the shape while tracing; an eager tensor is checked.
@@ -600,9 +747,21 @@ impl PyTensor {
         dl_device: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = (stream, max_version, dl_device, copy);
+        if stream.is_some_and(|s| !s.is_none()) {
+            return Err(PyValueError::new_err("argument 'stream' must be None: the CPU has no streams"));
+        }
+        if let Some(device) = dl_device.filter(|d| !d.is_none())
+            && device.extract::<(i32, i32)>()? != slf.get().__dlpack_device__()
+        {
+            return Err(PyBufferError::new_err(format!("argument 'dl_device' must be (1, 0), the CPU, got {device}")));
+        }
+        let versioned = match max_version.filter(|v| !v.is_none()) {
+            Some(version) => version.extract::<(u32, u32)>()?.0 >= 1,
+            None => false,
+        };
         let tensor = eager_tensor(slf.as_any().cast::<Operand>()?, "__dlpack__")?;
-        array::to_dlpack(slf.py(), tensor.get().var.tensor().expect("eager_tensor gives an eager tensor"))
+        let value = tensor.get().var.tensor().expect("eager_tensor gives an eager tensor");
+        dlpack::to_dlpack(slf.py(), value, versioned, copy == Some(true))
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -611,7 +770,7 @@ impl PyTensor {
 
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let Some(value) = slf.get().var.tensor() else {
-            return Err(pyo3::exceptions::PyBufferError::new_err("a symbolic tensor has no memory"));
+            return Err(PyBufferError::new_err("a symbolic tensor has no memory"));
         };
         // SAFETY: the interpreter calls this slot with a valid view.
         unsafe { array::get_buffer(&slf, value, view, flags) }

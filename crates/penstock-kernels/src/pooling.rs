@@ -1,0 +1,310 @@
+//! The greatest element and the mean of windows over up to three spatial dimensions, channels last, and their transposes.
+//!
+//! What lies in the padding takes no part: it is neither greatest nor counted.
+
+#![expect(unsafe_code, reason = "typed loops over raw memory")]
+
+use penstock_data::{DType, DTypeSet, with_dtype};
+
+use crate::arch::dispatch;
+use crate::conv::Axis;
+use crate::num::Real;
+use crate::pool::{Shared, grain, parallel_for};
+
+/// The dtypes of which windows have a greatest element.
+pub const MAX_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT.or(DTypeSet::INTEGER);
+
+/// The dtypes of which windows have a mean.
+pub const AVG_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT;
+
+/// The sizes of a pooling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// The number of images.
+    pub batch: usize,
+    /// The spatial dimensions; those missing come first and are [`Axis::NONE`]. Each window has an element of the input.
+    pub axes: [Axis; 3],
+    /// The number of channels.
+    pub channels: usize,
+}
+
+impl Windows {
+    fn inputs(&self) -> usize {
+        self.axes.iter().map(|a| a.input).product()
+    }
+
+    fn outputs(&self) -> usize {
+        self.axes.iter().map(|a| a.output).product()
+    }
+
+    /// Estimated time of a window.
+    fn ns(&self) -> f64 {
+        (self.axes.iter().map(|a| a.window).product::<usize>() * self.channels) as f64 * 0.3
+    }
+
+    /// The pixels of the input in the window of an output, along one dimension: the first, and how many.
+    #[inline(always)]
+    fn span(&self, d: usize, output: usize) -> std::ops::Range<usize> {
+        let a = &self.axes[d];
+        let start = output * a.stride;
+        start.saturating_sub(a.before)..(start + a.window).saturating_sub(a.before).min(a.input)
+    }
+
+    /// Calls `f` with each pixel of the input in the window of an output of an image, in order.
+    #[inline(always)]
+    fn visit(&self, output: usize, mut f: impl FnMut(usize)) {
+        let [_, b, c] = &self.axes;
+        let at = [output / (b.output * c.output), output / c.output % b.output, output % c.output];
+        for i in self.span(0, at[0]) {
+            for j in self.span(1, at[1]) {
+                let line = (i * b.input + j) * c.input;
+                for k in self.span(2, at[2]) {
+                    f(line + k);
+                }
+            }
+        }
+    }
+
+    /// The number of pixels of the input in the window of an output.
+    fn count(&self, output: usize) -> usize {
+        let [_, b, c] = &self.axes;
+        let at = [output / (b.output * c.output), output / c.output % b.output, output % c.output];
+        (0..3).map(|d| self.span(d, at[d]).len()).product()
+    }
+}
+
+/// Whether `x` takes the place of `best`: it is greater, or the first NaN.
+#[inline(always)]
+fn beats<T: PartialOrd>(x: T, best: T) -> bool {
+    x > best || (x.partial_cmp(&x).is_none() && best.partial_cmp(&best).is_some())
+}
+
+/// The greatest element of each window and channel; NaN where the window has one.
+///
+/// # Panics
+/// If `dtype` is none of [`MAX_POOL_DTYPES`].
+///
+/// # Safety
+/// `x` is readable for `channels` elements a pixel of the inputs, `y` is writable for those of the outputs, and both are disjoint.
+pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(real, dtype, T => unsafe { greatest::<T>(windows, x.cast(), y.cast()) },
+        else panic!("max_pool does not take {dtype}"));
+}
+
+/// # Safety
+/// As for [`max_pool`].
+unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, y: *mut T) {
+    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let (px, py) = (Shared(x.cast_mut()), Shared(y));
+    parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
+        for i in range {
+            dispatch(
+                #[inline(always)]
+                || {
+                    // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
+                    let image = unsafe { px.get().cast_const().add(i / outputs * inputs * n) };
+                    let best = unsafe { py.get().add(i * n) };
+                    let mut is_first = true;
+                    windows.visit(i % outputs, |pixel| {
+                        // SAFETY: as above.
+                        unsafe {
+                            let from = image.add(pixel * n);
+                            if is_first {
+                                std::ptr::copy_nonoverlapping(from, best, n);
+                            } else {
+                                for c in 0..n {
+                                    let (x, b) = (*from.add(c), *best.add(c));
+                                    *best.add(c) = if beats(x, b) { x } else { b };
+                                }
+                            }
+                        }
+                        is_first = false;
+                    });
+                },
+            );
+        }
+    });
+}
+
+/// What to do with the places of the greatest elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AtMax {
+    /// Each result is the element of `v`, of the extents of `x`, at the place of its window's greatest element of `x`.
+    Take,
+    /// Each element of `v`, one for each window, is added to the place of the greatest element of `x`; the results have the extents of `x`.
+    Give,
+}
+
+/// Moves elements of `v` from or to the place of each window's greatest element of `x`: the first of those that are equal.
+///
+/// # Panics
+/// If `dtype` is not float.
+///
+/// # Safety
+/// `x`, `v` and `out` hold `channels` elements a pixel of inputs or outputs, as `what` says; `out` is writable and disjoint from the others.
+pub unsafe fn at_max(dtype: DType, what: AtMax, windows: &Windows, x: *const u8, v: *const u8, out: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { move_at_max::<T>(what, windows, x.cast(), v.cast(), out.cast()) },
+        else panic!("at_max does not take {dtype}"));
+}
+
+/// # Safety
+/// As for [`at_max`].
+unsafe fn move_at_max<T: Real + PartialOrd>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T)
+where
+    T::Wide: Default + std::ops::AddAssign,
+{
+    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
+    parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
+        let mut best: Vec<(T, usize)> = Vec::with_capacity(n);
+        let mut sums = vec![T::Wide::default(); if what == AtMax::Give { inputs * n } else { 0 }];
+        for image in range {
+            sums.fill(T::Wide::default());
+            // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
+            unsafe {
+                let x = px.get().cast_const().add(image * inputs * n);
+                for output in 0..outputs {
+                    best.clear();
+                    windows.visit(output, |pixel| {
+                        let from = x.add(pixel * n);
+                        if best.is_empty() {
+                            best.extend((0..n).map(|c| (*from.add(c), pixel)));
+                        }
+                        for (c, best) in best.iter_mut().enumerate() {
+                            if beats(*from.add(c), best.0) {
+                                *best = (*from.add(c), pixel);
+                            }
+                        }
+                    });
+                    let at = (image * outputs + output) * n;
+                    for (c, &(_, pixel)) in best.iter().enumerate() {
+                        match what {
+                            AtMax::Take => *po.get().add(at + c) = *pv.get().add((image * inputs + pixel) * n + c),
+                            AtMax::Give => sums[pixel * n + c] += (*pv.get().add(at + c)).widen(),
+                        }
+                    }
+                }
+                for (i, &sum) in sums.iter().enumerate() {
+                    *po.get().add(image * inputs * n + i) = T::narrow(sum);
+                }
+            }
+        }
+    });
+}
+
+/// The mean of each window and channel.
+///
+/// # Panics
+/// If `dtype` is none of [`AVG_POOL_DTYPES`].
+///
+/// # Safety
+/// As for [`max_pool`].
+pub unsafe fn avg_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { means::<T>(windows, x.cast(), y.cast()) },
+        else panic!("avg_pool does not take {dtype}"));
+}
+
+/// Numbers that a mean is taken of.
+trait Mean: Copy + Default + std::ops::AddAssign + Send + Sync {
+    fn over(self, count: usize) -> Self;
+}
+
+impl Mean for f32 {
+    #[inline(always)]
+    fn over(self, count: usize) -> f32 {
+        self / count as f32
+    }
+}
+
+impl Mean for f64 {
+    #[inline(always)]
+    fn over(self, count: usize) -> f64 {
+        self / count as f64
+    }
+}
+
+/// # Safety
+/// As for [`avg_pool`].
+unsafe fn means<T: Real>(windows: &Windows, x: *const T, y: *mut T)
+where
+    T::Wide: Mean,
+{
+    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let (px, py) = (Shared(x.cast_mut()), Shared(y));
+    parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
+        let mut sums = vec![T::Wide::default(); n];
+        for i in range {
+            dispatch(
+                #[inline(always)]
+                || {
+                    sums.fill(T::Wide::default());
+                    windows.visit(i % outputs, |pixel| {
+                        // SAFETY: the pixel is inside of `x`.
+                        let from = unsafe { px.get().cast_const().add((i / outputs * inputs + pixel) * n) };
+                        for (c, sum) in sums.iter_mut().enumerate() {
+                            // SAFETY: as above.
+                            *sum += unsafe { *from.add(c) }.widen();
+                        }
+                    });
+                    let count = windows.count(i % outputs);
+                    for (c, sum) in sums.iter().enumerate() {
+                        // SAFETY: output `i` is this range's own.
+                        unsafe { *py.get().add(i * n + c) = T::narrow(sum.over(count)) };
+                    }
+                },
+            );
+        }
+    });
+}
+
+/// The cotangent of the operand of [`avg_pool`] from that of its result.
+///
+/// # Panics
+/// If `dtype` is none of [`AVG_POOL_DTYPES`].
+///
+/// # Safety
+/// `dy` is readable for `channels` elements a pixel of the outputs, `dx` writable for those of the inputs, and both are disjoint.
+pub unsafe fn avg_pool_grad(dtype: DType, windows: &Windows, dy: *const u8, dx: *mut u8) {
+    // SAFETY: the same contract, with the element type of `dtype`.
+    with_dtype!(float, dtype, T => unsafe { spread::<T>(windows, dy.cast(), dx.cast()) },
+        else panic!("avg_pool does not take {dtype}"));
+}
+
+/// # Safety
+/// As for [`avg_pool_grad`].
+unsafe fn spread<T: Real>(windows: &Windows, dy: *const T, dx: *mut T)
+where
+    T::Wide: Mean,
+{
+    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let (py, px) = (Shared(dy.cast_mut()), Shared(dx));
+    parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
+        let mut sums = vec![T::Wide::default(); inputs * n];
+        for image in range {
+            dispatch(
+                #[inline(always)]
+                || {
+                    sums.fill(T::Wide::default());
+                    for output in 0..outputs {
+                        let count = windows.count(output);
+                        // SAFETY: the pixel is inside of `dy`.
+                        let from = unsafe { py.get().cast_const().add((image * outputs + output) * n) };
+                        windows.visit(output, |pixel| {
+                            for (c, sum) in sums[pixel * n..][..n].iter_mut().enumerate() {
+                                // SAFETY: as above.
+                                *sum += unsafe { *from.add(c) }.widen().over(count);
+                            }
+                        });
+                    }
+                    for (i, &sum) in sums.iter().enumerate() {
+                        // SAFETY: the image is inside of `dx`, and this range's own.
+                        unsafe { *px.get().add(image * inputs * n + i) = T::narrow(sum) };
+                    }
+                },
+            );
+        }
+    });
+}

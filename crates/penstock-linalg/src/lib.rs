@@ -1,0 +1,365 @@
+//! Decompositions and solutions of dense matrices, by the `faer` crate.
+//!
+//! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what it
+//! makes of generic code takes longer to compile than all other kernels together.
+//!
+//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the lower
+//! triangle of a matrix that is said to be Hermitian is read.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::factor as lu_factor;
+use faer::linalg::triangular_solve as triangular;
+use faer::prelude::*;
+use faer::traits::ComplexField;
+use faer::{Conj, MatMut, Par, Side};
+use penstock_data::{C64, C128, DType, DTypeSet, Element};
+
+/// The dtypes of matrices.
+pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
+
+/// An element of a matrix.
+pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
+    /// The type of singular values and of the eigenvalues of Hermitian matrices.
+    type Magnitude: Element + Default;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// NaN, in both parts.
+    const NAN: Self;
+    /// Whether neither part is infinite or NaN.
+    fn finite(self) -> bool;
+    /// The real part.
+    fn real_part(self) -> Self::Magnitude;
+    /// A real number.
+    fn from_magnitude(x: Self::Magnitude) -> Self;
+    /// The product.
+    fn times(self, other: Self) -> Self;
+    /// The number of a unit circle in the direction of this one, and its absolute value. 0 has the direction 0.
+    fn direction(self) -> (Self, Self::Magnitude);
+    /// The natural logarithm.
+    fn ln(x: Self::Magnitude) -> Self::Magnitude;
+    /// The sum of magnitudes.
+    fn plus(x: Self::Magnitude, y: Self::Magnitude) -> Self::Magnitude;
+    /// The negative.
+    fn negative(self) -> Self;
+}
+
+macro_rules! scalars {
+    ($($real:ident $complex:ident),*) => {$(
+        impl Scalar for $real {
+            type Magnitude = $real;
+            const ZERO: $real = 0.0;
+            const ONE: $real = 1.0;
+            const NAN: $real = $real::NAN;
+            fn finite(self) -> bool { self.is_finite() }
+            fn real_part(self) -> $real { self }
+            fn from_magnitude(x: $real) -> $real { x }
+            fn times(self, other: $real) -> $real { self * other }
+            fn direction(self) -> ($real, $real) {
+                (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
+            }
+            fn ln(x: $real) -> $real { x.ln() }
+            fn plus(x: $real, y: $real) -> $real { x + y }
+            fn negative(self) -> $real { -self }
+        }
+
+        impl Scalar for $complex {
+            type Magnitude = $real;
+            const ZERO: $complex = $complex::new(0.0, 0.0);
+            const ONE: $complex = $complex::new(1.0, 0.0);
+            const NAN: $complex = $complex::new($real::NAN, $real::NAN);
+            fn finite(self) -> bool { self.is_finite() }
+            fn real_part(self) -> $real { self.re }
+            fn from_magnitude(x: $real) -> $complex { $complex::new(x, 0.0) }
+            fn times(self, other: $complex) -> $complex { self * other }
+            fn direction(self) -> ($complex, $real) {
+                let size = self.norm();
+                (if size == 0.0 { Self::ZERO } else { self / size }, size)
+            }
+            fn ln(x: $real) -> $real { x.ln() }
+            fn plus(x: $real, y: $real) -> $real { x + y }
+            fn negative(self) -> $complex { -self }
+        }
+    )*};
+}
+
+scalars!(f32 C64, f64 C128);
+
+/// Why there is no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The matrix is not positive definite.
+    NotPositiveDefinite,
+    /// The matrix is singular.
+    Singular,
+    /// The iteration did not converge.
+    NoConvergence,
+}
+
+fn view<T>(a: &[T], rows: usize, columns: usize) -> MatRef<'_, T> {
+    MatRef::from_row_major_slice(a, rows, columns)
+}
+
+fn view_mut<T>(a: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
+    MatMut::from_row_major_slice_mut(a, rows, columns)
+}
+
+/// Makes `a`, of as many rows as columns, the identity.
+fn set_identity<T: Scalar>(n: usize, a: &mut [T]) {
+    a.fill(T::ZERO);
+    a.iter_mut().step_by(n + 1).for_each(|x| *x = T::ONE);
+}
+
+fn all_finite<T: Scalar>(a: &[T]) -> bool {
+    a.iter().all(|x| Scalar::finite(*x))
+}
+
+/// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of `l` is 0.
+///
+/// # Errors
+/// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
+///
+/// # Panics
+/// Where a slice has not `n * n` elements.
+pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
+    if n == 0 {
+        return Ok(());
+    }
+    let finite = (0..n).all(|i| all_finite(&a[i * n..=i * n + i]));
+    let factor = view(a, n, n).llt(Side::Lower).ok().filter(|_| finite).ok_or(Failure::NotPositiveDefinite)?;
+    view_mut(l, n, n).copy_from(factor.L());
+    Ok(())
+}
+
+/// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`. Above the diagonal
+/// and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
+///
+/// # Panics
+/// Where a matrix has not `m * n` elements, or `order` not `m`.
+pub fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
+    packed.copy_from_slice(a);
+    if m == 0 || n == 0 {
+        order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
+        return;
+    }
+    let mut inverse = vec![0usize; m];
+    let mut memory = MemBuffer::new(lu_factor::lu_in_place_scratch::<usize, T>(m, n, Par::Seq, default()));
+    let stack = MemStack::new(&mut memory);
+    // The factorisation is fastest on columns that are contiguous.
+    let mut columns = view(packed, m, n).to_owned();
+    lu_factor::lu_in_place(columns.as_mut(), order, &mut inverse, Par::Seq, stack, default());
+    view_mut(packed, m, n).copy_from(&columns);
+}
+
+/// The sign of the permutation that a list is.
+fn is_odd(order: &[usize]) -> bool {
+    let mut seen = vec![false; order.len()];
+    let mut odd = false;
+    for start in 0..order.len() {
+        let mut at = start;
+        while !seen[at] {
+            seen[at] = true;
+            at = order[at];
+            // A cycle of n elements is n - 1 transpositions.
+            odd ^= at != start;
+        }
+    }
+    odd
+}
+
+/// The determinant of `a` of `n` by `n`; 1 where `n` is 0.
+///
+/// # Panics
+/// Where `a` has not `n * n` elements.
+pub fn det<T: Scalar>(n: usize, a: &[T]) -> T {
+    let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
+    lu(n, n, a, &mut packed, &mut order);
+    let product = (0..n).fold(T::ONE, |p, i| p.times(packed[i * n + i]));
+    if is_odd(&order) { product.negative() } else { product }
+}
+
+/// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute value.
+///
+/// # Panics
+/// Where `a` has not `n * n` elements.
+pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
+    let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
+    lu(n, n, a, &mut packed, &mut order);
+    let (mut sign, mut log) = (T::ONE, T::Magnitude::default());
+    for i in 0..n {
+        let (direction, size) = packed[i * n + i].direction();
+        (sign, log) = (sign.times(direction), T::plus(log, T::ln(size)));
+    }
+    (if is_odd(&order) { sign.negative() } else { sign }, log)
+}
+
+/// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then the solution.
+///
+/// # Errors
+/// [`Failure::Singular`] where a pivot is 0.
+///
+/// # Panics
+/// Where a slice has another number of elements.
+pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
+    if n == 0 || k == 0 {
+        return Ok(());
+    }
+    let factors = view(a, n, n).partial_piv_lu();
+    if factors.U().diagonal().column_vector().iter().any(|d| *d == T::ZERO) {
+        return Err(Failure::Singular);
+    }
+    let mut columns = view(x, n, k).to_owned();
+    if adjoint {
+        factors.solve_adjoint_in_place(columns.as_mut());
+    } else {
+        factors.solve_in_place(columns.as_mut());
+    }
+    view_mut(x, n, k).copy_from(&columns);
+    Ok(())
+}
+
+/// The inverse of `a` of `n` by `n`.
+///
+/// # Errors
+/// [`Failure::Singular`] where a pivot is 0.
+///
+/// # Panics
+/// Where a slice has not `n * n` elements.
+pub fn inverse<T: Scalar>(n: usize, a: &[T], inverse: &mut [T]) -> Result<(), Failure> {
+    set_identity(n, inverse);
+    solve(n, n, a, false, inverse)
+}
+
+/// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what is given; `x`
+/// holds `b`, of `n` by `k`, and then the solution.
+///
+/// # Errors
+/// [`Failure::Singular`] where an element of the diagonal is 0.
+///
+/// # Panics
+/// Where a slice has another number of elements.
+pub fn triangular_solve<T: Scalar>(
+    n: usize,
+    k: usize,
+    a: &[T],
+    lower: bool,
+    adjoint: bool,
+    x: &mut [T],
+) -> Result<(), Failure> {
+    if (0..n).any(|i| a[i * n + i] == T::ZERO) {
+        return Err(Failure::Singular);
+    }
+    if n == 0 || k == 0 {
+        return Ok(());
+    }
+    let (matrix, x) = (view(a, n, n), view_mut(x, n, k));
+    let conj = if adjoint { Conj::Yes } else { Conj::No };
+    let matrix = if adjoint { matrix.transpose() } else { matrix };
+    if lower == adjoint {
+        triangular::solve_upper_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
+    } else {
+        triangular::solve_lower_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
+    }
+    Ok(())
+}
+
+/// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal columns and is `m` by `p`,
+/// or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has columns.
+///
+/// # Panics
+/// Where a slice has another number of elements.
+pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
+    let p = if full { m } else { m.min(n) };
+    if m == 0 || n == 0 {
+        // There is a column of q only where it is square.
+        set_identity(p, q);
+        return;
+    }
+    let factors = view(a, m, n).qr();
+    r.fill(T::ZERO);
+    let upper = factors.thin_R();
+    let mut r = view_mut(r, p, n);
+    for j in 0..n {
+        for i in 0..=j.min(m.min(n).saturating_sub(1)) {
+            r[(i, j)] = upper[(i, j)];
+        }
+    }
+    let mut q = view_mut(q, m, p);
+    q.copy_from(if full { factors.compute_Q() } else { factors.compute_thin_Q() });
+}
+
+/// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v` is `n` by `p`, or both are square where
+/// `full`. All is NaN where an element of `a` is not finite.
+///
+/// # Errors
+/// [`Failure::NoConvergence`].
+///
+/// # Panics
+/// Where a slice has another number of elements.
+pub fn svd<T: Scalar>(
+    m: usize,
+    n: usize,
+    full: bool,
+    a: &[T],
+    s: &mut [T::Magnitude],
+    vectors: Option<(&mut [T], &mut [T])>,
+) -> Result<(), Failure> {
+    let p = m.min(n);
+    if p == 0 {
+        if let Some((u, v)) = vectors {
+            set_identity(m, u);
+            set_identity(n, v);
+        }
+        return Ok(());
+    }
+    if !all_finite(a) {
+        s.fill(T::NAN.real_part());
+        if let Some((u, v)) = vectors {
+            u.fill(T::NAN);
+            v.fill(T::NAN);
+        }
+        return Ok(());
+    }
+    let a = view(a, m, n);
+    let failed = |_| Failure::NoConvergence;
+    let Some((u, v)) = vectors else {
+        s.copy_from_slice(&a.singular_values().map_err(failed)?);
+        return Ok(());
+    };
+    let parts = if full { a.svd() } else { a.thin_svd() }.map_err(failed)?;
+    for (to, from) in s.iter_mut().zip(parts.S().column_vector().iter()) {
+        *to = from.real_part();
+    }
+    view_mut(u, m, if full { m } else { p }).copy_from(parts.U());
+    view_mut(v, n, if full { n } else { p }).copy_from(parts.V());
+    Ok(())
+}
+
+/// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are orthonormal.
+///
+/// # Errors
+/// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
+///
+/// # Panics
+/// Where a slice has another number of elements.
+pub fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
+    if n == 0 {
+        return Ok(());
+    }
+    if !(0..n).all(|i| all_finite(&a[i * n..=i * n + i])) {
+        return Err(Failure::NoConvergence);
+    }
+    let a = view(a, n, n);
+    let failed = |_| Failure::NoConvergence;
+    let Some(v) = v else {
+        e.copy_from_slice(&a.self_adjoint_eigenvalues(Side::Lower).map_err(failed)?);
+        return Ok(());
+    };
+    let parts = a.self_adjoint_eigen(Side::Lower).map_err(failed)?;
+    for (to, from) in e.iter_mut().zip(parts.S().column_vector().iter()) {
+        *to = from.real_part();
+    }
+    view_mut(v, n, n).copy_from(parts.U());
+    Ok(())
+}

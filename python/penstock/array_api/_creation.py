@@ -1,0 +1,471 @@
+"""Making arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import penstock._array as _array
+from penstock import _core, raw_ops
+from penstock._core import DType, Tensor
+from penstock._wrap import known_rank, sizes
+from penstock.array_api._arrays import (
+    DEFAULT_COMPLEX,
+    DEFAULT_FLOAT,
+    DEFAULT_INTEGER,
+    Array,
+    Scalar,
+    array,
+    cast,
+    check_device,
+    common_dtype,
+    is_scalar,
+    new,
+)
+
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+Shape = int | Sequence[int]
+
+
+def _extents(shape: Any) -> Tensor:
+    sizes_of = [shape] if isinstance(shape, int) or getattr(shape, "ndim", None) == 0 else list(shape)
+    return _core._convert(sizes_of, _core.int64) if sizes_of else _core._convert([], _core.int64)
+
+
+def asarray(
+    obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """An array of an array, a Python scalar, nested sequences of them, or an object with a buffer.
+
+    Args:
+        obj: the values. Nested sequences may hold tensors, symbolic ones among them.
+        dtype: the dtype; by default that of an array, else the default of the kind of the scalars: `bool`,
+            `int64`, `float32` or `complex64`.
+        device: the CPU, or None.
+        copy: False forbids a copy; True and None are the same, since tensors are immutable.
+
+    Raises:
+        ValueError: where a copy would be needed and `copy` forbids it; for ragged sequences.
+        OverflowError: for a Python integer outside of the dtype.
+
+    >>> from penstock import array_api as xp
+    >>> xp.asarray([[1, 2], [3, 4]]).dtype
+    tf.int64
+    """
+    check_device(device, "asarray")
+    target = None if dtype is None else _core.DType(dtype)
+    if isinstance(obj, Tensor | _core._Variable):
+        x = _core._convert(obj)
+    elif is_scalar(obj) or isinstance(obj, list | tuple | range):
+        if copy is False:
+            raise ValueError("asarray: Python values must be copied, but argument 'copy' is False")
+        return new(_of_values(obj, target))
+    elif (
+        hasattr(obj, "__dlpack__")
+        and not hasattr(obj, "__array_interface__")
+        and not isinstance(obj, memoryview)
+    ):
+        x = _core._from_dlpack(obj)
+    else:
+        x = _of_buffer(obj, copy)
+    if target is not None and x.dtype != target:
+        if copy is False:
+            raise ValueError(
+                f"asarray: {x.dtype.name} must be copied for {target.name}, but argument 'copy' is False"
+            )
+        x = cast(x, target)
+    return new(x)
+
+
+def _of_buffer(obj: Any, copy: bool | None) -> Tensor:
+    import numpy as np
+
+    values = np.asarray(obj)
+    if copy is False and values.flags.writeable:
+        raise ValueError(
+            "asarray: memory that can be written must be copied, but argument 'copy' is False; "
+            "from_dlpack() shares it"
+        )
+    return _core._convert(values)
+
+
+def _leaves(obj: Any) -> list[Any]:
+    if not isinstance(obj, list | tuple | range):
+        return [obj]
+    return [leaf for item in obj for leaf in _leaves(item)]
+
+
+def _of_values(obj: Any, dtype: DType | None) -> Tensor:
+    """The array of Python scalars, and tensors where there are any."""
+    leaves = _leaves(obj)
+    scalars = [v for v in leaves if is_scalar(v)]
+    if dtype is None:
+        arrays = [_core._convert(v).dtype for v in leaves if not is_scalar(v)]
+        if arrays:
+            dtype = common_dtype(arrays, scalars)
+        elif any(isinstance(v, complex) for v in scalars):
+            dtype = DEFAULT_COMPLEX
+        elif any(isinstance(v, float) for v in scalars) or not scalars:
+            dtype = DEFAULT_FLOAT
+        elif all(isinstance(v, bool) for v in scalars):
+            dtype = _core.bool
+        else:
+            dtype = DEFAULT_INTEGER
+    if dtype.is_integer:
+        bits = 8 * dtype.size
+        low = 0 if dtype.is_unsigned else -(2 ** (bits - 1))
+        for v in scalars:
+            if isinstance(v, int) and not low <= v < low + 2**bits:
+                raise OverflowError(f"asarray: {v} is out of range for {dtype.name}")
+
+    def conform(value: Any) -> Any:
+        if isinstance(value, list | tuple | range):
+            return [conform(v) for v in value]
+        if not is_scalar(value):
+            return cast(_core._convert(value), dtype)
+        if dtype == _core.bool:
+            return bool(value)
+        if dtype.is_integer and isinstance(value, float):
+            return int(value)
+        return value + 0 if isinstance(value, bool) else value
+
+    return _core._convert(conform(obj), dtype)
+
+
+def from_dlpack(x: object, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """The array that another library's array is, by DLPack; its memory is shared.
+
+    Args:
+        x: an object with `__dlpack__` whose memory is the CPU's.
+        device: the CPU, or None.
+        copy: whether to copy; None and False share the memory, which must not be written any more.
+
+    Raises:
+        BufferError: for a dtype or device that cannot be shared.
+
+    >>> import numpy as np
+    >>> from penstock import array_api as xp
+    >>> xp.from_dlpack(np.arange(3.0)).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    check_device(device, "from_dlpack")
+    shared = _core._from_dlpack(x)
+    if copy:
+        # A fresh capsule of a copy: whoever wrote the shared memory does not write this one.
+        return new(_core._from_dlpack(shared.__dlpack__(max_version=(1, 0), copy=True)))
+    return new(shared)
+
+
+def _filled(shape: Any, value: Any, dtype: DType) -> Tensor:
+    return new(raw_ops.fill(_extents(shape), _of_values(value, dtype)))
+
+
+def full(shape: Shape, fill_value: Scalar, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array that holds `fill_value` everywhere; its dtype is by default that of the value's kind.
+
+    >>> from penstock import array_api as xp
+    >>> xp.full((2,), 7).tolist()
+    [7, 7]
+    """
+    check_device(device, "full")
+    if is_scalar(fill_value):
+        value = _of_values(fill_value, None if dtype is None else _core.DType(dtype))
+    else:
+        value = asarray(fill_value, dtype=dtype)
+    return new(raw_ops.fill(_extents(shape), value))
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array of zeros, of `float32` by default.
+
+    >>> from penstock import array_api as xp
+    >>> xp.zeros((2,)).tolist()
+    [0.0, 0.0]
+    """
+    check_device(device, "zeros")
+    return _filled(shape, 0, DEFAULT_FLOAT if dtype is None else _core.DType(dtype))
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array of ones, of `float32` by default.
+
+    >>> from penstock import array_api as xp
+    >>> xp.ones((2,), dtype=xp.int8).tolist()
+    [1, 1]
+    """
+    check_device(device, "ones")
+    return _filled(shape, 1, DEFAULT_FLOAT if dtype is None else _core.DType(dtype))
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array whose values nothing is promised of: zeros, since tensors are never uninitialised.
+
+    >>> from penstock import array_api as xp
+    >>> xp.empty((2, 3)).shape
+    (2, 3)
+    """
+    check_device(device, "empty")
+    return zeros(shape, dtype=dtype)
+
+
+def _like(x: Array, value: Scalar, dtype: DType | None, device: Any, function: str) -> Tensor:
+    check_device(device, function)
+    x = array(x, function)
+    target = x.dtype if dtype is None else _core.DType(dtype)
+    return new(raw_ops.fill(raw_ops.shape(x, dtype=_core.int64), _of_values(value, target)))
+
+
+def full_like(x: Array, /, fill_value: Scalar, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array of the shape of `x`, and of its dtype unless another is given, of one value.
+
+    >>> from penstock import array_api as xp
+    >>> xp.full_like(xp.asarray([1, 2]), 5).tolist()
+    [5, 5]
+    """
+    return _like(x, fill_value, dtype, device, "full_like")
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Zeros in the shape of `x`, and of its dtype unless another is given.
+
+    >>> from penstock import array_api as xp
+    >>> xp.zeros_like(xp.asarray([1, 2])).tolist()
+    [0, 0]
+    """
+    return _like(x, 0, dtype, device, "zeros_like")
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """Ones in the shape of `x`, and of its dtype unless another is given.
+
+    >>> from penstock import array_api as xp
+    >>> xp.ones_like(xp.asarray([1, 2])).tolist()
+    [1, 1]
+    """
+    return _like(x, 1, dtype, device, "ones_like")
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """An array of the shape of `x` whose values nothing is promised of.
+
+    >>> from penstock import array_api as xp
+    >>> xp.empty_like(xp.asarray([1, 2])).shape
+    (2,)
+    """
+    return _like(x, 0, dtype, device, "empty_like")
+
+
+def arange(
+    start: int | float,
+    /,
+    stop: int | float | None = None,
+    step: int | float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """The numbers from `start` on in steps of `step`, up to but without `stop`.
+
+    Args:
+        start: the first number; without `stop` the end of a range from 0.
+        stop: where the range ends.
+        step: the step, not 0.
+        dtype: by default `int64` for integers, else `float32`.
+        device: the CPU, or None.
+
+    Raises:
+        ValueError: for a step of 0.
+
+    >>> from penstock import array_api as xp
+    >>> xp.arange(1, 10, 4).tolist()
+    [1, 5, 9]
+    """
+    check_device(device, "arange")
+    if stop is None:
+        start, stop = 0, start
+    numbers = (start, stop, step)
+    if step == 0:
+        raise ValueError("arange: argument 'step' must not be 0")
+    if dtype is None:
+        target = DEFAULT_FLOAT if any(isinstance(v, float) for v in numbers) else DEFAULT_INTEGER
+    else:
+        target = _core.DType(dtype)
+    if any(isinstance(v, Tensor) for v in numbers):
+        return new(raw_ops.range(*(cast(asarray(v), target) for v in numbers)))
+    if all(isinstance(v, int) for v in numbers):
+        count = len(range(*map(int, numbers)))
+    else:
+        count = max(0, math.ceil((stop - start) / step))
+    # Computed from the position, so that errors do not add up and no count depends on rounding.
+    exact = DEFAULT_INTEGER if all(isinstance(v, int) for v in numbers) else _core.float64
+    place = raw_ops.range(*(_core._convert(v, _core.int64) for v in (0, count, 1)))
+    return new(cast(cast(place, exact) * _core._convert(step, exact) + _core._convert(start, exact), target))
+
+
+def linspace(
+    start: Scalar,
+    stop: Scalar,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Tensor:
+    """`num` numbers at equal distances from `start` to `stop`.
+
+    Args:
+        start: the first number.
+        stop: the last one, or with `endpoint=False` the one that would come next.
+        num: how many, at least 0.
+        dtype: by default `float32`, or `complex64` where one of the numbers is complex.
+        device: the CPU, or None.
+        endpoint: whether `stop` belongs to them.
+
+    Raises:
+        ValueError: for a negative `num`.
+
+    >>> from penstock import array_api as xp
+    >>> xp.linspace(0, 1, 3).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    check_device(device, "linspace")
+    if num < 0:
+        raise ValueError(f"linspace: argument 'num' must not be negative, got {num}")
+    is_complex = any(isinstance(v, complex) and not isinstance(v, float | int) for v in (start, stop))
+    if dtype is None:
+        target = DEFAULT_COMPLEX if is_complex else DEFAULT_FLOAT
+    else:
+        target = _core.DType(dtype)
+    wide = _core.complex128 if is_complex or target.is_complex else _core.float64
+    first, last = (_core._convert(v, wide) for v in (start, stop))
+    steps = num - 1 if endpoint else num
+    place = cast(raw_ops.range(*(_core._convert(v, _core.int64) for v in (0, num, 1))), wide)
+    # A difference that overflows is taken in two halves.
+    fraction = place / _core._convert(max(steps, 1), wide)
+    values = (
+        first * (1 - fraction) + last * fraction
+        if _is_wide(start, stop)
+        else first + (last - first) * fraction
+    )
+    if endpoint and num > 1:
+        values = raw_ops.concat([values[:-1], raw_ops.reshape(last, [1])], axis=0)
+    if target.is_integer:
+        values = raw_ops.floor(values)
+    return new(cast(values, target))
+
+
+def _is_wide(start: Scalar, stop: Scalar) -> bool:
+    parts = [complex(v) for v in (start, stop)]
+    return not all(
+        math.isfinite(b - a) for a, b in ((parts[0].real, parts[1].real), (parts[0].imag, parts[1].imag))
+    )
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """A matrix with ones on diagonal `k` (0 is the main one, positive ones are above) and zeros elsewhere.
+
+    >>> from penstock import array_api as xp
+    >>> xp.eye(2, 3, k=1, dtype=xp.int32).tolist()
+    [[0, 1, 0], [0, 0, 1]]
+    """
+    check_device(device, "eye")
+    target = DEFAULT_FLOAT if dtype is None else _core.DType(dtype)
+    rows = _positions(n_rows)
+    columns = _positions(n_rows if n_cols is None else n_cols)
+    on = raw_ops.equal(raw_ops.expand_dims(rows, axis=1) + _diagonal(k), columns)
+    return new(cast(on, target))
+
+
+def _diagonal(k: int) -> Tensor:
+    """The number of a diagonal, cut to a range that no matrix goes beyond."""
+    return _core._convert(max(-(2**62), min(k, 2**62)), _core.int64)
+
+
+def _positions(count: Any) -> Tensor:
+    return raw_ops.range(
+        _core._convert(0, _core.int64),
+        cast(_core._convert(count), _core.int64),
+        _core._convert(1, _core.int64),
+    )
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of a grid: for each vector an array that varies along one dimension of the grid.
+
+    Args:
+        *arrays: vectors.
+        indexing: `"ij"` gives the vectors their dimensions in order, `"xy"` swaps the first two.
+
+    Raises:
+        ValueError: for another `indexing`.
+
+    >>> from penstock import array_api as xp
+    >>> [a.tolist() for a in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3]))]
+    [[[1, 2]], [[3, 3]]]
+    """
+    return tuple(map(new, _array.meshgrid(*(array(a, "meshgrid") for a in arrays), indexing=indexing)))
+
+
+def _triangle(x: Array, k: int, function: str, lower: bool) -> Tensor:
+    x = array(x, function)
+    if len(known_rank(x)) < 2:
+        raise ValueError(f"{function}: argument 'x' must have at least two dimensions, got shape {x.shape}")
+    m, n = sizes(x)[-2:]
+    distance = _positions(n) - raw_ops.expand_dims(_positions(m), axis=1)
+    offset = _diagonal(k)
+    keep = distance <= offset if lower else distance >= offset
+    return new(raw_ops.select(keep, x, raw_ops.zeros_like(x)))
+
+
+def tril(x: Array, /, *, k: int = 0) -> Tensor:
+    """Each matrix with zeros above diagonal `k`.
+
+    Raises:
+        ValueError: for an array of rank below 2.
+
+    >>> from penstock import array_api as xp
+    >>> xp.tril(xp.asarray([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
+    return _triangle(x, k, "tril", lower=True)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Tensor:
+    """Each matrix with zeros below diagonal `k`.
+
+    Raises:
+        ValueError: for an array of rank below 2.
+
+    >>> from penstock import array_api as xp
+    >>> xp.triu(xp.asarray([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
+    """
+    return _triangle(x, k, "triu", lower=False)
