@@ -192,8 +192,7 @@ def special_pair(f: Model) -> Model:
     return model
 
 
-@np.vectorize
-def polygamma(n: float, x: float) -> float:
+def one_polygamma(n: float, x: float) -> float:
     if n == 0:
         return scipy.special.digamma(x)
     if not (n > 0 and n.is_integer()):
@@ -207,6 +206,9 @@ def bitcast(x: Array, dtype: Any) -> Array:
         return np.frombuffer(x.tobytes(), target).reshape(x.shape[:-1])
     shape = x.shape if target.itemsize == x.itemsize else (*x.shape, x.itemsize // target.itemsize)
     return np.frombuffer(x.tobytes(), target).reshape(shape)
+
+
+polygamma = np.vectorize(one_polygamma, otypes=["float64"])
 
 
 UNARY: dict[str, Model] = {
@@ -250,7 +252,8 @@ UNARY: dict[str, Model] = {
     # SciPy's is -inf at -inf.
     "lgamma": special(lambda x: np.where(np.isinf(x), np.inf, scipy.special.gammaln(x))),
     "digamma": special(scipy.special.digamma),
-    "erfinv": special(scipy.special.erfinv),
+    # SciPy's is 0 at -0.
+    "erfinv": special(lambda x: np.copysign(scipy.special.erfinv(x), x)),
     "ndtri": special(scipy.special.ndtri),
     "is_nan": predicate(np.isnan),
     "is_inf": predicate(np.isinf),
@@ -284,7 +287,8 @@ BINARY: dict[str, Model] = {
     "xlogy": near(lambda x, y: np.where(x == 0, like(x, 0), x * np.log(y))),
     "xdivy": arithmetic(lambda x, y: np.where(x == 0, like(x, 0), x / y)),
     "nextafter": np.nextafter,
-    "zeta": special_pair(scipy.special.zeta),
+    # SciPy's is infinite at a NaN with a pole.
+    "zeta": special_pair(lambda x, q: np.where(np.isnan(x), np.nan, scipy.special.zeta(x, q))),
     "polygamma": special_pair(polygamma),
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,
@@ -492,7 +496,8 @@ def scan(f: np.ufunc, identity: int) -> Model:
 
 def cumulative_logsumexp(x: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Near:
     wide = np.moveaxis(np.flip(x, axis) if reverse else x, axis, 0).astype(WIDER[x.dtype])
-    out = np.logaddexp.accumulate(wide, axis=0)
+    # A sum from 0 on is not -0.
+    out = np.logaddexp.accumulate(wide, axis=0) + 0
     if exclusive:
         out = np.concatenate([np.full_like(out[:1], lowest(x.dtype)), out[:-1]])
     out = np.moveaxis(out, 0, axis)
