@@ -40,6 +40,7 @@ RESULTS = {
     **dict.fromkeys(
         ("softmax_cross_entropy", "sparse_softmax_cross_entropy", "top_k"), "tuple[Tensor, Tensor]"
     ),
+    **dict.fromkeys(("string_bytes_split", "string_split", "unicode_decode"), "tuple[Tensor, Tensor]"),
     "unique": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "host_call", "switch", "while"), "_Tensors | None"),

@@ -24,6 +24,9 @@ from penstock._array import (
     as_string as as_string,
 )
 from penstock._array import (
+    bitcast as bitcast,
+)
+from penstock._array import (
     broadcast_dynamic_shape as broadcast_dynamic_shape,
 )
 from penstock._array import (
@@ -258,6 +261,21 @@ from penstock._scope import (
     timestamp as timestamp,
 )
 from penstock._shape import TensorShape as TensorShape
+from penstock._sorting import (
+    argsort as argsort,
+)
+from penstock._sorting import (
+    searchsorted as searchsorted,
+)
+from penstock._sorting import (
+    sort as sort,
+)
+from penstock._sorting import (
+    unique as unique,
+)
+from penstock._sorting import (
+    unique_with_counts as unique_with_counts,
+)
 from penstock._spec import (
     TensorSpec as TensorSpec,
 )

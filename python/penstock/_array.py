@@ -389,6 +389,27 @@ def sequence_mask(
     return mask if target == _core.bool else raw_ops.cast(mask, dtype=target)
 
 
+def bitcast(input: Any, type: Any, name: str | None = None) -> _core.Tensor:
+    """The bits of a tensor as elements of another dtype.
+
+    Args:
+        input: numbers.
+        type: the element type. Smaller elements add a last dimension; larger ones take the place of a last
+            dimension of as many as make one.
+        name: ignored.
+
+    Raises:
+        TypeError: for booleans and strings.
+        InvalidArgumentError: for a last dimension of another size.
+
+    >>> bitcast(1.0, "uint32").numpy()
+    np.uint32(1065353216)
+    >>> bitcast([1.0, 2.0], "uint8").shape
+    TensorShape([2, 4])
+    """
+    return raw_ops.bitcast(input, dtype=_core.DType(type))
+
+
 # --- identities ---
 
 

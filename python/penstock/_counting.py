@@ -1,7 +1,8 @@
-"""Functions of segments and counts, composed of scatters."""
+"""Functions of segments, counts and permutations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, raw_ops
@@ -10,116 +11,100 @@ from penstock._wrap import known_rank
 _ASSERT = getattr(raw_ops, "assert")
 
 
-def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> _core.Tensor:
-    """The means of the rows of each segment, 0 for one without rows.
+def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
+    raw = getattr(raw_ops, op)
 
-    Arguments are those of `unsorted_segment_sum`.
-    """
-    x = _core._convert(data)
-    ids = _core._convert(segment_ids, None, _core.int32)
-    total = raw_ops.unsorted_segment_sum(x, ids, num_segments)
-    ones = raw_ops.fill(raw_ops.shape(ids), _core._convert(1, x.dtype))
-    count = raw_ops.maximum(raw_ops.unsorted_segment_sum(ones, ids, num_segments), 1)
-    extra = len(known_rank(x)) - len(known_rank(ids))
-    shape = raw_ops.concat([raw_ops.shape(count), raw_ops.fill([extra], 1)], axis=0)
-    count = raw_ops.reshape(count, shape)
-    return total / count if x.dtype.is_floating or x.dtype.is_complex else raw_ops.floordiv(total, count)
+    def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+        result: _core.Tensor = raw(data, segment_ids, num_segments)
+        return result
 
-
-def _extreme(op: Any, data: Any, segment_ids: Any, num_segments: Any, start: Any) -> _core.Tensor:
-    x = _core._convert(data)
-    ids = _core._convert(segment_ids, None, _core.int32)
-    count = raw_ops.cast(_core._convert(num_segments, None, ids.dtype), dtype=ids.dtype)
-    inner = len(known_rank(ids))
-    flat = raw_ops.reshape(ids, [-1])
-    rest = raw_ops.shape(x)[inner:]
-    rows = raw_ops.reshape(x, raw_ops.concat([raw_ops.reshape(raw_ops.size(ids), [1]), rest], axis=0))
-    # Rows of negative segments go to one more row, which is cut off.
-    flat = raw_ops.select(flat < 0, count, flat)
-    _ASSERT(
-        raw_ops.reduce_all(flat <= count), ids, message="argument 'segment_ids' must be below 'num_segments':"
-    )
-    head = raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1])
-    empty = raw_ops.fill(raw_ops.concat([head + 1, rest], axis=0), _core._convert(start(x.dtype), x.dtype))
-    scattered: _core.Tensor = op(empty, raw_ops.expand_dims(flat, axis=1), rows)
-    return scattered[:-1]
-
-
-def _number(value: Any, dtype: Any) -> Any:
-    return float(value) if dtype.is_floating else int(value)
-
-
-def unsorted_segment_max(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> _core.Tensor:
-    """The maxima of the rows of each segment, the least value for one without rows."""
-    return _extreme(
-        raw_ops.tensor_scatter_nd_max, data, segment_ids, num_segments, lambda d: _number(d.min, d)
-    )
-
-
-def unsorted_segment_min(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> _core.Tensor:
-    """The minima of the rows of each segment, the greatest value for one without rows."""
-    return _extreme(
-        raw_ops.tensor_scatter_nd_min, data, segment_ids, num_segments, lambda d: _number(d.max, d)
-    )
-
-
-def _sorted_ids(segment_ids: Any) -> tuple[_core.Tensor, _core.Tensor]:
-    """Ids that are checked to be sorted, and how many segments there are."""
-    ids = _core._convert(segment_ids, None, _core.int32)
-    if len(known_rank(ids)) != 1:
-        raise ValueError(f"argument 'segment_ids' must be a vector, got shape {ids.shape}")
-    ordered = raw_ops.logical_and(raw_ops.reduce_all(ids[1:] >= ids[:-1]), raw_ops.reduce_all(ids >= 0))
-    _ASSERT(ordered, ids, message="argument 'segment_ids' must be sorted and not negative:")
-    last = raw_ops.reduce_max(raw_ops.concat([ids, raw_ops.fill([1], _core._convert(-1, ids.dtype))], axis=0))
-    return ids, last + 1
-
-
-def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
-    """The sums of the rows of each segment.
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"""{doc}
 
     Args:
-        data: a tensor.
-        segment_ids: the segment of each row, a sorted vector of integers from 0.
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, in any order, below `num_segments`. Entries of a negative
+            segment are left out.
+        num_segments: how many segments the result has, in place of those dimensions.
         name: ignored.
 
     Raises:
-        InvalidArgumentError: where the ids are not sorted.
+        InvalidArgumentError: for an id that is not below `num_segments`.
 
-    >>> segment_sum([1, 2, 3], [0, 0, 1]).numpy().tolist()
-    [3, 3]
+    >>> import penstock as tf
+    >>> tf.math.{op}([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    {_UNSORTED[op]}
     """
-    ids, count = _sorted_ids(segment_ids)
-    return raw_ops.unsorted_segment_sum(data, ids, count)
+    return function
 
 
-def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
-    """The means of the rows of each segment, 0 for one without rows; arguments as for `segment_sum`."""
-    ids, count = _sorted_ids(segment_ids)
-    return unsorted_segment_mean(data, ids, count)
+def _sorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
+    raw = getattr(raw_ops, op)
+
+    def function(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
+        result: _core.Tensor = raw(data, segment_ids)
+        return result
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"""{doc}
+
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: ignored.
+
+    Returns:
+        One entry for each segment up to the last.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.{op}([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    {_SORTED[op]}
+    """
+    return function
 
 
-def _zero_where_empty(result: _core.Tensor, ids: _core.Tensor, count: _core.Tensor) -> _core.Tensor:
-    rows = raw_ops.unsorted_segment_sum(raw_ops.ones_like(ids), ids, count)
-    column = raw_ops.concat([raw_ops.shape(rows), raw_ops.fill([len(known_rank(result)) - 1], 1)], axis=0)
-    return raw_ops.select(raw_ops.reshape(rows > 0, column), result, raw_ops.zeros_like(result))
+_UNSORTED = {
+    "unsorted_segment_sum": [2, 4],
+    "unsorted_segment_mean": [2, 2],
+    "unsorted_segment_max": [2, 3],
+    "unsorted_segment_min": [2, 1],
+    "unsorted_segment_prod": [2, 3],
+}
+_SORTED = {
+    "segment_sum": [4, 0, 4],
+    "segment_mean": [2, 0, 4],
+    "segment_max": [3, 0, 4],
+    "segment_min": [1, 0, 4],
+    "segment_prod": [3, 1, 4],
+}
 
-
-def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
-    """The maxima of the rows of each segment, 0 for one without rows; arguments as for `segment_sum`."""
-    ids, count = _sorted_ids(segment_ids)
-    return _zero_where_empty(unsorted_segment_max(data, ids, count), ids, count)
-
-
-def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
-    """The minima of the rows of each segment, 0 for one without rows; arguments as for `segment_sum`."""
-    ids, count = _sorted_ids(segment_ids)
-    return _zero_where_empty(unsorted_segment_min(data, ids, count), ids, count)
+unsorted_segment_sum = _unsorted(
+    "unsorted_segment_sum", "The sums of the entries of each segment, 0 for one without."
+)
+unsorted_segment_mean = _unsorted(
+    "unsorted_segment_mean",
+    "The means of the entries of each segment, 0 for one without; of integers rounded to 0.",
+)
+unsorted_segment_max = _unsorted(
+    "unsorted_segment_max", "The greatest entries of each segment, the least finite value for one without."
+)
+unsorted_segment_min = _unsorted(
+    "unsorted_segment_min", "The least entries of each segment, the greatest finite value for one without."
+)
+unsorted_segment_prod = _unsorted(
+    "unsorted_segment_prod", "The products of the entries of each segment, 1 for one without."
+)
+segment_sum = _sorted("segment_sum", "The sums of the entries of each segment, 0 for one without.")
+segment_mean = _sorted(
+    "segment_mean", "The means of the entries of each segment, 0 for one without; of integers rounded to 0."
+)
+segment_max = _sorted("segment_max", "The greatest entries of each segment, 0 for one without.")
+segment_min = _sorted("segment_min", "The least entries of each segment, 0 for one without.")
+segment_prod = _sorted("segment_prod", "The products of the entries of each segment, 1 for one without.")
 
 
 def bincount(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,9 @@ from penstock._counting import (
     segment_min as segment_min,
 )
 from penstock._counting import (
+    segment_prod as segment_prod,
+)
+from penstock._counting import (
     segment_sum as segment_sum,
 )
 from penstock._counting import (
@@ -37,6 +39,15 @@ from penstock._counting import (
 from penstock._counting import (
     unsorted_segment_min as unsorted_segment_min,
 )
+from penstock._counting import (
+    unsorted_segment_prod as unsorted_segment_prod,
+)
+from penstock._counting import (
+    unsorted_segment_sum as unsorted_segment_sum,
+)
+from penstock._sorting import (
+    top_k as top_k,
+)
 from penstock._wrap import axes, binary, integer, unary
 
 # --- elementwise, one operand ---
@@ -46,7 +57,8 @@ acos, acosh, asin, asinh, atan, atanh = map(unary, ("acos", "acosh", "asin", "as
 ceil, floor, rint = map(unary, ("ceil", "floor", "rint"))
 round = unary("round")
 cos, cosh, sin, sinh, tan, tanh = map(unary, ("cos", "cosh", "sin", "sinh", "tan", "tanh"))
-digamma, erf, erfc, lgamma = map(unary, ("digamma", "erf", "erfc", "lgamma"))
+digamma, erf, erfc, erfinv = map(unary, ("digamma", "erf", "erfc", "erfinv"))
+lgamma, ndtri = unary("lgamma"), unary("ndtri")
 exp, expm1, log, log1p = map(unary, ("exp", "expm1", "log", "log1p"))
 negative = unary("neg", "negative")
 reciprocal, rsqrt, sqrt, square = map(unary, ("reciprocal", "rsqrt", "sqrt", "square"))
@@ -137,6 +149,54 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
     is_zero = raw_ops.equal(x, zero)
     safe = raw_ops.select(is_zero, raw_ops.zeros_like(y), y)
     return raw_ops.select(is_zero, zero, x * log1p(safe))
+
+
+def polygamma(a: Any, x: Any, name: str | None = None) -> _core.Tensor:
+    """The derivative of order `a` of `digamma` at `x`, elementwise.
+
+    Args:
+        a: the order, a whole number from 0; other orders give NaN. No gradient flows to it.
+        x: `float32` or `float64`, of the dtype of `a`; the two broadcast.
+        name: ignored.
+
+    >>> polygamma(1.0, 1.0).numpy()
+    np.float32(1.644934)
+    """
+    a, x = _pair(a, x)
+    return raw_ops.polygamma(a, x)
+
+
+def zeta(x: Any, q: Any, name: str | None = None) -> _core.Tensor:
+    """The Hurwitz zeta function, the sum of `(q + k)**-x` over k from 0, elementwise.
+
+    Args:
+        x: the exponent: infinite at 1, NaN below. No gradient flows to it.
+        q: `float32` or `float64`, of the dtype of `x`; the two broadcast.
+        name: ignored.
+
+    >>> zeta(2.0, 1.0).numpy()
+    np.float32(1.644934)
+    """
+    x, q = _pair(x, q)
+    return raw_ops.zeta(x, q)
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> _core.Tensor:
+    """The next representable value after `x1` in the direction of `x2`, elementwise.
+
+    Args:
+        x1: `float32` or `float64`.
+        x2: of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        `x2` where the two are equal, NaN where either is.
+
+    >>> nextafter(1.0, 2.0).numpy() - 1
+    np.float32(1.1920929e-07)
+    """
+    x1, x2 = _pair(x1, x2)
+    return raw_ops.nextafter(x1, x2)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> _core.Tensor:
@@ -386,25 +446,32 @@ def cumprod(
     return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """The running `log(sum(exp(x)))` along an axis, without overflow.
+
+    Args:
+        x: floating point.
+        axis: the dimension.
+        exclusive: whether to leave the element itself out: the first result is then the least finite value.
+        reverse: whether to run from the end.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> cumulative_logsumexp([0.0, 0.0]).numpy()[1]
+    np.float32(0.6931472)
+    """
+    return raw_ops.cumulative_logsumexp(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
+
+
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
     """`x / sqrt(max(sum(x**2), epsilon))` along axes."""
     v = _core._convert(x)
     square_sum = reduce_sum(raw_ops.square(v), axis, True)
     return v * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
-
-
-def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> _core.Tensor:
-    """The sums of the rows of each segment; rows of a negative segment are left out.
-
-    Args:
-        data: a tensor whose leading dimensions are those of `segment_ids`.
-        segment_ids: the segment of each row, below `num_segments`.
-        num_segments: how many segments the result has.
-        name: ignored.
-    """
-    return raw_ops.unsorted_segment_sum(data, segment_ids, num_segments)
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
@@ -430,13 +497,30 @@ def is_non_decreasing(x: Any, name: str | None = None) -> _core.Tensor:
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> _core.Tensor:
-    """Whether fewer than `k` classes have a greater prediction than the target class, for each row."""
+    """Whether fewer than `k` classes have a greater prediction than the target class, for each row.
+
+    Args:
+        targets: `int32` or `int64`, a vector: the class of each row.
+        predictions: `float32`, a matrix with a column for each class.
+        k: how many classes count.
+        name: ignored.
+
+    Returns:
+        A boolean for each row; false for a class that does not exist, and in rows with infinities or NaN.
+
+    >>> in_top_k([0, 1], [[0.1, 0.9], [0.2, 0.8]], 1).numpy().tolist()
+    [False, True]
+    """
     predictions = _core._convert(predictions)
-    targets = _core._convert(targets)
-    own = raw_ops.gather(predictions, targets, axis=1, batch_dims=1)
+    targets = _core._convert(targets, None, _core.int32)
+    classes = raw_ops.cast(raw_ops.shape(predictions)[1], dtype=targets.dtype)
+    exists = raw_ops.logical_and(targets >= 0, targets < classes)
+    own = raw_ops.gather(
+        predictions, raw_ops.select(exists, targets, raw_ops.zeros_like(targets)), axis=1, batch_dims=1
+    )
     above = reduce_sum(cast(predictions > raw_ops.expand_dims(own, axis=1), _core.int32), 1)
-    finite = is_finite(own)
-    return raw_ops.logical_and(above < builtins.int(k), finite)
+    finite = reduce_all(is_finite(predictions), 1)
+    return raw_ops.logical_and(raw_ops.logical_and(above < _core._convert(k, _core.int32), finite), exists)
 
 
 __all__ = sorted(

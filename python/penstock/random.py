@@ -15,11 +15,16 @@ from penstock.errors import InvalidArgumentError
 __all__ = [
     "categorical",
     "fold_in",
+    "gamma",
     "normal",
+    "poisson",
     "set_seed",
+    "shuffle",
     "split",
     "stateless_categorical",
+    "stateless_gamma",
     "stateless_normal",
+    "stateless_poisson",
     "stateless_truncated_normal",
     "stateless_uniform",
     "truncated_normal",
@@ -247,6 +252,148 @@ def stateless_truncated_normal(
         mean,
         stddev,
     )
+
+
+def _new_seed(seed: int | None) -> _core.Tensor:
+    """Two integers: the next of the sequence of a seed, or drawn from the generator."""
+    if seed is not None:
+        return _sequence(seed)
+    low, high = _core._convert(-(2**62), _core.int64), _core._convert(2**62, _core.int64)
+    return raw_ops.random_uniform_int([2], low, high)
+
+
+def gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = _core.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Numbers of the gamma distribution, `shape` of them for each pair of parameters.
+
+    The gradient by `alpha` is that of the numbers at a fixed quantile, the one by `beta` that of a scale.
+
+    Args:
+        shape: how many numbers to draw for each pair of parameters.
+        alpha: the shape of the distribution, positive.
+        beta: its inverse scale, positive; 1 by default. It broadcasts with `alpha`.
+        dtype: floating point.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+
+    Returns:
+        A tensor of shape `shape` followed by what the parameters broadcast to.
+
+    >>> gamma([3], [0.5, 1.5], seed=1).shape
+    TensorShape([3, 2])
+    """
+    target = _core.DType(dtype)
+    alpha = _core._convert(alpha, target)
+    rate = _core._convert(1 if beta is None else beta, target)
+    both = alpha + raw_ops.zeros_like(rate)
+    dims = raw_ops.concat([_dims(shape), raw_ops.shape(both)], axis=0)
+    return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
+
+
+def poisson(
+    shape: Any, lam: Any, dtype: Any = _core.float32, seed: int | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Numbers of the Poisson distribution, `shape` of them for each mean.
+
+    Args:
+        shape: how many numbers to draw for each mean.
+        lam: the means, not negative.
+        dtype: floating point, `int32` or `int64`.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+
+    Returns:
+        A tensor of shape `shape` followed by that of `lam`.
+
+    >>> poisson([4], [0.0, 2.0], seed=1).shape
+    TensorShape([4, 2])
+    """
+    lam = _mean(lam)
+    dims = raw_ops.concat([_dims(shape), raw_ops.shape(lam)], axis=0)
+    return raw_ops.stateless_random_poisson(dims, _new_seed(seed), lam, dtype=_core.DType(dtype))
+
+
+def _dims(shape: Any) -> _core.Tensor:
+    return raw_ops.cast(extents(shape), dtype=_core.int32)
+
+
+def _mean(lam: Any) -> _core.Tensor:
+    tensor = _core._convert(lam)
+    return tensor if tensor.dtype.is_floating else raw_ops.cast(tensor, dtype=_core.float64)
+
+
+def stateless_gamma(
+    shape: Any,
+    seed: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = _core.float32,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Numbers of the gamma distribution, of a seed of two integers alone.
+
+    Args:
+        shape: the shape of the result, to which the parameters broadcast.
+        seed: two integers.
+        alpha: the shape of the distribution, positive.
+        beta: its inverse scale, positive; 1 by default.
+        dtype: floating point.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the parameters do not broadcast to `shape`.
+
+    >>> stateless_gamma([2, 3], [1, 2], [1.0, 2.0, 3.0]).shape
+    TensorShape([2, 3])
+    """
+    target = _core.DType(dtype)
+    numbers = raw_ops.stateless_random_gamma(_dims(shape), _seed(seed), _core._convert(alpha, target))
+    return numbers if beta is None else numbers / _core._convert(beta, target)
+
+
+def stateless_poisson(
+    shape: Any, seed: Any, lam: Any, dtype: Any = _core.int32, name: str | None = None
+) -> _core.Tensor:
+    """Numbers of the Poisson distribution, of a seed of two integers alone.
+
+    Args:
+        shape: the shape of the result, to which `lam` broadcasts.
+        seed: two integers.
+        lam: the means, not negative.
+        dtype: floating point, `int32` or `int64`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where `lam` does not broadcast to `shape`.
+
+    >>> stateless_poisson([2], [1, 2], 0.0).numpy().tolist()
+    [0, 0]
+    """
+    return raw_ops.stateless_random_poisson(_dims(shape), _seed(seed), _mean(lam), dtype=_core.DType(dtype))
+
+
+def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> _core.Tensor:
+    """The entries along the first dimension in a random order, each order as likely as any other.
+
+    Args:
+        value: a tensor; a scalar is its own.
+        seed: makes the sequence of results repeatable.
+        name: ignored.
+
+    >>> sorted(shuffle([1, 2, 3], seed=1).numpy().tolist())
+    [1, 2, 3]
+    """
+    x = _core._convert(value)
+    if x.shape.rank == 0:
+        return x
+    keys = _any_integer(raw_ops.shape(x)[:1], _new_seed(seed), _core.int64)
+    return raw_ops.gather(x, raw_ops.argsort(keys, dtype=_core.int64))
 
 
 def _seed(seed: Any) -> _core.Tensor:

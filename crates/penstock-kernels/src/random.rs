@@ -281,21 +281,68 @@ fn each_pair<R: Copy + Default>(words: &Words, at: usize, make: impl Fn(u32, u32
     made
 }
 
+/// Sine and cosine of `turn` whole turns, in [0, 1): of the part that exceeds a quarter turn's multiple, which is exact, by
+/// polynomials (Cephes for `f32`, fdlibm for `f64`), then turned back.
+macro_rules! sine_and_cosine {
+    ($name:ident, $ty:ident, $sine:expr, $cosine:expr) => {
+        #[inline(always)]
+        fn $name(turn: $ty) -> ($ty, $ty) {
+            let quarter = (turn * 4.0 + 0.5).floor();
+            let t = (turn - quarter * 0.25) * std::$ty::consts::TAU;
+            let z = t * t;
+            let sine = $sine.iter().fold(0.0, |acc, c| acc * z + c);
+            let cosine = $cosine.iter().fold(0.0, |acc, c| acc * z + c);
+            let (sine, cosine) = (t + t * z * sine, 1.0 - 0.5 * z + z * z * cosine);
+            let odd = quarter == 1.0 || quarter == 3.0;
+            let (s, c) = (if odd { cosine } else { sine }, if odd { sine } else { cosine });
+            (if quarter == 2.0 || quarter == 3.0 { -s } else { s }, if quarter == 1.0 || quarter == 2.0 { -c } else { c })
+        }
+    };
+}
+
+sine_and_cosine!(
+    turned32,
+    f32,
+    [-1.951_529_6e-4f32, 8.332_161e-3, -0.166_666_55],
+    [2.443_315_7e-5f32, -1.388_731_6e-3, 4.166_664_6e-2]
+);
+sine_and_cosine!(
+    turned64,
+    f64,
+    [
+        1.589_690_995_211_55e-10f64,
+        -2.505_076_025_340_686_3e-8,
+        2.755_731_370_707_006_8e-6,
+        -1.984_126_982_985_795e-4,
+        8.333_333_333_322_49e-3,
+        -0.166_666_666_666_666_32,
+    ],
+    [
+        -1.135_964_755_778_819_5e-11f64,
+        2.087_572_321_298_175e-9,
+        -2.755_731_435_139_066_3e-7,
+        2.480_158_728_947_673e-5,
+        -1.388_888_888_887_411e-3,
+        4.166_666_666_666_66e-2,
+    ]
+);
+
 /// The transform of Box and Muller: two normals of a radius and an angle.
 #[inline(always)]
-fn polar<T: Math + Default>(u: [T; WIDTH], v: [T; WIDTH], least: T) -> [[T; WIDTH]; 2] {
-    let (minus_two, tau) = (T::of(-2.0), T::of(std::f64::consts::TAU));
+fn polar<T: Math + Default>(
+    u: [T; WIDTH],
+    v: [T; WIDTH],
+    least: T,
+    sine_and_cosine: impl Fn(T) -> (T, T),
+) -> [[T; WIDTH]; 2] {
+    let minus_two = T::of(-2.0);
     let mut made = [[T::default(); WIDTH]; 2];
-    let mut radius = u;
-    for r in &mut radius {
-        let u = if *r < least { least } else { *r };
-        *r = (minus_two * u.log()).sqrt();
-    }
     for i in 0..WIDTH {
-        made[0][i] = (tau * v[i]).sin() * radius[i];
-    }
-    for i in 0..WIDTH {
-        made[1][i] = (tau * v[i]).cos() * radius[i];
+        let u = if u[i] < least { least } else { u[i] };
+        let radius = (minus_two * u.log()).sqrt();
+        let (sine, cosine) = sine_and_cosine(v[i]);
+        made[0][i] = sine * radius;
+        made[1][i] = cosine * radius;
     }
     made
 }
@@ -303,13 +350,13 @@ fn polar<T: Math + Default>(u: [T; WIDTH], v: [T; WIDTH], least: T) -> [[T; WIDT
 #[inline(always)]
 fn normal32(w: &Words) -> [[f32; WIDTH]; 4] {
     let unit = w.map(|row| row.map(unit32));
-    let ([a, b], [c, d]) = (polar(unit[0], unit[1], 1e-7), polar(unit[2], unit[3], 1e-7));
+    let ([a, b], [c, d]) = (polar(unit[0], unit[1], 1e-7, turned32), polar(unit[2], unit[3], 1e-7, turned32));
     [a, b, c, d]
 }
 
 #[inline(always)]
 fn normal64(w: &Words) -> [[f64; WIDTH]; 2] {
-    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-7)
+    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-7, turned64)
 }
 
 #[cfg(test)]
@@ -379,6 +426,18 @@ mod tests {
                     _ => {}
                 }
             }
+        }
+    }
+
+    #[test]
+    fn angles_have_their_sines_and_cosines() {
+        for i in 0..100_000u32 {
+            let turn = unit32(i.wrapping_mul(2_654_435_761));
+            let angle = f64::from(turn) * std::f64::consts::TAU;
+            let (s, c) = turned32(turn);
+            assert!((f64::from(s) - angle.sin()).abs() < 2e-7 && (f64::from(c) - angle.cos()).abs() < 2e-7, "{turn}");
+            let (s, c) = turned64(f64::from(turn));
+            assert!((s - angle.sin()).abs() < 2e-15 && (c - angle.cos()).abs() < 2e-15, "{turn}");
         }
     }
 

@@ -369,3 +369,15 @@ pub unsafe fn add_along(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_beyond_32_bits() {
+        let along = AlongAxis { outer: 2, n: 1 << 33, k: 4, inner: 3 };
+        // The index at (1, 2, 1).
+        assert_eq!(along.place(12 + 6 + 1, (1 << 33) - 1), (1 << 33) * 3 + ((1 << 33) - 1) * 3 + 1);
+    }
+}

@@ -337,3 +337,47 @@ pub unsafe fn search_sorted(
         }
     }, else panic!("search_sorted does not take {dtype}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_start_where_they_lie_beyond_32_bits() {
+        let rows = Rows { outer: 3, n: 1 << 32, inner: 5 };
+        assert_eq!(rows.count(), 15);
+        assert_eq!(rows.start(14, rows.n), 2 * 5 * (1 << 32) + 4);
+        assert_eq!(rows.start(7, 3), 15 + 2);
+    }
+
+    #[test]
+    fn positions_stand_beside_their_keys() {
+        assert_eq!(u32::position(u32::MAX.place(u32::MAX as usize)), u32::MAX as usize);
+        assert_eq!(u64::position(7u64.place(1 << 40)), 1 << 40);
+        assert!(1u64.place(usize::MAX) < 2u64.place(0));
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_the_elements() {
+        let ordered = [f32::NEG_INFINITY, f32::MIN, -1.0, -1e-45, 0.0, 1e-45, 1.0, f32::MAX, f32::INFINITY, f32::NAN];
+        assert!(ordered.windows(2).all(|w| w[0].key() < w[1].key()));
+        assert_eq!((-0.0f32).key(), 0f32.key());
+        assert_eq!((-f32::NAN).key(), f32::NAN.key());
+        for x in ordered.into_iter().filter(|x| !x.is_nan()) {
+            assert_eq!(f32::of_key(x.key()), x);
+        }
+        assert!(i8::MIN.key() < (-1i8).key() && (-1i8).key() < 0i8.key() && i64::of_key(i64::MIN.key()) == i64::MIN);
+        assert!(f32::SPECIAL.contains(&0f32.key()) && f32::SPECIAL.contains(&f32::NAN.key()));
+    }
+
+    #[test]
+    fn the_first_of_an_order_are_the_order_of_all() {
+        let keys: Vec<u32> = (0..1000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 22).collect();
+        let (mut all, mut some) = (Vec::new(), Vec::new());
+        order::<u32>(&mut all, keys.iter().copied(), keys.len());
+        for k in [0, 1, 10, 999, 1000] {
+            order::<u32>(&mut some, keys.iter().copied(), k);
+            assert_eq!(some, all[..k]);
+        }
+    }
+}
