@@ -490,6 +490,7 @@ _NAMESPACES = {
     "experimental",
     "initializers",
     "nn",
+    "optimizers",
     "random",
     "strings",
     "types",

@@ -69,8 +69,8 @@ def max_pool(
         input: numbers, of shape `[batch, in.., channels]`, or with channels second.
         ksize: the extents of a window: one for all spatial dimensions, one each, or one for every dimension.
         strides: elements from one window to the next, as `ksize`.
-        padding: `"VALID"`, `"SAME"`, or a pair of sizes for every dimension, 0 for batch and channels. What is
-            in the padding takes no part.
+        padding: `"VALID"`, `"SAME"`, or a pair of sizes for every dimension, 0 for batch and channels. What
+            is in the padding takes no part.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
         name: ignored.
 

@@ -623,7 +623,14 @@ where
                         #[inline(always)]
                         || {
                             let channels = from..from + channels.len();
-                            sweep.gather(px.get().cast_const(), wide_in, channels, first..first + count, taps.clone(), at);
+                            sweep.gather(
+                                px.get().cast_const(),
+                                wide_in,
+                                channels,
+                                first..first + count,
+                                taps.clone(),
+                                at,
+                            );
                         },
                     );
                     let gathered = Strided { ptr: at, row: 1, col: k as isize };

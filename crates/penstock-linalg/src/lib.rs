@@ -6,9 +6,9 @@
 //! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the lower
 //! triangle of a matrix that is said to be Hermitian is read.
 
+use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
 use faer::linalg::triangular_solve as triangular;
-use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::prelude::*;
 use faer::traits::ComplexField;
 use faer::{Conj, MatMut, Par, Side};
@@ -17,13 +17,116 @@ use penstock_data::{C64, C128, DType, DTypeSet, Element};
 /// The dtypes of matrices.
 pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
 
-/// An element of a matrix.
-pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
+/// An element of a matrix, and what is done with matrices of it.
+///
+/// Methods of a type, and not generic functions, so that they are compiled here and not where they are called.
+pub trait Matrix: Element {
     /// The type of singular values and of the eigenvalues of Hermitian matrices.
-    type Magnitude: Element + Default;
-    /// 0.
+    type Magnitude: Element;
+
+    /// A real number.
+    fn from_magnitude(x: Self::Magnitude) -> Self;
+
+    /// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of `l` is 0.
+    ///
+    /// # Errors
+    /// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has not `n * n` elements.
+    fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure>;
+
+    /// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`. Above the diagonal
+    /// and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
+    ///
+    /// # Panics
+    /// Where a matrix has not `m * n` elements, or `order` not `m`.
+    fn lu(m: usize, n: usize, a: &[Self], packed: &mut [Self], order: &mut [usize]);
+
+    /// The determinant of `a` of `n` by `n`; 1 where `n` is 0.
+    ///
+    /// # Panics
+    /// Where `a` has not `n * n` elements.
+    fn det(n: usize, a: &[Self]) -> Self;
+
+    /// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute value.
+    ///
+    /// # Panics
+    /// Where `a` has not `n * n` elements.
+    fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude);
+
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then the solution.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where a pivot is 0.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure>;
+
+    /// The inverse of `a` of `n` by `n`.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where a pivot is 0.
+    ///
+    /// # Panics
+    /// Where a slice has not `n * n` elements.
+    fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure>;
+
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what is given; `x`
+    /// holds `b`, of `n` by `k`, and then the solution.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where an element of the diagonal is 0.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn triangular_solve(
+        n: usize,
+        k: usize,
+        a: &[Self],
+        lower: bool,
+        adjoint: bool,
+        x: &mut [Self],
+    ) -> Result<(), Failure>;
+
+    /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal columns and is `m` by `p`,
+    /// or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has columns.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]);
+
+    /// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v` is `n` by `p`, or both are square where
+    /// `full`. All is NaN where an element of `a` is not finite.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`].
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn svd(
+        m: usize,
+        n: usize,
+        full: bool,
+        a: &[Self],
+        s: &mut [Self::Magnitude],
+        vectors: Option<(&mut [Self], &mut [Self])>,
+    ) -> Result<(), Failure>;
+
+    /// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are orthonormal.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure>;
+}
+
+/// What the algorithms need to know of an element.
+trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default> {
     const ZERO: Self;
-    /// 1.
     const ONE: Self;
     /// NaN, in both parts.
     const NAN: Self;
@@ -31,15 +134,13 @@ pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
     fn finite(self) -> bool;
     /// The real part.
     fn real_part(self) -> Self::Magnitude;
-    /// A real number.
-    fn from_magnitude(x: Self::Magnitude) -> Self;
     /// The product.
     fn times(self, other: Self) -> Self;
-    /// The number of a unit circle in the direction of this one, and its absolute value. 0 has the direction 0.
+    /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
     /// The natural logarithm.
     fn ln(x: Self::Magnitude) -> Self::Magnitude;
-    /// The sum of magnitudes.
+    /// The sum.
     fn plus(x: Self::Magnitude, y: Self::Magnitude) -> Self::Magnitude;
     /// The negative.
     fn negative(self) -> Self;
@@ -48,13 +149,11 @@ pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
 macro_rules! scalars {
     ($($real:ident $complex:ident),*) => {$(
         impl Scalar for $real {
-            type Magnitude = $real;
             const ZERO: $real = 0.0;
             const ONE: $real = 1.0;
             const NAN: $real = $real::NAN;
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
-            fn from_magnitude(x: $real) -> $real { x }
             fn times(self, other: $real) -> $real { self * other }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
@@ -65,13 +164,11 @@ macro_rules! scalars {
         }
 
         impl Scalar for $complex {
-            type Magnitude = $real;
             const ZERO: $complex = $complex::new(0.0, 0.0);
             const ONE: $complex = $complex::new(1.0, 0.0);
             const NAN: $complex = $complex::new($real::NAN, $real::NAN);
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
-            fn from_magnitude(x: $real) -> $complex { $complex::new(x, 0.0) }
             fn times(self, other: $complex) -> $complex { self * other }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
@@ -85,6 +182,65 @@ macro_rules! scalars {
 }
 
 scalars!(f32 C64, f64 C128);
+
+macro_rules! matrices {
+    ($($ty:ident: $real:ident, $from:expr;)*) => {$(
+        impl Matrix for $ty {
+            type Magnitude = $real;
+
+            fn from_magnitude(x: $real) -> $ty {
+                $from(x)
+            }
+
+            fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure> {
+                cholesky(n, a, l)
+            }
+
+            fn lu(m: usize, n: usize, a: &[Self], packed: &mut [Self], order: &mut [usize]) {
+                lu(m, n, a, packed, order)
+            }
+
+            fn det(n: usize, a: &[Self]) -> Self {
+                det(n, a)
+            }
+
+            fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude) {
+                slogdet(n, a)
+            }
+
+            fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure> {
+                solve(n, k, a, adjoint, x)
+            }
+
+            fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure> {
+                inverse(n, a, out)
+            }
+
+            fn triangular_solve(n: usize, k: usize, a: &[Self], lower: bool, adjoint: bool, x: &mut [Self]) -> Result<(), Failure> {
+                triangular_solve(n, k, a, lower, adjoint, x)
+            }
+
+            fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]) {
+                qr(m, n, full, a, q, r)
+            }
+
+            fn svd(m: usize, n: usize, full: bool, a: &[Self], s: &mut [Self::Magnitude], vectors: Option<(&mut [Self], &mut [Self])>) -> Result<(), Failure> {
+                svd(m, n, full, a, s, vectors)
+            }
+
+            fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure> {
+                eigh(n, a, e, v)
+            }
+        }
+    )*};
+}
+
+matrices! {
+    f32: f32, |x| x;
+    f64: f64, |x| x;
+    C64: f32, |x| C64::new(x, 0.0);
+    C128: f64, |x| C128::new(x, 0.0);
+}
 
 /// Why there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,14 +271,7 @@ fn all_finite<T: Scalar>(a: &[T]) -> bool {
     a.iter().all(|x| Scalar::finite(*x))
 }
 
-/// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of `l` is 0.
-///
-/// # Errors
-/// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
-///
-/// # Panics
-/// Where a slice has not `n * n` elements.
-pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
+fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
     if n == 0 {
         return Ok(());
     }
@@ -132,12 +281,7 @@ pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure
     Ok(())
 }
 
-/// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`. Above the diagonal
-/// and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
-///
-/// # Panics
-/// Where a matrix has not `m * n` elements, or `order` not `m`.
-pub fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
+fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
     packed.copy_from_slice(a);
     if m == 0 || n == 0 {
         order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
@@ -168,22 +312,14 @@ fn is_odd(order: &[usize]) -> bool {
     odd
 }
 
-/// The determinant of `a` of `n` by `n`; 1 where `n` is 0.
-///
-/// # Panics
-/// Where `a` has not `n * n` elements.
-pub fn det<T: Scalar>(n: usize, a: &[T]) -> T {
+fn det<T: Scalar>(n: usize, a: &[T]) -> T {
     let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
     lu(n, n, a, &mut packed, &mut order);
     let product = (0..n).fold(T::ONE, |p, i| p.times(packed[i * n + i]));
     if is_odd(&order) { product.negative() } else { product }
 }
 
-/// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute value.
-///
-/// # Panics
-/// Where `a` has not `n * n` elements.
-pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
+fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
     let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
     lu(n, n, a, &mut packed, &mut order);
     let (mut sign, mut log) = (T::ONE, T::Magnitude::default());
@@ -194,14 +330,7 @@ pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
     (if is_odd(&order) { sign.negative() } else { sign }, log)
 }
 
-/// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then the solution.
-///
-/// # Errors
-/// [`Failure::Singular`] where a pivot is 0.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
+fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
     if n == 0 || k == 0 {
         return Ok(());
     }
@@ -219,27 +348,12 @@ pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T])
     Ok(())
 }
 
-/// The inverse of `a` of `n` by `n`.
-///
-/// # Errors
-/// [`Failure::Singular`] where a pivot is 0.
-///
-/// # Panics
-/// Where a slice has not `n * n` elements.
-pub fn inverse<T: Scalar>(n: usize, a: &[T], inverse: &mut [T]) -> Result<(), Failure> {
-    set_identity(n, inverse);
-    solve(n, n, a, false, inverse)
+fn inverse<T: Scalar>(n: usize, a: &[T], out: &mut [T]) -> Result<(), Failure> {
+    set_identity(n, out);
+    solve(n, n, a, false, out)
 }
 
-/// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what is given; `x`
-/// holds `b`, of `n` by `k`, and then the solution.
-///
-/// # Errors
-/// [`Failure::Singular`] where an element of the diagonal is 0.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn triangular_solve<T: Scalar>(
+fn triangular_solve<T: Scalar>(
     n: usize,
     k: usize,
     a: &[T],
@@ -264,12 +378,7 @@ pub fn triangular_solve<T: Scalar>(
     Ok(())
 }
 
-/// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal columns and is `m` by `p`,
-/// or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has columns.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
+fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
     let p = if full { m } else { m.min(n) };
     if m == 0 || n == 0 {
         // There is a column of q only where it is square.
@@ -289,15 +398,7 @@ pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &m
     q.copy_from(if full { factors.compute_Q() } else { factors.compute_thin_Q() });
 }
 
-/// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v` is `n` by `p`, or both are square where
-/// `full`. All is NaN where an element of `a` is not finite.
-///
-/// # Errors
-/// [`Failure::NoConvergence`].
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn svd<T: Scalar>(
+fn svd<T: Scalar>(
     m: usize,
     n: usize,
     full: bool,
@@ -336,14 +437,7 @@ pub fn svd<T: Scalar>(
     Ok(())
 }
 
-/// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are orthonormal.
-///
-/// # Errors
-/// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
+fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
     if n == 0 {
         return Ok(());
     }

@@ -21,8 +21,7 @@ pub static OPS: &[&OpDef] = &[&CONV, &CONV_INPUT_GRAD, &CONV_FILTER_GRAD];
 const ON_HOST: Cuda = Cuda::HostFallback("convolutions are computed on the host");
 const DTYPES: &[DTypeVar] = &[DTypeVar::new("T", CONV_DTYPES)];
 const DILATIONS: usize = 3;
-const ATTRS: &[AttrDef] =
-    &[STRIDES, PADDING, EXPLICIT_PADDINGS, AttrDef::optional("dilations", AttrKind::Ints)];
+const ATTRS: &[AttrDef] = &[STRIDES, PADDING, EXPLICIT_PADDINGS, AttrDef::optional("dilations", AttrKind::Ints)];
 
 /// A convolution.
 pub static CONV: OpDef = OpDef {
@@ -193,9 +192,8 @@ fn outputs(input: &Shape, filters: &Shape, attrs: &Attrs) -> Result<Shape> {
     let (x, f) = (with_rank_of(input.clone(), &[filters]), with_rank_of(filters.clone(), &[input]));
     let (Some(x), Some(f)) = (x.dims(), f.dims()) else { return Ok(Shape::UNRANKED) };
     if f.len() != rank {
-        return Err(
-            Error::invalid(format!("expected rank {rank}, as that of the input, got rank {}", f.len())).argument("filters")
-        );
+        return Err(Error::invalid(format!("expected rank {rank}, as that of the input, got rank {}", f.len()))
+            .argument("filters"));
     }
     let mut out: SmallVec<[Dim; 4]> = smallvec![x[0]];
     for i in 0..axes {
@@ -239,7 +237,8 @@ fn check(input: &Shape, filters: &Shape, out_backprop: &Shape, attrs: &Attrs) ->
     if due.compatible(out_backprop) {
         return Ok(());
     }
-    Err(Error::invalid(format!("expected shape {due}, that of the convolution, got {out_backprop}")).argument("out_backprop"))
+    Err(Error::invalid(format!("expected shape {due}, that of the convolution, got {out_backprop}"))
+        .argument("out_backprop"))
 }
 
 /// The sizes of a convolution of known extents.

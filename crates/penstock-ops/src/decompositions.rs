@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{Call, Cpu, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
-use penstock_linalg::{MATRIX_DTYPES, Scalar};
+use penstock_linalg::{MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
 use crate::array::ONES_LIKE;
@@ -16,8 +16,7 @@ use crate::slicing::{SLICE, SLICE_GRAD};
 use crate::solves::{DTYPES, ON_HOST, each, parts, square_extents, triangular_solve, with_scalar};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] =
-    &[&CHOLESKY, &LU, &QR, &QR_FULL, &SVD, &SVD_FULL, &SINGULAR_VALUES, &EIGH, &EIGVALSH];
+pub static OPS: &[&OpDef] = &[&CHOLESKY, &LU, &QR, &QR_FULL, &SVD, &SVD_FULL, &SINGULAR_VALUES, &EIGH, &EIGVALSH];
 
 // --- pieces of rules ---
 
@@ -135,7 +134,7 @@ pub static CHOLESKY: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64 / 3.0, |i, to| {
-                penstock_linalg::cholesky(n, &a[i * n * n..][..n * n], to)
+                T::cholesky(n, &a[i * n * n..][..n * n], to)
             })
         })
     }),
@@ -187,7 +186,7 @@ pub static LU: OpDef = OpDef {
             let places = parts(packed.as_mut_slice::<T>(), count).into_iter().zip(orders).collect();
             each(places, (m * n * m.min(n)) as f64, |i, (packed, order)| {
                 let mut rows = vec![0; m];
-                penstock_linalg::lu(m, n, &a[i * m * n..][..m * n], packed, &mut rows);
+                T::lu(m, n, &a[i * m * n..][..m * n], packed, &mut rows);
                 order.iter_mut().zip(rows).for_each(|(to, row)| *to = row as i32);
                 Ok(())
             })
@@ -202,7 +201,9 @@ pub static LU: OpDef = OpDef {
             if let Some([.., m, n]) = x.shape().dims()
                 && !m.compatible(*n)
             {
-                return smallvec![Some(g.fail(Error::unimplemented("lu has no derivative for matrices that are not square")))];
+                return smallvec![Some(
+                    g.fail(Error::unimplemented("lu has no derivative for matrices that are not square"))
+                )];
             }
             let below = band(packed, -1, 0);
             let ones = below.then(&DIAG_PART).then(&ONES_LIKE);
@@ -256,7 +257,7 @@ fn run_qr(call: &mut Call<'_>, full: bool) -> Result<()> {
         let a = x.as_slice::<T>();
         let places = parts(q.as_mut_slice::<T>(), count).into_iter().zip(parts(r.as_mut_slice::<T>(), count)).collect();
         each(places, 4.0 * (m * n * p) as f64, |i, (q, r)| {
-            penstock_linalg::qr(m, n, full, &a[i * m * n..][..m * n], q, r);
+            T::qr(m, n, full, &a[i * m * n..][..m * n], q, r);
             Ok(())
         })
     })
@@ -360,10 +361,10 @@ fn run_svd(call: &mut Call<'_>, full: bool) -> Result<()> {
     let [s, u, v, ..] = call.outputs else { return Err(Error::internal("there are three results")) };
     with_scalar!(x.dtype(), T => {
         let a = x.as_slice::<T>();
-        let s = parts(s.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+        let s = parts(s.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
         let vectors = parts(u.as_mut_slice::<T>(), count).into_iter().zip(parts(v.as_mut_slice::<T>(), count));
         each(s.into_iter().zip(vectors).collect(), 20.0 * (m * n * p) as f64, |i, (s, (u, v))| {
-            penstock_linalg::svd(m, n, full, &a[i * m * n..][..m * n], s, Some((u, v)))
+            T::svd(m, n, full, &a[i * m * n..][..m * n], s, Some((u, v)))
         })
     })
 }
@@ -425,9 +426,9 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
         call.out(0, x.dtype().real(), &dims_of(x, &[m.min(n)]))?;
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
-            let places = parts(out.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             each(places, 4.0 * (m * n * m.min(n)) as f64, |i, s| {
-                penstock_linalg::svd::<T>(m, n, false, &a[i * m * n..][..m * n], s, None)
+                T::svd(m, n, false, &a[i * m * n..][..m * n], s, None)
             })
         })
     }),
@@ -458,7 +459,7 @@ fn svd_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
         zeros.emit(&SET_DIAG, &[g.cast(u.dtype())], &[])
     });
     let mut outer: Option<Ex<'t>> = None;
-    let mut add = |sum: &mut Option<Ex<'t>>, x: Ex<'t>| *sum = Some(sum.map_or(x, |sum| sum + x));
+    let add = |sum: &mut Option<Ex<'t>>, x: Ex<'t>| *sum = Some(sum.map_or(x, |sum| sum + x));
     if let Some(g) = t.grad(1) {
         let within = adjoint_times(u, g);
         add(&mut inner, plus_adjoint(apart * within) * columns);
@@ -484,8 +485,8 @@ fn svd_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
 // --- eigenvalues ---
 
 fn eigenvalues(cx: &InferCx<'_>) -> Result<Type> {
-    let shape = squares(cx.shape(0), "x")?
-        .map_or(Shape::UNRANKED, |(batch, n)| Shape::new(batch.iter().copied().chain([n])));
+    let shape =
+        squares(cx.shape(0), "x")?.map_or(Shape::UNRANKED, |(batch, n)| Shape::new(batch.iter().copied().chain([n])));
     Ok(Type::tensor(cx.dtype(0).real(), shape))
 }
 
@@ -511,10 +512,10 @@ pub static EIGH: OpDef = OpDef {
         let [e, v, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
-            let e = parts(e.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let e = parts(e.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             let places = e.into_iter().zip(parts(v.as_mut_slice::<T>(), count)).collect();
             each(places, 9.0 * (n * n * n) as f64, |i, (e, v)| {
-                penstock_linalg::eigh(n, &a[i * n * n..][..n * n], e, Some(v))
+                T::eigh(n, &a[i * n * n..][..n * n], e, Some(v))
             })
         })
     }),
@@ -567,9 +568,9 @@ pub static EIGVALSH: OpDef = OpDef {
         call.out(0, x.dtype().real(), &dims_of(x, &[n]))?;
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
-            let places = parts(out.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             each(places, 2.0 * (n * n * n) as f64, |i, e| {
-                penstock_linalg::eigh::<T>(n, &a[i * n * n..][..n * n], e, None)
+                T::eigh(n, &a[i * n * n..][..n * n], e, None)
             })
         })
     }),

@@ -1,9 +1,7 @@
 //! Triangles and diagonals of matrices.
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg,
-};
+use penstock_ir::{AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
@@ -162,9 +160,7 @@ pub static SET_DIAG: OpDef = OpDef {
         let (size, length) = (x.dtype().size(), m.min(n));
         let due = diagonals(&Shape::known(x.dims()))?;
         if due.extents().as_deref() != Some(diagonal.dims()) {
-            return Err(
-                Error::invalid(format!("expected shape {due}, got {:?}", diagonal.dims())).argument("diagonal")
-            );
+            return Err(Error::invalid(format!("expected shape {due}, got {:?}", diagonal.dims())).argument("diagonal"));
         }
         call.out(0, x.dtype(), x.dims())?;
         let to = call.outputs[0].bytes_mut();
@@ -187,9 +183,8 @@ pub static SET_DIAG: OpDef = OpDef {
     }),
     fold: Fold::Evaluate,
     samples: || {
-        let pair = |d, x: &[usize], diagonal: &[usize]| {
-            Sample::new(vec![tensor(d, x, DISTINCT), tensor(d, diagonal, LINE)])
-        };
+        let pair =
+            |d, x: &[usize], diagonal: &[usize]| Sample::new(vec![tensor(d, x, DISTINCT), tensor(d, diagonal, LINE)]);
         let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| pair(d, &[2, 3, 3], &[2, 3])).collect();
         for (x, diagonal) in
             [(&[4, 3][..], &[3][..]), (&[2, 5], &[2]), (&[2, 0, 3], &[2, 0]), (&[1, 1], &[1]), (&[0, 2, 2], &[0, 2])]

@@ -272,7 +272,9 @@ pub(crate) fn matrices<'s>(shape: &'s Shape, name: &str) -> Result<Option<(&'s [
     let Some(dims) = shape.dims() else { return Ok(None) };
     match split(dims, View::PLAIN) {
         Some(parts) => Ok(Some(parts)),
-        None => Err(Error::invalid(format!("expected a matrix or a batch of matrices, got shape {shape}")).argument(name)),
+        None => {
+            Err(Error::invalid(format!("expected a matrix or a batch of matrices, got shape {shape}")).argument(name))
+        }
     }
 }
 

@@ -3,9 +3,7 @@
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{
-    Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg,
-};
+use penstock_ir::{Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
 use penstock_kernels::conv::Axis;
 use penstock_kernels::pooling::{self as kernels, AVG_POOL_DTYPES, AtMax, MAX_POOL_DTYPES, Windows};
 use smallvec::{SmallVec, smallvec};
@@ -232,8 +230,11 @@ fn outputs(input: &Shape, attrs: &Attrs) -> Result<Shape> {
     let shape = if input.rank().is_some() { input } else { &any };
     let dims = shape.dims().unwrap_or_default();
     if dims.len() != axes + 2 {
-        return Err(Error::invalid(format!("expected rank {} for {axes} spatial dimension(s), got shape {input}", axes + 2))
-            .argument("input"));
+        return Err(Error::invalid(format!(
+            "expected rank {} for {axes} spatial dimension(s), got shape {input}",
+            axes + 2
+        ))
+        .argument("input"));
     }
     let mut out: SmallVec<[Dim; 4]> = dims.into();
     for i in 0..axes {

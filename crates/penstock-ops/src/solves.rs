@@ -3,11 +3,9 @@
 use std::sync::Mutex;
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{
-    AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
-};
+use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
 use penstock_kernels::pool::{grain, parallel_for};
-use penstock_linalg::{Failure, MATRIX_DTYPES, Scalar};
+use penstock_linalg::{Failure, MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
 use crate::binary::broadcast;
@@ -172,7 +170,7 @@ struct Systems<'a> {
 }
 
 impl Systems<'_> {
-    fn solve<T: Scalar>(
+    fn solve<T: Matrix>(
         &self,
         out: &mut Tensor,
         f: impl Fn(&[T], &mut [T]) -> std::result::Result<(), Failure> + Sync,
@@ -207,7 +205,7 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let (lower, adjoint) = (call.attrs.flag(0), call.attrs.flag(1));
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                penstock_linalg::triangular_solve(s.n, s.k, a, lower, adjoint, x)
+                T::triangular_solve(s.n, s.k, a, lower, adjoint, x)
             }))
         })
     }),
@@ -260,7 +258,7 @@ pub static SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let adjoint = call.attrs.flag(0);
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                penstock_linalg::solve(s.n, s.k, a, adjoint, x)
+                T::solve(s.n, s.k, a, adjoint, x)
             }))
         })
     }),
@@ -332,7 +330,7 @@ pub static INVERSE: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), 2.0 * (n * n * n) as f64, |i, to| {
-                penstock_linalg::inverse(n, &a[i * n * n..][..n * n], to)
+                T::inverse(n, &a[i * n * n..][..n * n], to)
             })
         })
     }),
@@ -346,8 +344,7 @@ pub static INVERSE: OpDef = OpDef {
 };
 
 pub(crate) fn square_samples() -> Vec<Sample> {
-    let mut out: Vec<Sample> =
-        MATRIX_DTYPES.iter().map(|d| Sample::new(vec![regular(d, &[3, 3])])).collect();
+    let mut out: Vec<Sample> = MATRIX_DTYPES.iter().map(|d| Sample::new(vec![regular(d, &[3, 3])])).collect();
     for dims in [&[1, 1][..], &[2, 2, 2], &[0, 0], &[2, 0, 0], &[0, 2, 2]] {
         out.push(Sample::new(vec![regular(DType::F64, dims)]));
     }
@@ -386,7 +383,7 @@ pub static DET: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64, |i, to| {
-                to[0] = penstock_linalg::det(n, &a[i * n * n..][..n * n]);
+                to[0] = T::det(n, &a[i * n * n..][..n * n]);
                 Ok(())
             })
         })
@@ -431,7 +428,7 @@ pub static SLOGDET: OpDef = OpDef {
             let [sign, log, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
             let places = parts(sign.as_mut_slice::<T>(), count).into_iter().zip(parts(log.as_mut_slice::<T>(), count));
             each(places.collect(), (n * n * n) as f64, |i, (sign, log)| {
-                let (s, l) = penstock_linalg::slogdet(n, &a[i * n * n..][..n * n]);
+                let (s, l) = T::slogdet(n, &a[i * n * n..][..n * n]);
                 (sign[0], log[0]) = (s, T::from_magnitude(l));
                 Ok(())
             })

@@ -33,13 +33,16 @@ enum Padding {
 fn positive(attrs: &Attrs, index: usize, axes: usize, name: &str) -> Result<SmallVec<[usize; 3]>> {
     let Some(values) = attrs.opt_ints(index) else { return Ok(SmallVec::from_elem(1, axes)) };
     if values.len() != axes {
-        return Err(Error::invalid(format!("expected {axes} value(s), one a spatial dimension, got {values:?}"))
-            .argument(name));
+        return Err(
+            Error::invalid(format!("expected {axes} value(s), one a spatial dimension, got {values:?}")).argument(name)
+        );
     }
     let positive = |&v: &i64| usize::try_from(v).ok().filter(|&v| v > 0);
-    values.iter().map(positive).collect::<Option<_>>().ok_or_else(|| {
-        Error::invalid(format!("expected positive values, got {values:?}")).argument(name)
-    })
+    values
+        .iter()
+        .map(positive)
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::invalid(format!("expected positive values, got {values:?}")).argument(name))
 }
 
 /// The rules of the attributes for `axes` spatial dimensions; `dilations` is the index of that attribute.
@@ -71,8 +74,9 @@ pub(crate) fn rules(attrs: &Attrs, axes: usize, dilations: Option<usize>) -> Res
             return Err(Error::invalid("must be given with padding 'EXPLICIT'").argument("explicit_paddings"));
         }
         (other, _) => {
-            return Err(Error::invalid(format!("expected 'SAME', 'VALID' or 'EXPLICIT', got '{other}'"))
-                .argument("padding"));
+            return Err(
+                Error::invalid(format!("expected 'SAME', 'VALID' or 'EXPLICIT', got '{other}'")).argument("padding")
+            );
         }
     };
     let each = strides.iter().zip(&dilations).zip(&pads);
