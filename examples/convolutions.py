@@ -1,8 +1,8 @@
 """Handwritten digits again, with a small convolutional network in the manner of LeNet.
 
-Two convolutions with pooling after each, then two dense layers; Adam with a decaying learning rate. Prints the
-accuracy on the test images and how often the training step was traced. The exit status is not 0 when the accuracy
-is below 0.97.
+Two convolutions with pooling after each, then two dense layers; Adam with a decaying learning rate. Prints
+the accuracy on the test images and how often the training step was traced. The exit status is not 0 when the
+accuracy is below 0.97.
 
 The images are scikit-learn's 1797 digits of 8x8 pixels.
 """
@@ -23,7 +23,7 @@ WANTED_ACCURACY = 0.97
 
 
 def load():
-    """Returns training and test images in [0, 1] as float32 [n, 8, 8, 1], each followed by its int32 labels."""
+    """Returns training and test images in [0, 1], float32 [n, 8, 8, 1], each followed by int32 labels."""
     digits = load_digits()
     images = (digits.images / 16.0).astype(np.float32)[..., None]
     labels = digits.target.astype(np.int32)

@@ -121,7 +121,7 @@ def avg_pool_grad(sizes: Array, grad: Array, ksize: Sequence[int], **attributes:
 
 
 def places_of_maxima(x: Array, ksize: Sequence[int], **attributes: Any) -> Iterator[tuple[Any, Any]]:
-    """The index of each result, and that of its greatest element: the first of those that are equal, or the first NaN."""
+    """The index of each result, and that of its greatest element: the first of equal ones, or of NaN."""
     windows = Windows(x.shape[1:-1], ksize, **attributes)
     for output in itertools.product(*map(range, windows.outputs)):
         seen = [at for _, at in windows.of(output)]

@@ -31,7 +31,7 @@ def pads(padding, inputs, window, strides, dilations):
 
 
 def windows(x, window, strides, padding, dilations, fill):
-    """The places of the result, each with the elements that its window covers: `[batch, window.., channels]`."""
+    """The places of the result, each with what its window covers, of shape `[batch, window.., channels]`."""
     inputs = x.shape[1:-1]
     around = pads(padding, inputs, window, strides, dilations)
     x = np.pad(x, [(0, 0), *around, (0, 0)], constant_values=fill)
@@ -135,7 +135,7 @@ def slope(f, x, direction, h=1e-5):
 @given(geometries())
 @settings(max_examples=40, deadline=None)
 def test_gradients_of_convolutions_are_slopes(geometry):
-    axes, window, strides, dilations, inputs, padding, groups, ins, outs, _ = geometry
+    _, window, strides, dilations, inputs, padding, groups, ins, outs, _ = geometry
     x = tf.constant(RNG.standard_normal((1, *inputs, groups * ins)))
     f = tf.constant(RNG.standard_normal((*window, ins, groups * outs)))
 

@@ -161,7 +161,9 @@ def test_schedules():
     stairs = s.ExponentialDecay(1.0, 2, 0.5, staircase=True)
     assert [float(stairs(k)) for k in range(5)] == [1.0, 1.0, 0.5, 0.5, 0.25]
     warm = s.CosineDecay(0.0, 4, alpha=0.5, warmup_target=1.0, warmup_steps=2)
-    np.testing.assert_allclose([float(warm(k)) for k in (0, 1, 2, 4, 6, 9)], [0, 0.5, 1, 0.75, 0.5, 0.5], 1e-6)
+    np.testing.assert_allclose(
+        [float(warm(k)) for k in (0, 1, 2, 4, 6, 9)], [0, 0.5, 1, 0.75, 0.5, 0.5], 1e-6
+    )
     with pytest.raises(ValueError, match="values"):
         s.PiecewiseConstantDecay([1, 2], [1.0])
 

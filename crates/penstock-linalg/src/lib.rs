@@ -4,7 +4,8 @@
 //! makes of generic code takes longer to compile than all other kernels together.
 //!
 //! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the lower
-//! triangle of a matrix that is said to be Hermitian is read.
+//! triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and eigenvectors, they are fixed
+//! by their elements, so that they do not depend on the way of computing.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
@@ -125,7 +126,7 @@ pub trait Matrix: Element {
 }
 
 /// What the algorithms need to know of an element.
-trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default> {
+trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default + PartialOrd> {
     const ZERO: Self;
     const ONE: Self;
     /// NaN, in both parts.
@@ -144,6 +145,10 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
     fn plus(x: Self::Magnitude, y: Self::Magnitude) -> Self::Magnitude;
     /// The negative.
     fn negative(self) -> Self;
+    /// The conjugate.
+    fn conjugate(self) -> Self;
+    /// 1 or -1, as the real part is negative or not.
+    fn sign(self) -> Self;
 }
 
 macro_rules! scalars {
@@ -161,6 +166,8 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $real { -self }
+            fn conjugate(self) -> $real { self }
+            fn sign(self) -> $real { if self < 0.0 { -1.0 } else { 1.0 } }
         }
 
         impl Scalar for $complex {
@@ -177,6 +184,8 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $complex { -self }
+            fn conjugate(self) -> $complex { self.conj() }
+            fn sign(self) -> $complex { $complex::new(if self.re < 0.0 { -1.0 } else { 1.0 }, 0.0) }
         }
     )*};
 }
@@ -396,6 +405,34 @@ fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [
     }
     let mut q = view_mut(q, m, p);
     q.copy_from(if full { factors.compute_Q() } else { factors.compute_thin_Q() });
+    // LAPACK's diagonal is real.
+    for i in 0..m.min(n) {
+        let (direction, _) = r[(i, i)].direction();
+        let turn = direction.times(direction.sign());
+        if turn == T::ONE || turn == T::ZERO {
+            continue;
+        }
+        (0..m).for_each(|row| q[(row, i)] = q[(row, i)].times(turn));
+        (i..n).for_each(|column| r[(i, column)] = r[(i, column)].times(turn.conjugate()));
+    }
+}
+
+/// Fixes what decompositions leave open: turns each of the first `count` columns of `u`, of `width` elements a row, so that the first element that is at
+/// least half as great as the greatest is positive, and the columns of `v` alike.
+fn orient<T: Scalar>(count: usize, u: &mut [T], width: usize, v: Option<(&mut [T], usize)>) {
+    let mut turns = Vec::with_capacity(count);
+    for j in 0..count {
+        let sizes = || u[j..].iter().step_by(width).map(|x| x.direction());
+        let greatest = sizes().fold(T::Magnitude::default(), |m, (_, size)| if size > m { size } else { m });
+        let turn = sizes().find(|&(_, size)| T::plus(size, size) >= greatest).map_or(T::ONE, |(d, _)| d.conjugate());
+        u[j..].iter_mut().step_by(width).for_each(|x| *x = x.times(turn));
+        turns.push(turn);
+    }
+    if let Some((v, width)) = v {
+        for (j, &turn) in turns.iter().enumerate() {
+            v[j..].iter_mut().step_by(width).for_each(|x| *x = x.times(turn));
+        }
+    }
 }
 
 fn svd<T: Scalar>(
@@ -432,8 +469,10 @@ fn svd<T: Scalar>(
     for (to, from) in s.iter_mut().zip(parts.S().column_vector().iter()) {
         *to = from.real_part();
     }
-    view_mut(u, m, if full { m } else { p }).copy_from(parts.U());
-    view_mut(v, n, if full { n } else { p }).copy_from(parts.V());
+    let (of_u, of_v) = if full { (m, n) } else { (p, p) };
+    view_mut(u, m, of_u).copy_from(parts.U());
+    view_mut(v, n, of_v).copy_from(parts.V());
+    orient(p, u, of_u, Some((v, of_v)));
     Ok(())
 }
 
@@ -455,5 +494,6 @@ fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]
         *to = from.real_part();
     }
     view_mut(v, n, n).copy_from(parts.U());
+    orient(n, v, n, None);
     Ok(())
 }
