@@ -352,9 +352,7 @@ def _epsilon(dtype: _core.DType) -> float:
 
 def _cut(s: _core.Tensor, relative: Any) -> _core.Tensor:
     """The size up to which singular values count as 0, for each matrix."""
-    greatest = raw_ops.reduce_max(
-        raw_ops.concat([s, raw_ops.zeros_like(s[..., :1])], axis=-1), axes=[-1], keepdims=True
-    )
+    greatest = raw_ops.reduce_max(s, axes=[-1], keepdims=True)
     if relative.shape.rank != 0:
         relative = raw_ops.expand_dims(relative, axis=-1)
     return raw_ops.cast(relative, dtype=s.dtype) * greatest

@@ -158,7 +158,6 @@ SUMS: dict[str, Callable[..., Array]] = {
     "conv_filter_grad": conv_filter_grad,
     "avg_pool": avg_pool,
     "avg_pool_grad": avg_pool_grad,
-    "max_pool_grad": max_pool_grad,
 }
 
 # Operators that move elements.

@@ -768,7 +768,13 @@ def set_diag(x: Array, diagonal: Array) -> Array:
     return out
 
 
+def max_pool_grad(x: Array, grad: Array, **attributes: Any) -> Near:
+    terms = image_reference.max_pool_grad(x, np.abs(grad), **attributes)
+    return Near(image_reference.max_pool_grad(x, grad, **attributes).astype(WIDER[x.dtype]), terms)
+
+
 IMAGES: dict[str, Model] = {
+    "max_pool_grad": max_pool_grad,
     **{name: summed(f) for name, f in image_reference.SUMS.items()},
     **image_reference.MOVES,
     "matrix_band_part": band_part,

@@ -344,7 +344,11 @@ def test_nan_is_the_greatest():
         (lambda x, f: tf.nn.conv2d(x, f, 1, "SAME", "NWHC"), ValueError, "data_format"),
         (lambda x, f: tf.nn.conv2d(x, f, 1, "SAME", None, [1, 2, 3]), ValueError, "dilations"),
         (lambda x, f: tf.nn.conv2d(x, f[:, :, :2], 1, "SAME"), tf.errors.InvalidArgumentError, "filters"),
-        (lambda x, f: tf.nn.conv2d(x[:, :1], f, 1, "VALID"), tf.errors.InvalidArgumentError, "input"),
+        (
+            lambda x, f: tf.nn.conv2d(x[:, :1], tf.ones([3, 3, 3, 1]), 1, "VALID"),
+            tf.errors.InvalidArgumentError,
+            "input",
+        ),
         (lambda x, f: tf.nn.conv2d(x, f[0], 1, "SAME"), tf.errors.InvalidArgumentError, "filters"),
         (lambda x, f: tf.nn.conv2d_transpose(x, f, [1, 4], 1), ValueError, "output_shape"),
         (

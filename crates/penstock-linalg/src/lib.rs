@@ -1,11 +1,11 @@
 //! Decompositions and solutions of dense matrices, by the `faer` crate.
 //!
-//! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what it
-//! makes of generic code takes longer to compile than all other kernels together.
+//! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
+//! it makes of generic code takes longer to compile than all other kernels together.
 //!
-//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the lower
-//! triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and eigenvectors, they are fixed
-//! by their elements, so that they do not depend on the way of computing.
+//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the
+//! lower triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and
+//! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
@@ -28,7 +28,8 @@ pub trait Matrix: Element {
     /// A real number.
     fn from_magnitude(x: Self::Magnitude) -> Self;
 
-    /// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of `l` is 0.
+    /// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of
+    /// `l` is 0.
     ///
     /// # Errors
     /// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
@@ -37,8 +38,8 @@ pub trait Matrix: Element {
     /// Where a slice has not `n * n` elements.
     fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure>;
 
-    /// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`. Above the diagonal
-    /// and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
+    /// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`.
+    /// Above the diagonal and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
     ///
     /// # Panics
     /// Where a matrix has not `m * n` elements, or `order` not `m`.
@@ -50,13 +51,15 @@ pub trait Matrix: Element {
     /// Where `a` has not `n * n` elements.
     fn det(n: usize, a: &[Self]) -> Self;
 
-    /// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute value.
+    /// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute
+    /// value.
     ///
     /// # Panics
     /// Where `a` has not `n * n` elements.
     fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude);
 
-    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then the solution.
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then
+    /// the solution.
     ///
     /// # Errors
     /// [`Failure::Singular`] where a pivot is 0.
@@ -74,8 +77,8 @@ pub trait Matrix: Element {
     /// Where a slice has not `n * n` elements.
     fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
-    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what is given; `x`
-    /// holds `b`, of `n` by `k`, and then the solution.
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what
+    /// is given; `x` holds `b`, of `n` by `k`, and then the solution.
     ///
     /// # Errors
     /// [`Failure::Singular`] where an element of the diagonal is 0.
@@ -91,15 +94,16 @@ pub trait Matrix: Element {
         x: &mut [Self],
     ) -> Result<(), Failure>;
 
-    /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal columns and is `m` by `p`,
-    /// or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has columns.
+    /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal
+    /// columns and is `m` by `p`, or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has
+    /// columns.
     ///
     /// # Panics
     /// Where a slice has another number of elements.
     fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]);
 
-    /// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v` is `n` by `p`, or both are square where
-    /// `full`. All is NaN where an element of `a` is not finite.
+    /// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v`
+    /// is `n` by `p`, or both are square where `full`. All is NaN where an element of `a` is not finite.
     ///
     /// # Errors
     /// [`Failure::NoConvergence`].
@@ -115,7 +119,8 @@ pub trait Matrix: Element {
         vectors: Option<(&mut [Self], &mut [Self])>,
     ) -> Result<(), Failure>;
 
-    /// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are orthonormal.
+    /// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are
+    /// orthonormal.
     ///
     /// # Errors
     /// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
@@ -233,7 +238,14 @@ macro_rules! matrices {
                 qr(m, n, full, a, q, r)
             }
 
-            fn svd(m: usize, n: usize, full: bool, a: &[Self], s: &mut [Self::Magnitude], vectors: Option<(&mut [Self], &mut [Self])>) -> Result<(), Failure> {
+            fn svd(
+                m: usize,
+                n: usize,
+                full: bool,
+                a: &[Self],
+                s: &mut [Self::Magnitude],
+                vectors: Option<(&mut [Self], &mut [Self])>,
+            ) -> Result<(), Failure> {
                 svd(m, n, full, a, s, vectors)
             }
 
@@ -417,8 +429,8 @@ fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [
     }
 }
 
-/// Fixes what decompositions leave open: turns each of the first `count` columns of `u`, of `width` elements a row, so that the first element that is at
-/// least half as great as the greatest is positive, and the columns of `v` alike.
+/// Fixes what decompositions leave open: turns each of the first `count` columns of `u`, of `width` elements a row, so
+/// that the first element that is at least half as great as the greatest is positive, and the columns of `v` alike.
 fn orient<T: Scalar>(count: usize, u: &mut [T], width: usize, v: Option<(&mut [T], usize)>) {
     let mut turns = Vec::with_capacity(count);
     for j in 0..count {

@@ -161,9 +161,9 @@ pub static LU: OpDef = OpDef {
     name: "lu",
     tf_name: "Lu",
     doc: "The triangular factors of each matrix with its rows in another order, by partial pivoting.\n\n\
-          `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the diagonal and below it the lower one, whose \
-          diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of the product of the factors is row `p[i]` of `x`. The derivative is that of square \
-          matrices.\n\n\
+          `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the \
+          diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of \
+          the product of the factors is row `p[i]` of `x`. The derivative is that of square matrices.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -193,7 +193,8 @@ pub static LU: OpDef = OpDef {
         })
     }),
     cuda: ON_HOST,
-    // With p the permutation, p x = l u gives l^-1 p dx u^-1 = l^-1 dl + du u^-1, of which the parts lie below the diagonal and not.
+    // With p the permutation, p x = l u gives l^-1 p dx u^-1 = l^-1 dl + du u^-1, of which the parts lie below the
+    // diagonal and not.
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let Some(g) = t.grad(0).filter(|_| t.needed[0]) else { return smallvec![None] };
@@ -268,7 +269,8 @@ pub static QR: OpDef = OpDef {
     name: "qr",
     tf_name: "Qr",
     doc: "`q` with orthonormal columns and `r`, upper triangular, with `x = q r`, by Householder reflections.\n\n\
-          `x` of shape `[..., m, n]` gives `q` of `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of `m` and `n`.\n\n\
+          `x` of shape `[..., m, n]` gives `q` of `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of `m` \
+          and `n`.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -301,8 +303,8 @@ pub static QR_FULL: OpDef = OpDef {
     samples: rectangles,
 };
 
-/// Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018), for the first columns, as many as there are rows; the
-/// others are `q` times columns of `r`.
+/// Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018), for the first columns, as many
+/// as there are rows; the others are `q` times columns of `r`.
 fn qr_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
     if !t.needed[0] {
         return None;
@@ -374,8 +376,10 @@ pub static SVD: OpDef = OpDef {
     name: "svd",
     tf_name: "Svd",
     doc: "Singular values and vectors: `x = u diag(s) v^H` with orthonormal columns of `u` and `v`, and `s` not negative and in descending order.\n\n\
-          `x` of shape `[..., m, n]` gives `s` (real) of `[..., p]`, `u` of `[..., m, p]` and `v` of `[..., n, p]`, with `p` the smaller of `m` and `n`. All is NaN for \
-          a matrix with an element that is not finite. The derivative by the vectors takes equal singular values for apart.\n\n\
+          Of each column of `u` the first element that is at least half as great as the greatest is positive.\n\n\
+          `x` of shape `[..., m, n]` gives `s` (real) of `[..., p]`, `u` of `[..., m, p]` and `v` of `[..., n, p]`, \
+          with `p` the smaller of `m` and `n`. All is NaN for a matrix with an element that is not finite. The \
+          derivative by the vectors takes equal singular values for apart.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -413,7 +417,8 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
     name: "singular_values",
     tf_name: "SingularValues",
     doc: "The singular values of each matrix in descending order.\n\n\
-          `x` of shape `[..., m, n]` gives `[..., min(m, n)]`, real. NaN for a matrix with an element that is not finite.\n\n\
+          `x` of shape `[..., m, n]` gives `[..., min(m, n)]`, real. NaN for a matrix with an element that is not \
+          finite.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -445,8 +450,8 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
     samples: rectangles,
 };
 
-/// Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019), equation 8; for real matrices that of Townsend, "Differentiating the singular
-/// value decomposition" (2016).
+/// Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019), equation 8; for real matrices that of
+/// Townsend, "Differentiating the singular value decomposition" (2016).
 fn svd_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
     if !t.needed[0] {
         return None;
@@ -495,8 +500,10 @@ pub static EIGH: OpDef = OpDef {
     name: "self_adjoint_eig",
     tf_name: "SelfAdjointEigV2",
     doc: "Eigenvalues and eigenvectors of Hermitian matrices: `x = v diag(e) v^H` with orthonormal columns of `v`, and `e` in ascending order.\n\n\
-          `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `e` (real) of `[..., n]` and `v` of `[..., n, n]`. The derivative by the vectors takes \
-          equal eigenvalues for apart; the cotangent is a lower triangle.\n\n\
+          Of each column of `v` the first element that is at least half as great as the greatest is positive.\n\n\
+          `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `e` (real) of `[..., n]` and \
+          `v` of `[..., n, n]`. The derivative by the vectors takes equal eigenvalues for apart; the cotangent is a \
+          lower triangle.\n\n\
           Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.",
     dtypes: DTYPES,
     operands: &[arg("x")],

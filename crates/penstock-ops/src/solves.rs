@@ -193,8 +193,9 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
     name: "triangular_solve",
     tf_name: "MatrixTriangularSolve",
     doc: "The solution `x` of `matrix x = rhs` for triangular matrices, by substitution.\n\n\
-          `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and `rhs` of shape `[..., n, k]` give \
-          `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix is transposed and conjugated.\n\n\
+          `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and \
+          `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix \
+          is transposed and conjugated.\n\n\
           Errors: `InvalidArgument` for shapes that do not fit and for a 0 in the diagonal.",
     dtypes: DTYPES,
     operands: &[arg("matrix"), arg("rhs")],
@@ -246,8 +247,8 @@ pub static SOLVE: OpDef = OpDef {
     name: "matrix_solve",
     tf_name: "MatrixSolve",
     doc: "The solution `x` of `matrix x = rhs`, by elimination with partial pivoting.\n\n\
-          `matrix` of shape `[..., n, n]` and `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix is \
-          transposed and conjugated.\n\n\
+          `matrix` of shape `[..., n, n]` and `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before \
+          broadcast. With `adjoint` the matrix is transposed and conjugated.\n\n\
           Errors: `InvalidArgument` for shapes that do not fit and for a singular matrix.",
     dtypes: DTYPES,
     operands: &[arg("matrix"), arg("rhs")],
@@ -405,8 +406,8 @@ pub static SLOGDET: OpDef = OpDef {
     name: "log_matrix_determinant",
     tf_name: "LogMatrixDeterminant",
     doc: "The determinant of each matrix as a number of absolute value 1 (or 0) and the logarithm of its absolute value, which does not overflow.\n\n\
-          `x` of shape `[..., n, n]` gives `sign` and `log_abs_determinant`, both of the dtype of `x` and of shape `[...]`; 0 and minus infinity for a singular \
-          matrix. The derivative is an error there.\n\n\
+          `x` of shape `[..., n, n]` gives `sign` and `log_abs_determinant`, both of the dtype of `x` and of shape \
+          `[...]`; 0 and minus infinity for a singular matrix. The derivative is an error there.\n\n\
           Errors: `InvalidArgument` for matrices that are not square.",
     dtypes: DTYPES,
     operands: &[arg("x")],

@@ -130,12 +130,12 @@ class Optimizer:
         gradients = self._clipped([_core._convert(gradient, None, v.dtype) for gradient, v in pairs])
         self.build(variables)
         rate = self.learning_rate
-        self._prepare(rate)
+        common = self._common()
         for gradient, variable in zip(gradients, variables, strict=True):
             own = raw_ops.cast(rate, dtype=variable.dtype)
             if self.weight_decay is not None and self._decays(variable):
                 variable.assign_sub(variable * (own * self.weight_decay))
-            self._update(gradient, variable, own)
+            self._update(gradient, variable, own, common)
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable))
         self._iterations.assign_add(1)
@@ -190,10 +190,12 @@ class Optimizer:
     def _make_slots(self, variable: Variable) -> None:
         """Makes what is kept for a variable."""
 
-    def _prepare(self, rate: Any) -> None:
-        """Computes what is the same for all variables of a step."""
+    def _common(self) -> Any:
+        """What is the same for all variables of a step."""
+        return None
 
-    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor) -> None:
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        """Changes a variable. `rate` has its dtype; `common` is what `_common` gave in this step."""
         raise NotImplementedError
 
 
@@ -240,7 +242,7 @@ class SGD(Optimizer):
         if self.momentum:
             self._slot(variable, "momentum")
 
-    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor) -> None:
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         step = gradient * rate
         if not self.momentum:
             variable.assign_sub(step)
@@ -292,18 +294,17 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
-        self._scale: Any = None
 
     def _make_slots(self, variable: Variable) -> None:
         for name in ("momentum", "velocity", "velocity_hat")[: 3 if self.amsgrad else 2]:
             self._slot(variable, name)
 
-    def _prepare(self, rate: Any) -> None:
+    def _common(self) -> Any:
         # The means start at 0, which their sums of weights correct.
         steps = raw_ops.cast(self.iterations, dtype=_core.float32) + 1.0
-        self._scale = raw_ops.sqrt(1.0 - self.beta_2**steps) / (1.0 - self.beta_1**steps)
+        return raw_ops.sqrt(1.0 - self.beta_2**steps) / (1.0 - self.beta_1**steps)
 
-    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor) -> None:
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         mean, square = self._slot(variable, "momentum"), self._slot(variable, "velocity")
         first = mean + (gradient - mean) * (1.0 - self.beta_1)
         second = square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2)
@@ -313,7 +314,7 @@ class Adam(Optimizer):
             greatest = self._slot(variable, "velocity_hat")
             second = raw_ops.maximum(greatest, second)
             greatest.assign(second)
-        alpha = rate * raw_ops.cast(self._scale, dtype=variable.dtype)
+        alpha = rate * raw_ops.cast(common, dtype=variable.dtype)
         variable.assign_sub(first * alpha / (raw_ops.sqrt(second) + self.epsilon))
 
     def get_config(self) -> dict[str, Any]:
@@ -421,7 +422,7 @@ class RMSprop(Optimizer):
         if self.centered:
             self._slot(variable, "average_gradient")
 
-    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor) -> None:
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         square = self._slot(variable, "velocity")
         second = square * self.rho + raw_ops.square(gradient) * (1.0 - self.rho)
         square.assign(second)
@@ -488,7 +489,7 @@ class Adagrad(Optimizer):
     def _make_slots(self, variable: Variable) -> None:
         self._slot(variable, "accumulator", self.initial_accumulator_value)
 
-    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor) -> None:
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         kept = self._slot(variable, "accumulator", self.initial_accumulator_value)
         total = kept + raw_ops.square(gradient)
         kept.assign(total)
