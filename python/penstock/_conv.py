@@ -273,7 +273,12 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over one spatial dimension."""
+    """`conv_transpose` over one spatial dimension.
+
+    >>> import penstock as tf
+    >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.ones([2, 3, 1]), [1, 4, 3], 2).shape
+    TensorShape([1, 4, 3])
+    """
     return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations)
 
 
@@ -322,7 +327,13 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over three spatial dimensions."""
+    """`conv_transpose` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> x, filters = tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 3, 1])
+    >>> tf.nn.conv3d_transpose(x, filters, [1, 4, 4, 4, 3], 2).shape
+    TensorShape([1, 4, 4, 4, 3])
+    """
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 
 

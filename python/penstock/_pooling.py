@@ -131,7 +131,12 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`max_pool` over three spatial dimensions."""
+    """`max_pool` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> tf.nn.max_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    TensorShape([1, 2, 2, 2, 2])
+    """
     return _pool(raw_ops.max_pool, input, 3, ksize, strides, padding, data_format)
 
 
@@ -207,5 +212,10 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`avg_pool` over three spatial dimensions."""
+    """`avg_pool` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> tf.nn.avg_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    TensorShape([1, 2, 2, 2, 2])
+    """
     return _pool(raw_ops.avg_pool, input, 3, ksize, strides, padding, data_format)

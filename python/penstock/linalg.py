@@ -140,6 +140,9 @@ def matvec(
         a_is_sparse: accepted and ignored.
         b_is_sparse: accepted and ignored.
         name: ignored.
+
+    >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
+    [3, 7]
     """
     product = matmul(a, raw_ops.expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return raw_ops.squeeze(product, axes=[-1])
@@ -157,13 +160,20 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
     Raises:
         ValueError: for a tensor of rank below 2.
+
+    >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
+    [[1, 3], [2, 4]]
     """
     x = _swap_last(_core._convert(a))
     return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
 
 
 def adjoint(matrix: Any, name: str | None = None) -> _core.Tensor:
-    """Each matrix, transposed and conjugated."""
+    """Each matrix, transposed and conjugated.
+
+    >>> adjoint([[1 + 2j]]).numpy().tolist()
+    [[(1-2j)]]
+    """
     return matrix_transpose(matrix, conjugate=True)
 
 
@@ -314,6 +324,9 @@ def set_diag(
 
     Raises:
         UnimplementedError: for a band of diagonals.
+
+    >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
+    [[0, 2], [3, 0]]
     """
     x = _core._convert(input)
     diagonal = _core._convert(diagonal, None, x.dtype)
@@ -334,12 +347,20 @@ def set_diag(
 
 
 def trace(x: Any, name: str | None = None) -> _core.Tensor:
-    """The sum of the diagonal of each matrix."""
+    """The sum of the diagonal of each matrix.
+
+    >>> int(trace([[1, 2], [3, 4]]))
+    5
+    """
     return raw_ops.reduce_sum(diag_part(x), axes=[-1])
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree."""
+    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree.
+
+    >>> tensor_diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
+    """
     x = _core._convert(diagonal)
     dims = sizes(x)
     return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims))
@@ -350,6 +371,9 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
     Raises:
         ValueError: where the rank is odd, or both halves of the shape differ.
+
+    >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    [1, 4]
     """
     x = _core._convert(input)
     dims = sizes(x)
@@ -362,7 +386,11 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
-    """The cross product of vectors of 3 elements along the last dimension."""
+    """The cross product of vectors of 3 elements along the last dimension.
+
+    >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
+    [0, 0, 1]
+    """
     a, b = _core._convert(a), _core._convert(b)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
@@ -457,7 +485,12 @@ def _squared(x: _core.Tensor) -> _core.Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[_core.Tensor, _core.Tensor]:
-    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`."""
+    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`.
+
+    >>> unit, length = normalize([3.0, 4.0])
+    >>> length.numpy().tolist()
+    [5.0]
+    """
     x = _core._convert(tensor)
     length = norm(x, ord, axis, True)
     return x / raw_ops.cast(length, dtype=x.dtype), length
