@@ -49,6 +49,9 @@ CASES: Final = (
     Case("matmul_1024", "matmul 1024 f32"),
     Case("matmul_2048", "matmul 2048 f32"),
     Case("conv2d", "conv2d 1×200×200×100, 3×3, 100 filters"),
+    Case("cholesky", "Cholesky factor 512 f32"),
+    Case("svd", "singular values and vectors 256 f32"),
+    Case("solve", "solution of 512 equations, 512 right-hand sides, f32", tolerance=1e-2),
     Case("rnn", "dynamic RNN, T=100 B=32 H=128"),
     Case("rnn_grad", "its gradient", tolerance=1e-2),
     Case("mlp_step", "MLP 784-256-10, Adam step, batch 64"),
@@ -125,6 +128,12 @@ def orthogonal(size: int) -> F32:
     """A matrix whose powers neither grow nor vanish."""
     q, _ = np.linalg.qr(_rng().standard_normal((size, size)))
     return q.astype(np.float32)
+
+
+def definite(size: int) -> F32:
+    """A symmetric positive definite matrix."""
+    x = _rng().standard_normal((size, size))
+    return (x @ x.T / size + np.eye(size)).astype(np.float32)
 
 
 def options() -> tuple[F32, F32, F32]:

@@ -83,5 +83,8 @@ def works() -> Works:
         "polynomial": _polynomial,
         "copy": _copy,
         "softmax": _softmax,
+        "cholesky": lambda: Work(np.linalg.cholesky, (cases.definite(512),)),
+        "svd": lambda: Work(lambda x: np.linalg.svd(x, False)[1], (cases.normal(256, 256),)),
+        "solve": lambda: Work(np.linalg.solve, (cases.definite(512), cases.normal(512, 512))),
         **{f"matmul_{size}": _matmul(size) for size in cases.MATMULS},
     }

@@ -153,12 +153,25 @@ def _arrays(tf: Any) -> Works:
             step, (tf.constant(cases.normal(1, 200, 200, 100)), tf.constant(cases.normal(3, 3, 100, 100)))
         )
 
+    def cholesky() -> Work:
+        return Work(tf.function(lambda x: tf.linalg.cholesky(x)), (tf.constant(cases.definite(512)),))
+
+    def svd() -> Work:
+        return Work(tf.function(lambda x: tf.linalg.svd(x)[0]), (tf.constant(cases.normal(256, 256)),))
+
+    def solve() -> Work:
+        step = tf.function(lambda a, b: tf.linalg.solve(a, b))
+        return Work(step, (tf.constant(cases.definite(512)), tf.constant(cases.normal(512, 512))))
+
     return {
         "selu": selu,
         "polynomial": polynomial,
         "black_scholes": black_scholes,
         "softmax": softmax,
         "conv2d": conv2d,
+        "cholesky": cholesky,
+        "svd": svd,
+        "solve": solve,
         **{f"matmul_{size}": matmul(size) for size in cases.MATMULS},
     }
 

@@ -511,6 +511,7 @@ _NAMESPACES = {
     "experimental",
     "initializers",
     "nn",
+    "optimizers",
     "random",
     "strings",
     "types",

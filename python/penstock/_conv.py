@@ -49,10 +49,10 @@ def convolution(
             dimensions for the batch.
         filters: of shape `[window.., in_channels, out_channels]`. `in_channels` may be a part of the input's
             channels, which are in groups then, as are those of the output.
-        strides: elements of the input from one window to the next: one for all spatial dimensions, or one each;
-            1 where None.
-        padding: `"VALID"` for none; `"SAME"` for as many zeros around that there is an output for each stride;
-            or a pair of sizes for every dimension of the input, 0 for batch and channels.
+        strides: elements of the input from one window to the next: one for all spatial dimensions, or one
+            each; 1 where None.
+        padding: `"VALID"` for none; `"SAME"` for as many zeros around that there is an output for each
+            stride; or a pair of sizes for every dimension of the input, 0 for batch and channels.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
         dilations: elements of the input from one element of a filter to the next, as `strides`.
         name: ignored.
@@ -211,7 +211,8 @@ def conv_transpose(
     """The transpose of a convolution over one to three spatial dimensions: its gradient by the input.
 
     Args:
-        input: what the convolution would give: of shape `[batch, in.., in_channels]`, or with channels second.
+        input: what the convolution would give: of shape `[batch, in.., in_channels]`, or with channels
+            second.
         filters: of shape `[window.., out_channels, in_channels]`.
         output_shape: the shape of the result, which the convolution would take.
         strides: those of the convolution: one for all spatial dimensions, or one each.
@@ -255,14 +256,10 @@ def _transposed(
         attributes["dilations"] = spatial(dilations, axes, first, "dilations")
     shape = extents(output_shape, "output_shape")
     if shape.shape.rank != 1 or shape.shape[0] not in (None, axes + 2):
-        raise ValueError(
-            f"argument 'output_shape' must have {axes + 2} sizes, got {output_shape!r}"
-        )
+        raise ValueError(f"argument 'output_shape' must have {axes + 2} sizes, got {output_shape!r}")
     if first:
         shape = raw_ops.gather(shape, [0, *range(2, axes + 2), 1])
-        return channels_first(
-            raw_ops.conv_input_grad(shape, f, channels_last(y, axes), **attributes), axes
-        )
+        return channels_first(raw_ops.conv_input_grad(shape, f, channels_last(y, axes), **attributes), axes)
     return raw_ops.conv_input_grad(shape, f, y, **attributes)
 
 
@@ -276,7 +273,12 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over one spatial dimension."""
+    """`conv_transpose` over one spatial dimension.
+
+    >>> import penstock as tf
+    >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.ones([2, 3, 1]), [1, 4, 3], 2).shape
+    TensorShape([1, 4, 3])
+    """
     return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations)
 
 
@@ -293,7 +295,8 @@ def conv2d_transpose(
     """The transpose of `conv2d`: its gradient by the input.
 
     Args:
-        input: what the convolution would give: `[batch, height, width, in_channels]`, or with channels second.
+        input: what the convolution would give: `[batch, height, width, in_channels]`, or with channels
+            second.
         filters: of shape `[window_height, window_width, out_channels, in_channels]`.
         output_shape: the shape of the result, which the convolution would take.
         strides: those of the convolution: one, two, or one for every dimension.
@@ -324,7 +327,13 @@ def conv3d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over three spatial dimensions."""
+    """`conv_transpose` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> x, filters = tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 3, 1])
+    >>> tf.nn.conv3d_transpose(x, filters, [1, 4, 4, 4, 3], 2).shape
+    TensorShape([1, 4, 4, 4, 3])
+    """
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
 
 

@@ -73,7 +73,11 @@ def window_attributes(padding: Any, strides: Any, axes: int, channels_first: boo
     inner = pairs[2:] if channels_first else pairs[1:-1]
     if pairs[0] != [0, 0] or pairs[1 if channels_first else -1] != [0, 0]:
         raise ValueError(f"argument 'padding' must be 0 for the batch and for channels, got {padding!r}")
-    return {**attributes, "padding": "EXPLICIT", "explicit_paddings": [size for pair in inner for size in pair]}
+    return {
+        **attributes,
+        "padding": "EXPLICIT",
+        "explicit_paddings": [size for pair in inner for size in pair],
+    }
 
 
 def channels_last(x: _core.Tensor, axes: int) -> _core.Tensor:
@@ -87,7 +91,7 @@ def channels_first(x: _core.Tensor, axes: int) -> _core.Tensor:
 
 
 def one_batch(x: _core.Tensor, axes: int) -> tuple[_core.Tensor, list[Any] | None]:
-    """The images with one dimension before the others, and the sizes that it stands for, if they are not one."""
+    """The images with one dimension for the batch, and the sizes that it stands for unless it is one."""
     rank = x.shape.rank
     if rank is None or rank <= axes + 2:
         return x, None

@@ -69,8 +69,8 @@ def max_pool(
         input: numbers, of shape `[batch, in.., channels]`, or with channels second.
         ksize: the extents of a window: one for all spatial dimensions, one each, or one for every dimension.
         strides: elements from one window to the next, as `ksize`.
-        padding: `"VALID"`, `"SAME"`, or a pair of sizes for every dimension, 0 for batch and channels. What is
-            in the padding takes no part.
+        padding: `"VALID"`, `"SAME"`, or a pair of sizes for every dimension, 0 for batch and channels. What
+            is in the padding takes no part.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
         name: ignored.
 
@@ -131,7 +131,12 @@ def max_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`max_pool` over three spatial dimensions."""
+    """`max_pool` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> tf.nn.max_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    TensorShape([1, 2, 2, 2, 2])
+    """
     return _pool(raw_ops.max_pool, input, 3, ksize, strides, padding, data_format)
 
 
@@ -207,5 +212,10 @@ def avg_pool3d(
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`avg_pool` over three spatial dimensions."""
+    """`avg_pool` over three spatial dimensions.
+
+    >>> import penstock as tf
+    >>> tf.nn.avg_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
+    TensorShape([1, 2, 2, 2, 2])
+    """
     return _pool(raw_ops.avg_pool, input, 3, ksize, strides, padding, data_format)

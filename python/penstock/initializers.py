@@ -5,8 +5,8 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from penstock import _core, random
-from penstock._array import ones, zeros
+from penstock import _core, random, raw_ops
+from penstock._array import eye, ones, zeros
 from penstock._shape import TensorShape
 
 __all__ = [
@@ -15,11 +15,16 @@ __all__ = [
     "GlorotUniform",
     "HeNormal",
     "HeUniform",
+    "Identity",
     "Initializer",
+    "LecunNormal",
+    "LecunUniform",
     "Ones",
+    "Orthogonal",
     "RandomNormal",
     "RandomUniform",
     "TruncatedNormal",
+    "VarianceScaling",
     "Zeros",
 ]
 
@@ -117,26 +122,68 @@ class TruncatedNormal(RandomNormal):
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
-class _Scaled(_Random):
-    """Draws whose variance follows from the number of inputs and outputs of a layer."""
+class VarianceScaling(_Random):
+    """Draws whose variance follows from the numbers of inputs and outputs of a layer.
 
-    _gain = 1.0
-    _both = True
-    _uniform = True
+    Args:
+        scale: the variance times the number that `mode` names; positive.
+        mode: `"fan_in"`, the number of inputs; `"fan_out"`, that of outputs; or `"fan_avg"`, the mean of
+            both.
+        distribution: `"truncated_normal"`, `"untruncated_normal"` or `"uniform"`; a normal distribution is
+            cut at two standard deviations in the first case.
+        seed: makes the sequence of draws repeatable.
 
-    def __init__(self, seed: int | None = None) -> None:
-        self.seed = seed
+    Raises:
+        ValueError: for another argument.
+
+    >>> VarianceScaling(seed=1)([3, 4]).shape
+    TensorShape([3, 4])
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ) -> None:
+        if scale <= 0:
+            raise ValueError(f"argument 'scale' must be positive, got {scale}")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"argument 'mode' must be 'fan_in', 'fan_out' or 'fan_avg', got {mode!r}")
+        distribution = {"normal": "truncated_normal"}.get(distribution, distribution)
+        if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
+            raise ValueError(
+                "argument 'distribution' must be 'truncated_normal', 'untruncated_normal' or 'uniform', "
+                f"got {distribution!r}"
+            )
+        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
     def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
         inputs, outputs = _fans(shape)
-        variance = self._gain / max(1.0, (inputs + outputs) / 2 if self._both else inputs)
-        if self._uniform:
+        fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
+        variance = self.scale / max(1.0, fan)
+        if self.distribution == "uniform":
             limit = _math.sqrt(3.0 * variance)
             return random.uniform(shape, -limit, limit, dtype, self.seed)
+        deviation = _math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return random.normal(shape, 0.0, deviation, dtype, self.seed)
         # A normal distribution cut at two standard deviations is narrower by this factor.
-        return random.truncated_normal(
-            shape, 0.0, _math.sqrt(variance) / 0.87962566103423978, dtype, self.seed
-        )
+        return random.truncated_normal(shape, 0.0, deviation / 0.87962566103423978, dtype, self.seed)
+
+
+class _Fixed(VarianceScaling):
+    """Draws of one scale, mode and distribution."""
+
+    _kind: tuple[float, str, str]
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(*self._kind, seed=seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        return {"seed": self.seed}
 
 
 def _fans(shape: Any) -> tuple[float, float]:
@@ -148,26 +195,98 @@ def _fans(shape: Any) -> tuple[float, float]:
     return shape[-2] * window, shape[-1] * window
 
 
-class GlorotUniform(_Scaled):
-    """Glorot and Bengio's: uniform, of variance 2 / (inputs + outputs)."""
+class GlorotUniform(_Fixed):
+    """Glorot and Bengio's (2010): uniform, of variance 2 / (inputs + outputs)."""
+
+    _kind = (1.0, "fan_avg", "uniform")
 
 
-class GlorotNormal(_Scaled):
-    """Glorot and Bengio's: normal, of variance 2 / (inputs + outputs)."""
+class GlorotNormal(_Fixed):
+    """Glorot and Bengio's (2010): normal, of variance 2 / (inputs + outputs)."""
 
-    _uniform = False
-
-
-class HeUniform(_Scaled):
-    """He's: uniform, of variance 2 / inputs."""
-
-    _gain, _both = 2.0, False
+    _kind = (1.0, "fan_avg", "truncated_normal")
 
 
-class HeNormal(_Scaled):
-    """He's: normal, of variance 2 / inputs."""
+class HeUniform(_Fixed):
+    """He's (2015): uniform, of variance 2 / inputs."""
 
-    _gain, _both, _uniform = 2.0, False, False
+    _kind = (2.0, "fan_in", "uniform")
+
+
+class HeNormal(_Fixed):
+    """He's (2015): normal, of variance 2 / inputs."""
+
+    _kind = (2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(_Fixed):
+    """LeCun's (1998): uniform, of variance 1 / inputs."""
+
+    _kind = (1.0, "fan_in", "uniform")
+
+
+class LecunNormal(_Fixed):
+    """LeCun's (1998): normal, of variance 1 / inputs."""
+
+    _kind = (1.0, "fan_in", "truncated_normal")
+
+
+class Orthogonal(_Random):
+    """A matrix with orthonormal rows or columns, whichever are fewer, drawn evenly from all of them.
+
+    Of a shape of more than two dimensions all but the last are the rows (Saxe, McClelland and Ganguli, 2013).
+
+    Args:
+        gain: what it is multiplied by.
+        seed: makes the sequence of draws repeatable.
+
+    Raises:
+        ValueError: for a shape of less than two dimensions.
+
+    >>> import penstock as tf
+    >>> q = Orthogonal(seed=3)([2, 3])
+    >>> (q @ tf.transpose(q)).numpy().round(4).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        self.gain, self.seed = gain, seed
+
+    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+        if len(shape) < 2:
+            raise ValueError(f"argument 'shape' must have at least two dimensions, got {shape}")
+        rows, columns = _math.prod(shape[:-1]), shape[-1]
+        drawn = random.normal([max(rows, columns), min(rows, columns)], 0.0, 1.0, dtype, self.seed)
+        q, r = raw_ops.qr(drawn)
+        # With the signs of r's diagonal q is distributed evenly (Mezzadri, 2006).
+        q = q * raw_ops.sign(raw_ops.matrix_diag_part(r))
+        if rows < columns:
+            q = raw_ops.transpose(q)
+        return self.gain * raw_ops.reshape(q, shape)
+
+
+class Identity(Initializer):
+    """The identity matrix, times a number.
+
+    Args:
+        gain: the number.
+
+    Raises:
+        ValueError: for a shape that is not that of a matrix.
+
+    >>> Identity(2.0)([2, 2]).numpy().tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """The tensor."""
+        dims = TensorShape(shape).as_list()
+        if len(dims) != 2:
+            raise ValueError(f"argument 'shape' must have two dimensions, got {dims}")
+        return eye(dims[0], dims[1], dtype=dtype) * _core._convert(self.gain, None, _core.DType(dtype))
 
 
 zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant

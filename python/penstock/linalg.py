@@ -8,6 +8,22 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._array import eye as eye
 from penstock._clip import global_norm as global_norm
+from penstock._decompositions import cholesky as cholesky
+from penstock._decompositions import cholesky_solve as cholesky_solve
+from penstock._decompositions import det as det
+from penstock._decompositions import eigh as eigh
+from penstock._decompositions import eigvalsh as eigvalsh
+from penstock._decompositions import inv as inv
+from penstock._decompositions import logdet as logdet
+from penstock._decompositions import lstsq as lstsq
+from penstock._decompositions import lu as lu
+from penstock._decompositions import matrix_rank as matrix_rank
+from penstock._decompositions import pinv as pinv
+from penstock._decompositions import qr as qr
+from penstock._decompositions import slogdet as slogdet
+from penstock._decompositions import solve as solve
+from penstock._decompositions import svd as svd
+from penstock._decompositions import triangular_solve as triangular_solve
 from penstock._einsum import einsum as einsum
 from penstock._einsum import tensordot as tensordot
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
@@ -16,22 +32,38 @@ from penstock.errors import UnimplementedError
 __all__ = [
     "adjoint",
     "band_part",
+    "cholesky",
+    "cholesky_solve",
     "cross",
+    "det",
     "diag",
     "diag_part",
+    "eigh",
+    "eigvalsh",
     "einsum",
     "eye",
     "global_norm",
+    "inv",
+    "logdet",
+    "lstsq",
+    "lu",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
     "normalize",
+    "pinv",
+    "qr",
     "set_diag",
+    "slogdet",
+    "solve",
+    "svd",
     "tensor_diag",
     "tensor_diag_part",
     "tensordot",
     "trace",
+    "triangular_solve",
 ]
 
 
@@ -108,6 +140,9 @@ def matvec(
         a_is_sparse: accepted and ignored.
         b_is_sparse: accepted and ignored.
         name: ignored.
+
+    >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
+    [3, 7]
     """
     product = matmul(a, raw_ops.expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return raw_ops.squeeze(product, axes=[-1])
@@ -125,13 +160,20 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
     Raises:
         ValueError: for a tensor of rank below 2.
+
+    >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
+    [[1, 3], [2, 4]]
     """
     x = _swap_last(_core._convert(a))
     return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
 
 
 def adjoint(matrix: Any, name: str | None = None) -> _core.Tensor:
-    """Each matrix, transposed and conjugated."""
+    """Each matrix, transposed and conjugated.
+
+    >>> adjoint([[1 + 2j]]).numpy().tolist()
+    [[(1-2j)]]
+    """
     return matrix_transpose(matrix, conjugate=True)
 
 
@@ -151,8 +193,16 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
         num_lower: how many diagonals below the main one to keep; all where negative.
         num_upper: how many above it; all where negative.
         name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a tensor of rank below 2.
+
+    >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
+    [[1, 0], [3, 4]]
     """
     x = _core._convert(input)
+    if isinstance(num_lower, int) and isinstance(num_upper, int):
+        return raw_ops.matrix_band_part(x, lower=num_lower, upper=num_upper)
     rows, columns, _, _ = _rows_and_columns(x)
     below = raw_ops.cast(_core._convert(num_lower), dtype=_core.int32)
     above = raw_ops.cast(_core._convert(num_upper), dtype=_core.int32)
@@ -274,6 +324,9 @@ def set_diag(
 
     Raises:
         UnimplementedError: for a band of diagonals.
+
+    >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
+    [[0, 2], [3, 0]]
     """
     x = _core._convert(input)
     diagonal = _core._convert(diagonal, None, x.dtype)
@@ -294,12 +347,20 @@ def set_diag(
 
 
 def trace(x: Any, name: str | None = None) -> _core.Tensor:
-    """The sum of the diagonal of each matrix."""
+    """The sum of the diagonal of each matrix.
+
+    >>> int(trace([[1, 2], [3, 4]]))
+    5
+    """
     return raw_ops.reduce_sum(diag_part(x), axes=[-1])
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree."""
+    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree.
+
+    >>> tensor_diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
+    """
     x = _core._convert(diagonal)
     dims = sizes(x)
     return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims))
@@ -310,6 +371,9 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
     Raises:
         ValueError: where the rank is odd, or both halves of the shape differ.
+
+    >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    [1, 4]
     """
     x = _core._convert(input)
     dims = sizes(x)
@@ -322,7 +386,11 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
-    """The cross product of vectors of 3 elements along the last dimension."""
+    """The cross product of vectors of 3 elements along the last dimension.
+
+    >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
+    [0, 0, 1]
+    """
     a, b = _core._convert(a), _core._convert(b)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
@@ -346,7 +414,8 @@ def norm(
 
     Args:
         tensor: floating point or complex.
-        ord: `"euclidean"` (for matrices the same as `"fro"`), 1, `inf`, or for vectors any positive number.
+        ord: `"euclidean"` (for matrices the same as `"fro"`), 1, 2, `inf`, or for vectors any positive
+            number.
         axis: the dimension of the vectors, a pair of them for matrices, or None to take all elements as one
             vector.
         keepdims: whether the dimensions stay, with size 1.
@@ -354,7 +423,6 @@ def norm(
 
     Raises:
         ValueError: for another `ord` or `axis`.
-        UnimplementedError: for the 2-norm of matrices.
 
     >>> norm([3.0, 4.0]).numpy()
     np.float32(5.0)
@@ -379,7 +447,7 @@ def norm(
     size = raw_ops.abs(x)
     if is_matrix and along is not None:
         if ord == 2:
-            raise UnimplementedError("norm: the 2-norm of matrices is not supported")
+            return _spectral_norm(x, along, keep)
         if ord not in (1, _math.inf):
             raise ValueError(
                 f"argument 'ord' must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}"
@@ -398,6 +466,18 @@ def norm(
     return raw_ops.reduce_sum(size**ord, axes=along, keepdims=keep) ** (1.0 / ord)
 
 
+def _spectral_norm(x: _core.Tensor, along: list[int], keep: bool) -> _core.Tensor:
+    """The greatest singular value of the matrices along two dimensions."""
+    rank = len(known_rank(x))
+    others = [axis for axis in range(rank) if axis not in along]
+    s = raw_ops.singular_values(raw_ops.transpose(x, perm=[*others, *along]))
+    greatest = raw_ops.reduce_max(s, axes=[-1])
+    if keep:
+        for axis in sorted(along):
+            greatest = raw_ops.expand_dims(greatest, axis=axis)
+    return greatest
+
+
 def _squared(x: _core.Tensor) -> _core.Tensor:
     return raw_ops.real(x * raw_ops.conj(x)) if x.dtype.is_complex else raw_ops.square(x)
 
@@ -405,7 +485,12 @@ def _squared(x: _core.Tensor) -> _core.Tensor:
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[_core.Tensor, _core.Tensor]:
-    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`."""
+    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`.
+
+    >>> unit, length = normalize([3.0, 4.0])
+    >>> length.numpy().tolist()
+    [5.0]
+    """
     x = _core._convert(tensor)
     length = norm(x, ord, axis, True)
     return x / raw_ops.cast(length, dtype=x.dtype), length

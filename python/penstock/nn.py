@@ -8,6 +8,24 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._array import depth_to_space as depth_to_space
 from penstock._array import space_to_depth as space_to_depth
+from penstock._conv import conv1d as conv1d
+from penstock._conv import conv1d_transpose as conv1d_transpose
+from penstock._conv import conv2d as conv2d
+from penstock._conv import conv2d_transpose as conv2d_transpose
+from penstock._conv import conv3d as conv3d
+from penstock._conv import conv3d_transpose as conv3d_transpose
+from penstock._conv import conv_transpose as conv_transpose
+from penstock._conv import convolution as convolution
+from penstock._conv import depthwise_conv2d as depthwise_conv2d
+from penstock._conv import separable_conv2d as separable_conv2d
+from penstock._pooling import avg_pool as avg_pool
+from penstock._pooling import avg_pool1d as avg_pool1d
+from penstock._pooling import avg_pool2d as avg_pool2d
+from penstock._pooling import avg_pool3d as avg_pool3d
+from penstock._pooling import max_pool as max_pool
+from penstock._pooling import max_pool1d as max_pool1d
+from penstock._pooling import max_pool2d as max_pool2d
+from penstock._pooling import max_pool3d as max_pool3d
 from penstock._wrap import axes as axis_list
 from penstock._wrap import extents, integer, known_rank, unary
 from penstock.math import (
@@ -36,10 +54,23 @@ from penstock.math import (
 )
 
 __all__ = [
+    "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_normalization",
     "bias_add",
+    "conv1d",
+    "conv1d_transpose",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
+    "convolution",
     "crelu",
     "depth_to_space",
+    "depthwise_conv2d",
     "dropout",
     "elu",
     "embedding_lookup",
@@ -48,10 +79,15 @@ __all__ = [
     "l2_normalize",
     "leaky_relu",
     "log_softmax",
+    "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "moments",
     "relu",
     "relu6",
     "selu",
+    "separable_conv2d",
     "sigmoid",
     "sigmoid_cross_entropy_with_logits",
     "silu",
@@ -71,7 +107,12 @@ elu, relu, relu6, selu = (unary(op, argument="features") for op in ("elu", "relu
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _core.Tensor:
-    """`x` where it is positive, else `alpha * x`, elementwise."""
+    """`x` where it is positive, else `alpha * x`, elementwise.
+
+    >>> import penstock as tf
+    >>> tf.nn.leaky_relu([-1.0, 2.0], alpha=0.5).numpy().tolist()
+    [-0.5, 2.0]
+    """
     x = _core._convert(features)
     if x.dtype.is_integer:
         x = raw_ops.cast(x, dtype=_core.float32)
@@ -85,6 +126,10 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _
         features: floating point.
         approximate: whether to compute the probability by a hyperbolic tangent.
         name: ignored.
+
+    >>> import penstock as tf
+    >>> tf.nn.gelu([0.0, 10.0]).numpy().tolist()
+    [0.0, 10.0]
     """
     x = _core._convert(features)
     if not x.dtype.is_floating:
@@ -96,7 +141,12 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _
 
 
 def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
-    """`x * sigmoid(beta * x)`, elementwise."""
+    """`x * sigmoid(beta * x)`, elementwise.
+
+    >>> import penstock as tf
+    >>> tf.nn.silu([0.0, 100.0]).numpy().tolist()
+    [0.0, 100.0]
+    """
     x = _core._convert(features)
     return x * raw_ops.sigmoid(x * _core._convert(beta, None, x.dtype))
 
@@ -105,13 +155,23 @@ swish = silu
 
 
 def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tensor:
-    """`relu(x)` and `relu(-x)`, joined along an axis."""
+    """`relu(x)` and `relu(-x)`, joined along an axis.
+
+    >>> import penstock as tf
+    >>> tf.nn.crelu([-1.0, 2.0]).numpy().tolist()
+    [0.0, 2.0, 1.0, 0.0]
+    """
     x = _core._convert(features)
     return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")))
 
 
 def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
-    """Half the sum of squares."""
+    """Half the sum of squares.
+
+    >>> import penstock as tf
+    >>> float(tf.nn.l2_loss([3.0, 4.0]))
+    12.5
+    """
     t = _core._convert(t)
     return raw_ops.reduce_sum(raw_ops.square(t)) / _core._convert(2, t.dtype)
 
@@ -121,6 +181,10 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
 
     Raises:
         ValueError: for another `data_format`.
+
+    >>> import penstock as tf
+    >>> tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]).numpy().tolist()
+    [[11.0, 22.0]]
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC"):
         return raw_ops.bias_add(value, bias)
@@ -147,6 +211,10 @@ def dropout(
 
     Raises:
         ValueError: for another rate, or a tensor of integers.
+
+    >>> import penstock as tf
+    >>> sorted(set(tf.nn.dropout(tf.ones([100]), 0.5, seed=1).numpy().tolist()))
+    [0.0, 2.0]
     """
     from penstock import random
 
@@ -179,6 +247,11 @@ def moments(
         shift: accepted and ignored.
         keepdims: whether the dimensions stay, with size 1.
         name: ignored.
+
+    >>> import penstock as tf
+    >>> mean, variance = tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0])
+    >>> float(mean), float(variance)
+    (2.0, 1.0)
     """
     x = _core._convert(x)
     own = x.dtype
@@ -207,6 +280,11 @@ def batch_normalization(
         scale: what to multiply by, or None.
         variance_epsilon: keeps the division from 0.
         name: ignored.
+
+    >>> import penstock as tf
+    >>> y = tf.nn.batch_normalization(tf.constant([1.0, 3.0]), 2.0, 1.0, 10.0, 5.0, 0.0)
+    >>> y.numpy().tolist()
+    [5.0, 15.0]
     """
     v = _core._convert(x)
     factor = raw_ops.rsqrt(_core._convert(variance, None, v.dtype) + variance_epsilon)
@@ -219,7 +297,12 @@ def batch_normalization(
 
 
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> _core.Tensor:
-    """The rows of `params` at `ids`, each scaled down where its norm is above `max_norm`."""
+    """The rows of `params` at `ids`, each scaled down where its norm is above `max_norm`.
+
+    >>> import penstock as tf
+    >>> tf.nn.embedding_lookup(tf.constant([[1.0], [2.0], [3.0]]), [2, 0]).numpy().tolist()
+    [[3.0], [1.0]]
+    """
     if isinstance(params, list | tuple):
         if len(params) != 1:
             raise ValueError(
@@ -250,6 +333,11 @@ def sigmoid_cross_entropy_with_logits(
 
     Raises:
         ValueError: where one is missing, or the shapes differ.
+
+    >>> import penstock as tf
+    >>> loss = tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[0.0])
+    >>> round(float(loss[0]), 4)
+    0.6931
     """
     y, x = _labels_and_logits(labels, logits)
     zero = raw_ops.zeros_like(x)
@@ -261,7 +349,13 @@ def sigmoid_cross_entropy_with_logits(
 def weighted_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None
 ) -> _core.Tensor:
-    """`sigmoid_cross_entropy_with_logits` with the term of `y` multiplied by `pos_weight`."""
+    """`sigmoid_cross_entropy_with_logits` with the term of `y` multiplied by `pos_weight`.
+
+    >>> import penstock as tf
+    >>> loss = tf.nn.weighted_cross_entropy_with_logits(labels=[0.0], logits=[-100.0], pos_weight=2.0)
+    >>> loss.numpy().tolist()
+    [0.0]
+    """
     if pos_weight is None:
         raise ValueError("argument 'pos_weight' must be given")
     y, x = _labels_and_logits(labels, logits)
@@ -291,6 +385,11 @@ def softmax_cross_entropy_with_logits(
         logits: floating point.
         axis: the dimension of the classes, which the result lacks.
         name: ignored.
+
+    >>> import penstock as tf
+    >>> loss = tf.nn.softmax_cross_entropy_with_logits([[1.0, 0.0]], [[100.0, 0.0]])
+    >>> loss.numpy().tolist()
+    [0.0]
     """
     x = _core._convert(logits)
     y = raw_ops.cast(_core._convert(labels, None, x.dtype), dtype=x.dtype)
@@ -318,6 +417,10 @@ def sparse_softmax_cross_entropy_with_logits(
     Raises:
         ValueError: where the shapes do not fit.
         InvalidArgumentError: for a class outside of the last dimension.
+
+    >>> import penstock as tf
+    >>> tf.nn.sparse_softmax_cross_entropy_with_logits([1], [[100.0, 0.0]]).numpy().tolist()
+    [100.0]
     """
     x = _core._convert(logits)
     y = _core._convert(labels, None, _core.int32)

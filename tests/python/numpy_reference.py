@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import image_reference
 import ml_dtypes
 import numpy as np
 import scipy.special
@@ -980,8 +981,53 @@ STRING: dict[str, Model] = {
     "string_reduce_join": string_reduce_join,
 }
 
-REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **SORTED, **NUMERIC, **ARRAY, **STRING}
+# --- images and matrices ---
 
+
+def summed(f: Model) -> Model:
+    """A sum of products, which rounds by the size of its terms."""
+
+    def wide(x: Array) -> Array:
+        return x.astype(WIDER.get(x.dtype, x.dtype))
+
+    def model(*operands: Array, **attributes: Any) -> Near:
+        terms = f(*(np.abs(wide(x)) for x in operands), **attributes)
+        return Near(f(*map(wide, operands), **attributes), terms)
+
+    return model
+
+
+def band_part(x: Array, lower: int = -1, upper: int = -1) -> Array:
+    rows, columns = np.indices(x.shape[-2:])
+    keep = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
+    return np.where(keep, x, np.zeros((), x.dtype))
+
+
+def set_diag(x: Array, diagonal: Array) -> Array:
+    out = x.copy()
+    i = np.arange(diagonal.shape[-1])
+    out[..., i, i] = diagonal
+    return out
+
+
+def max_pool_grad(x: Array, grad: Array, **attributes: Any) -> Near:
+    terms = image_reference.max_pool_grad(x, np.abs(grad), **attributes)
+    return Near(image_reference.max_pool_grad(x, grad, **attributes).astype(WIDER[x.dtype]), terms)
+
+
+IMAGES: dict[str, Model] = {
+    "max_pool_grad": max_pool_grad,
+    **{name: summed(f) for name, f in image_reference.SUMS.items()},
+    **image_reference.MOVES,
+    "matrix_band_part": band_part,
+    "matrix_diag_part": lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+    "matrix_set_diag": set_diag,
+}
+
+REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **SORTED, **NUMERIC, **ARRAY, **STRING, **IMAGES}
+
+EQUATIONS = "rounds by the condition of its matrices: test_linalg checks what defines the result"
+FACTORS = "its factors are unique only up to signs: test_linalg checks what defines them"
 DRAWN = "random numbers: their distribution is what is tested"
 STATELESS = "random numbers, the same for a seed: their distribution is what is tested"
 REGIONS = "runs regions: it has no result of its own, and no samples"
@@ -989,6 +1035,20 @@ VARIABLES = "works on a variable, which no sample can be"
 
 # Operators for which there is no reference, and why.
 EXEMPT: dict[str, str] = {
+    "triangular_solve": EQUATIONS,
+    "matrix_solve": EQUATIONS,
+    "matrix_inverse": EQUATIONS,
+    "matrix_determinant": EQUATIONS,
+    "log_matrix_determinant": EQUATIONS,
+    "cholesky": EQUATIONS,
+    "lu": EQUATIONS,
+    "singular_values": EQUATIONS,
+    "self_adjoint_eigvals": EQUATIONS,
+    "qr": FACTORS,
+    "qr_full": FACTORS,
+    "svd": FACTORS,
+    "svd_full": FACTORS,
+    "self_adjoint_eig": FACTORS,
     "random_uniform": DRAWN,
     "random_normal": DRAWN,
     "truncated_normal": DRAWN,

@@ -1,12 +1,12 @@
 //! Convolutions over up to three spatial dimensions, channels last, and their two transposes.
 //!
-//! With `x` of `[batch, input.., groups * in_channels]`, a filter of `[window.., in_channels, groups * out_channels]` and `y` of
-//! `[batch, output.., groups * out_channels]`, the three functions contract the one trilinear form
-//! `sum x[n, o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
+//! With `x` of `[batch, input.., groups * in_channels]`, a filter of `[window.., in_channels, groups * out_channels]`
+//! and `y` of `[batch, output.., groups * out_channels]`, the three functions contract the one trilinear form `sum x[n,
+//! o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
 //!
-//! Each is a product of matrices, of which one is gathered a tile at a time: memory beside the result is a tile a thread and a copy of
-//! the filter. Convolutions with one input channel a group go through loops over channels instead. 16-bit floats accumulate
-//! in `f32`.
+//! Each is a product of matrices, of which one is gathered a tile at a time: memory beside the result is a tile a
+//! thread and a copy of the filter. Convolutions with one input channel a group go through loops over channels instead.
+//! 16-bit floats accumulate in `f32`.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -79,8 +79,8 @@ const TILE: usize = 128 << 10;
 /// Fewest rows of a tile.
 const MIN_ROWS: usize = 32;
 
-/// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`, reads
-/// for each tap the source at `tap + k * advance`, where that is inside of `0 .. source`.
+/// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`,
+/// reads for each tap the source at `tap + k * advance`, where that is inside of `0 .. source`.
 #[derive(Clone, Debug)]
 struct Line {
     count: usize,
@@ -107,8 +107,8 @@ impl Line {
         }
     }
 
-    /// The inputs, reading the outputs: those at one place between two strides read through the same elements of the filter, so each
-    /// place is a line.
+    /// The inputs, reading the outputs: those at one place between two strides read through the same elements of the
+    /// filter, so each place is a line.
     fn backward(axis: &Axis) -> Vec<Line> {
         let (stride, before) = (axis.stride, axis.before);
         let line = |first: usize| {
@@ -192,7 +192,8 @@ impl Sweep {
         at[0] += 1;
     }
 
-    /// Calls `f` with each tap of a pixel, by its position among all, and the pixel of the source that it reads, if there is one.
+    /// Calls `f` with each tap of a pixel, by its position among all, and the pixel of the source that it reads, if
+    /// there is one.
     #[inline(always)]
     fn reads(&self, at: [usize; 4], mut f: impl FnMut(usize, Option<usize>)) {
         let inside = |d: usize, tap: isize| {
@@ -213,8 +214,8 @@ impl Sweep {
         }
     }
 
-    /// Writes a row for each pixel of a range: for each tap of a range the elements `channels` of the pixel that it reads, or
-    /// zeros.
+    /// Writes a row for each pixel of a range: for each tap of a range the elements `channels` of the pixel that it
+    /// reads, or zeros.
     ///
     /// # Safety
     /// `source` is readable for as many pixels of `width` elements as the sweep has; `tile` is writable for the rows.
@@ -371,8 +372,8 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
 /// `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
 ///
 /// # Safety
-/// `source` is readable for `groups * k_channels` elements a pixel, `result` writable for `groups * n_channels`; the matrices have the
-/// sizes said.
+/// `source` is readable for `groups * k_channels` elements a pixel, `result` writable for `groups * n_channels`; the
+/// matrices have the sizes said.
 unsafe fn contract<T: Real>(
     sweep: &Sweep,
     groups: usize,
@@ -403,8 +404,8 @@ unsafe fn contract<T: Real>(
             let (group, first) = (i / tiles, i % tiles * rows);
             let count = rows.min(pixels - first);
             let (from, to) = (source.get().cast_const(), result.get());
-            // SAFETY: the pixels of the tile are inside of the result and the source, as are the channels of the group; tiles and groups are
-            // disjoint. Where memory is used as it is, both types are the same.
+            // SAFETY: the pixels of the tile are inside of the result and the source, as are the channels of the group;
+            // tiles and groups are disjoint. Where memory is used as it is, both types are the same.
             unsafe {
                 let a = if direct {
                     let at = from.add(first * wide_k + group * k_channels);
@@ -455,8 +456,8 @@ unsafe fn widened<T: Real>(filter: *const T, n: usize) -> Vec<T::Wide> {
 /// If `dtype` is none of [`CONV_DTYPES`].
 ///
 /// # Safety
-/// The memory is row-major, contiguous and aligned, of the sizes of `geometry`; `x` and `filter` are readable, `y` is writable and
-/// disjoint from both.
+/// The memory is row-major, contiguous and aligned, of the sizes of `geometry`; `x` and `filter` are readable, `y` is
+/// writable and disjoint from both.
 pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *const u8, y: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe {
@@ -615,8 +616,8 @@ where
             let mut sum = vec![T::Wide::default(); if own { 0 } else { k * outs }];
             for first in (0..pixels).step_by(rows) {
                 let count = rows.min(pixels - first);
-                // SAFETY: the pixels and the channels of the piece are inside of `x` and `dy`, its rows and columns inside of `df`; pieces are
-                // disjoint. Where memory is used as it is, both types are the same.
+                // SAFETY: the pixels and the channels of the piece are inside of `x` and `dy`, its rows and columns
+                // inside of `df`; pieces are disjoint. Where memory is used as it is, both types are the same.
                 unsafe {
                     let at = tile.as_mut_ptr();
                     dispatch(
@@ -668,12 +669,12 @@ where
     });
 }
 
-/// A convolution with one input channel a group, or the cotangent of its input: `filter` has a row of `groups * multiplier`
-/// elements for each place in the window, and `order` says which belongs to each tap.
+/// A convolution with one input channel a group, or the cotangent of its input: `filter` has a row of `groups *
+/// multiplier` elements for each place in the window, and `order` says which belongs to each tap.
 ///
 /// # Safety
-/// Source and result are a pixel of `groups` elements for the input and `groups * multiplier` for the output, as many as the sweep
-/// has; the result is writable and disjoint from the others, which are readable.
+/// Source and result are a pixel of `groups` elements for the input and `groups * multiplier` for the output, as many
+/// as the sweep has; the result is writable and disjoint from the others, which are readable.
 unsafe fn depthwise<T: Real>(
     sweep: &Sweep,
     order: &[usize],

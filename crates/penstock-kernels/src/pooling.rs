@@ -85,7 +85,8 @@ fn beats<T: PartialOrd>(x: T, best: T) -> bool {
 /// If `dtype` is none of [`MAX_POOL_DTYPES`].
 ///
 /// # Safety
-/// `x` is readable for `channels` elements a pixel of the inputs, `y` is writable for those of the outputs, and both are disjoint.
+/// `x` is readable for `channels` elements a pixel of the inputs, `y` is writable for those of the outputs, and both
+/// are disjoint.
 pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(real, dtype, T => unsafe { greatest::<T>(windows, x.cast(), y.cast()) },
@@ -132,17 +133,20 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
 pub enum AtMax {
     /// Each result is the element of `v`, of the extents of `x`, at the place of its window's greatest element of `x`.
     Take,
-    /// Each element of `v`, one for each window, is added to the place of the greatest element of `x`; the results have the extents of `x`.
+    /// Each element of `v`, one for each window, is added to the place of the greatest element of `x`; the results have
+    /// the extents of `x`.
     Give,
 }
 
-/// Moves elements of `v` from or to the place of each window's greatest element of `x`: the first of those that are equal.
+/// Moves elements of `v` from or to the place of each window's greatest element of `x`: the first of those that are
+/// equal.
 ///
 /// # Panics
 /// If `dtype` is not float.
 ///
 /// # Safety
-/// `x`, `v` and `out` hold `channels` elements a pixel of inputs or outputs, as `what` says; `out` is writable and disjoint from the others.
+/// `x`, `v` and `out` hold `channels` elements a pixel of inputs or outputs, as `what` says; `out` is writable and
+/// disjoint from the others.
 pub unsafe fn at_max(dtype: DType, what: AtMax, windows: &Windows, x: *const u8, v: *const u8, out: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe { move_at_max::<T>(what, windows, x.cast(), v.cast(), out.cast()) },
@@ -266,7 +270,8 @@ where
 /// If `dtype` is none of [`AVG_POOL_DTYPES`].
 ///
 /// # Safety
-/// `dy` is readable for `channels` elements a pixel of the outputs, `dx` writable for those of the inputs, and both are disjoint.
+/// `dy` is readable for `channels` elements a pixel of the outputs, `dx` writable for those of the inputs, and both are
+/// disjoint.
 pub unsafe fn avg_pool_grad(dtype: DType, windows: &Windows, dy: *const u8, dx: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe { spread::<T>(windows, dy.cast(), dx.cast()) },

@@ -1,10 +1,11 @@
 //! Decompositions and solutions of dense matrices, by the `faer` crate.
 //!
-//! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what it
-//! makes of generic code takes longer to compile than all other kernels together.
+//! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
+//! it makes of generic code takes longer to compile than all other kernels together.
 //!
-//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the lower
-//! triangle of a matrix that is said to be Hermitian is read.
+//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the
+//! lower triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and
+//! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
@@ -17,13 +18,121 @@ use penstock_data::{C64, C128, DType, DTypeSet, Element};
 /// The dtypes of matrices.
 pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
 
-/// An element of a matrix.
-pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
+/// An element of a matrix, and what is done with matrices of it.
+///
+/// Methods of a type, and not generic functions, so that they are compiled here and not where they are called.
+pub trait Matrix: Element {
     /// The type of singular values and of the eigenvalues of Hermitian matrices.
-    type Magnitude: Element + Default;
-    /// 0.
+    type Magnitude: Element;
+
+    /// A real number.
+    fn from_magnitude(x: Self::Magnitude) -> Self;
+
+    /// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of
+    /// `l` is 0.
+    ///
+    /// # Errors
+    /// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has not `n * n` elements.
+    fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure>;
+
+    /// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`.
+    /// Above the diagonal and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
+    ///
+    /// # Panics
+    /// Where a matrix has not `m * n` elements, or `order` not `m`.
+    fn lu(m: usize, n: usize, a: &[Self], packed: &mut [Self], order: &mut [usize]);
+
+    /// The determinant of `a` of `n` by `n`; 1 where `n` is 0.
+    ///
+    /// # Panics
+    /// Where `a` has not `n * n` elements.
+    fn det(n: usize, a: &[Self]) -> Self;
+
+    /// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute
+    /// value.
+    ///
+    /// # Panics
+    /// Where `a` has not `n * n` elements.
+    fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude);
+
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then
+    /// the solution.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where a pivot is 0.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure>;
+
+    /// The inverse of `a` of `n` by `n`.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where a pivot is 0.
+    ///
+    /// # Panics
+    /// Where a slice has not `n * n` elements.
+    fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure>;
+
+    /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what
+    /// is given; `x` holds `b`, of `n` by `k`, and then the solution.
+    ///
+    /// # Errors
+    /// [`Failure::Singular`] where an element of the diagonal is 0.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn triangular_solve(
+        n: usize,
+        k: usize,
+        a: &[Self],
+        lower: bool,
+        adjoint: bool,
+        x: &mut [Self],
+    ) -> Result<(), Failure>;
+
+    /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal
+    /// columns and is `m` by `p`, or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has
+    /// columns.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]);
+
+    /// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v`
+    /// is `n` by `p`, or both are square where `full`. All is NaN where an element of `a` is not finite.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`].
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn svd(
+        m: usize,
+        n: usize,
+        full: bool,
+        a: &[Self],
+        s: &mut [Self::Magnitude],
+        vectors: Option<(&mut [Self], &mut [Self])>,
+    ) -> Result<(), Failure>;
+
+    /// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are
+    /// orthonormal.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure>;
+}
+
+/// What the algorithms need to know of an element.
+trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default + PartialOrd> {
     const ZERO: Self;
-    /// 1.
     const ONE: Self;
     /// NaN, in both parts.
     const NAN: Self;
@@ -31,30 +140,30 @@ pub trait Scalar: Element + ComplexField<Real = Self::Magnitude> {
     fn finite(self) -> bool;
     /// The real part.
     fn real_part(self) -> Self::Magnitude;
-    /// A real number.
-    fn from_magnitude(x: Self::Magnitude) -> Self;
     /// The product.
     fn times(self, other: Self) -> Self;
-    /// The number of a unit circle in the direction of this one, and its absolute value. 0 has the direction 0.
+    /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
     /// The natural logarithm.
     fn ln(x: Self::Magnitude) -> Self::Magnitude;
-    /// The sum of magnitudes.
+    /// The sum.
     fn plus(x: Self::Magnitude, y: Self::Magnitude) -> Self::Magnitude;
     /// The negative.
     fn negative(self) -> Self;
+    /// The conjugate.
+    fn conjugate(self) -> Self;
+    /// 1 or -1, as the real part is negative or not.
+    fn sign(self) -> Self;
 }
 
 macro_rules! scalars {
     ($($real:ident $complex:ident),*) => {$(
         impl Scalar for $real {
-            type Magnitude = $real;
             const ZERO: $real = 0.0;
             const ONE: $real = 1.0;
             const NAN: $real = $real::NAN;
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
-            fn from_magnitude(x: $real) -> $real { x }
             fn times(self, other: $real) -> $real { self * other }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
@@ -62,16 +171,16 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $real { -self }
+            fn conjugate(self) -> $real { self }
+            fn sign(self) -> $real { if self < 0.0 { -1.0 } else { 1.0 } }
         }
 
         impl Scalar for $complex {
-            type Magnitude = $real;
             const ZERO: $complex = $complex::new(0.0, 0.0);
             const ONE: $complex = $complex::new(1.0, 0.0);
             const NAN: $complex = $complex::new($real::NAN, $real::NAN);
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
-            fn from_magnitude(x: $real) -> $complex { $complex::new(x, 0.0) }
             fn times(self, other: $complex) -> $complex { self * other }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
@@ -80,11 +189,79 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $complex { -self }
+            fn conjugate(self) -> $complex { self.conj() }
+            fn sign(self) -> $complex { $complex::new(if self.re < 0.0 { -1.0 } else { 1.0 }, 0.0) }
         }
     )*};
 }
 
 scalars!(f32 C64, f64 C128);
+
+macro_rules! matrices {
+    ($($ty:ident: $real:ident, $from:expr;)*) => {$(
+        impl Matrix for $ty {
+            type Magnitude = $real;
+
+            fn from_magnitude(x: $real) -> $ty {
+                $from(x)
+            }
+
+            fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure> {
+                cholesky(n, a, l)
+            }
+
+            fn lu(m: usize, n: usize, a: &[Self], packed: &mut [Self], order: &mut [usize]) {
+                lu(m, n, a, packed, order)
+            }
+
+            fn det(n: usize, a: &[Self]) -> Self {
+                det(n, a)
+            }
+
+            fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude) {
+                slogdet(n, a)
+            }
+
+            fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure> {
+                solve(n, k, a, adjoint, x)
+            }
+
+            fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure> {
+                inverse(n, a, out)
+            }
+
+            fn triangular_solve(n: usize, k: usize, a: &[Self], lower: bool, adjoint: bool, x: &mut [Self]) -> Result<(), Failure> {
+                triangular_solve(n, k, a, lower, adjoint, x)
+            }
+
+            fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]) {
+                qr(m, n, full, a, q, r)
+            }
+
+            fn svd(
+                m: usize,
+                n: usize,
+                full: bool,
+                a: &[Self],
+                s: &mut [Self::Magnitude],
+                vectors: Option<(&mut [Self], &mut [Self])>,
+            ) -> Result<(), Failure> {
+                svd(m, n, full, a, s, vectors)
+            }
+
+            fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure> {
+                eigh(n, a, e, v)
+            }
+        }
+    )*};
+}
+
+matrices! {
+    f32: f32, |x| x;
+    f64: f64, |x| x;
+    C64: f32, |x| C64::new(x, 0.0);
+    C128: f64, |x| C128::new(x, 0.0);
+}
 
 /// Why there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,14 +292,7 @@ fn all_finite<T: Scalar>(a: &[T]) -> bool {
     a.iter().all(|x| Scalar::finite(*x))
 }
 
-/// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of `l` is 0.
-///
-/// # Errors
-/// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
-///
-/// # Panics
-/// Where a slice has not `n * n` elements.
-pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
+fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
     if n == 0 {
         return Ok(());
     }
@@ -132,12 +302,7 @@ pub fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure
     Ok(())
 }
 
-/// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`. Above the diagonal
-/// and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
-///
-/// # Panics
-/// Where a matrix has not `m * n` elements, or `order` not `m`.
-pub fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
+fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
     packed.copy_from_slice(a);
     if m == 0 || n == 0 {
         order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
@@ -168,22 +333,14 @@ fn is_odd(order: &[usize]) -> bool {
     odd
 }
 
-/// The determinant of `a` of `n` by `n`; 1 where `n` is 0.
-///
-/// # Panics
-/// Where `a` has not `n * n` elements.
-pub fn det<T: Scalar>(n: usize, a: &[T]) -> T {
+fn det<T: Scalar>(n: usize, a: &[T]) -> T {
     let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
     lu(n, n, a, &mut packed, &mut order);
     let product = (0..n).fold(T::ONE, |p, i| p.times(packed[i * n + i]));
     if is_odd(&order) { product.negative() } else { product }
 }
 
-/// The determinant of `a` of `n` by `n` as a number of absolute value 1, or 0, and the logarithm of its absolute value.
-///
-/// # Panics
-/// Where `a` has not `n * n` elements.
-pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
+fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
     let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
     lu(n, n, a, &mut packed, &mut order);
     let (mut sign, mut log) = (T::ONE, T::Magnitude::default());
@@ -194,14 +351,7 @@ pub fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
     (if is_odd(&order) { sign.negative() } else { sign }, log)
 }
 
-/// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then the solution.
-///
-/// # Errors
-/// [`Failure::Singular`] where a pivot is 0.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
+fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
     if n == 0 || k == 0 {
         return Ok(());
     }
@@ -219,27 +369,12 @@ pub fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T])
     Ok(())
 }
 
-/// The inverse of `a` of `n` by `n`.
-///
-/// # Errors
-/// [`Failure::Singular`] where a pivot is 0.
-///
-/// # Panics
-/// Where a slice has not `n * n` elements.
-pub fn inverse<T: Scalar>(n: usize, a: &[T], inverse: &mut [T]) -> Result<(), Failure> {
-    set_identity(n, inverse);
-    solve(n, n, a, false, inverse)
+fn inverse<T: Scalar>(n: usize, a: &[T], out: &mut [T]) -> Result<(), Failure> {
+    set_identity(n, out);
+    solve(n, n, a, false, out)
 }
 
-/// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what is given; `x`
-/// holds `b`, of `n` by `k`, and then the solution.
-///
-/// # Errors
-/// [`Failure::Singular`] where an element of the diagonal is 0.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn triangular_solve<T: Scalar>(
+fn triangular_solve<T: Scalar>(
     n: usize,
     k: usize,
     a: &[T],
@@ -264,12 +399,7 @@ pub fn triangular_solve<T: Scalar>(
     Ok(())
 }
 
-/// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal columns and is `m` by `p`,
-/// or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has columns.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
+fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {
     let p = if full { m } else { m.min(n) };
     if m == 0 || n == 0 {
         // There is a column of q only where it is square.
@@ -287,17 +417,37 @@ pub fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &m
     }
     let mut q = view_mut(q, m, p);
     q.copy_from(if full { factors.compute_Q() } else { factors.compute_thin_Q() });
+    // LAPACK's diagonal is real.
+    for i in 0..m.min(n) {
+        let (direction, _) = r[(i, i)].direction();
+        let turn = direction.times(direction.sign());
+        if turn == T::ONE || turn == T::ZERO {
+            continue;
+        }
+        (0..m).for_each(|row| q[(row, i)] = q[(row, i)].times(turn));
+        (i..n).for_each(|column| r[(i, column)] = r[(i, column)].times(turn.conjugate()));
+    }
 }
 
-/// `a = u diag(s) v^H` for `a` of `m` by `n`; `s` descends. With `p` the smaller of both, `u` is `m` by `p` and `v` is `n` by `p`, or both are square where
-/// `full`. All is NaN where an element of `a` is not finite.
-///
-/// # Errors
-/// [`Failure::NoConvergence`].
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn svd<T: Scalar>(
+/// Fixes what decompositions leave open: turns each of the first `count` columns of `u`, of `width` elements a row, so
+/// that the first element that is at least half as great as the greatest is positive, and the columns of `v` alike.
+fn orient<T: Scalar>(count: usize, u: &mut [T], width: usize, v: Option<(&mut [T], usize)>) {
+    let mut turns = Vec::with_capacity(count);
+    for j in 0..count {
+        let sizes = || u[j..].iter().step_by(width).map(|x| x.direction());
+        let greatest = sizes().fold(T::Magnitude::default(), |m, (_, size)| if size > m { size } else { m });
+        let turn = sizes().find(|&(_, size)| T::plus(size, size) >= greatest).map_or(T::ONE, |(d, _)| d.conjugate());
+        u[j..].iter_mut().step_by(width).for_each(|x| *x = x.times(turn));
+        turns.push(turn);
+    }
+    if let Some((v, width)) = v {
+        for (j, &turn) in turns.iter().enumerate() {
+            v[j..].iter_mut().step_by(width).for_each(|x| *x = x.times(turn));
+        }
+    }
+}
+
+fn svd<T: Scalar>(
     m: usize,
     n: usize,
     full: bool,
@@ -331,19 +481,14 @@ pub fn svd<T: Scalar>(
     for (to, from) in s.iter_mut().zip(parts.S().column_vector().iter()) {
         *to = from.real_part();
     }
-    view_mut(u, m, if full { m } else { p }).copy_from(parts.U());
-    view_mut(v, n, if full { n } else { p }).copy_from(parts.V());
+    let (of_u, of_v) = if full { (m, n) } else { (p, p) };
+    view_mut(u, m, of_u).copy_from(parts.U());
+    view_mut(v, n, of_v).copy_from(parts.V());
+    orient(p, u, of_u, Some((v, of_v)));
     Ok(())
 }
 
-/// `a = v diag(e) v^H` for the Hermitian matrix `a` of `n` by `n`; `e` ascends and the columns of `v` are orthonormal.
-///
-/// # Errors
-/// [`Failure::NoConvergence`]; also where an element of the lower triangle is not finite.
-///
-/// # Panics
-/// Where a slice has another number of elements.
-pub fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
+fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]>) -> Result<(), Failure> {
     if n == 0 {
         return Ok(());
     }
@@ -361,5 +506,6 @@ pub fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut
         *to = from.real_part();
     }
     view_mut(v, n, n).copy_from(parts.U());
+    orient(n, v, n, None);
     Ok(())
 }

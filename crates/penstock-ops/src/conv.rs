@@ -1,5 +1,5 @@
-//! Convolutions. The three operators are one trilinear form, each contracted with two of its arguments, so that they are one another's
-//! derivatives to any order.
+//! Convolutions. The three operators are one trilinear form, each contracted with two of its arguments, so that they
+//! are one another's derivatives to any order.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
@@ -29,13 +29,13 @@ pub static CONV: OpDef = OpDef {
     tf_name: "Conv",
     doc: "The convolution (in the sense of neural networks: the filter is not mirrored) of images with filters, over one to three \
           spatial dimensions, channels last.\n\n\
-          `input` of shape `[batch, in.., groups * channels]` and `filters` of shape `[window.., channels, out_channels]` give \
-          `[batch, out.., out_channels]`; group `i` of the input's channels goes to group `i` of the output's. `strides` and `dilations` have \
-          an element for each spatial dimension, 1 by default. `padding` is `'VALID'`, `'SAME'` (an output for each stride, with zeros around) or \
-          `'EXPLICIT'`, with the zeros before and after each spatial dimension in `explicit_paddings`. Floats of 16 bits accumulate in \
-          `float32`.\n\n\
-          Errors: `InvalidArgument` for shapes that do not fit, an input that is smaller than the filter, and for attributes of another \
-          length.",
+          `input` of shape `[batch, in.., groups * channels]` and `filters` of shape `[window.., channels, \
+          out_channels]` give `[batch, out.., out_channels]`; group `i` of the input's channels goes to group `i` of \
+          the output's. `strides` and `dilations` have an element for each spatial dimension, 1 by default. `padding` \
+          is `'VALID'`, `'SAME'` (an output for each stride, with zeros around) or `'EXPLICIT'`, with the zeros \
+          before and after each spatial dimension in `explicit_paddings`. Floats of 16 bits accumulate in `float32`.\n\n\
+          Errors: `InvalidArgument` for shapes that do not fit, an input that is smaller than the filter, and for \
+          attributes of another length.",
     dtypes: DTYPES,
     operands: &[arg("input"), arg("filters")],
     attrs: ATTRS,
@@ -49,7 +49,8 @@ pub static CONV: OpDef = OpDef {
         let g = geometry(x.dims(), f.dims(), call.attrs)?;
         let dtype = x.dtype();
         let y = call.out(0, dtype, &output_dims(&g, x.rank()))?;
-        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory with them.
+        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
+        // with them.
         unsafe { kernels::conv(dtype, &g, x.as_ptr(), f.as_ptr(), y) };
         Ok(())
     }),
@@ -72,7 +73,8 @@ pub static CONV_INPUT_GRAD: OpDef = OpDef {
     name: "conv_input_grad",
     tf_name: "ConvBackpropInput",
     doc: "The transpose of `conv` in its first operand: from the cotangent of its result that of its input.\n\n\
-          `input_sizes` is the shape of `input`, a vector; `out_backprop` has the shape of the result. The attributes are those of `conv`.\n\n\
+          `input_sizes` is the shape of `input`, a vector; `out_backprop` has the shape of the result. The attributes \
+          are those of `conv`.\n\n\
           Errors: `InvalidArgument` where `out_backprop` has not the shape of the result, else as `conv`.",
     dtypes: DTYPES,
     operands: &[index_arg("input_sizes"), arg("filters"), arg("out_backprop")],
@@ -90,7 +92,8 @@ pub static CONV_INPUT_GRAD: OpDef = OpDef {
         check_cotangent(&g, dy)?;
         let dtype = f.dtype();
         let dx = call.out(0, dtype, &dims)?;
-        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory with them.
+        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
+        // with them.
         unsafe { kernels::conv_input_grad(dtype, &g, f.as_ptr(), dy.as_ptr(), dx) };
         Ok(())
     }),
@@ -119,7 +122,8 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
     name: "conv_filter_grad",
     tf_name: "ConvBackpropFilter",
     doc: "The transpose of `conv` in its second operand: from the cotangent of its result that of its filters.\n\n\
-          `filter_sizes` is the shape of `filters`, a vector; `out_backprop` has the shape of the result. The attributes are those of `conv`.\n\n\
+          `filter_sizes` is the shape of `filters`, a vector; `out_backprop` has the shape of the result. The \
+          attributes are those of `conv`.\n\n\
           Errors: `InvalidArgument` where `out_backprop` has not the shape of the result, else as `conv`.",
     dtypes: DTYPES,
     operands: &[arg("input"), index_arg("filter_sizes"), arg("out_backprop")],
@@ -137,7 +141,8 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
         check_cotangent(&g, dy)?;
         let dtype = x.dtype();
         let df = call.out(0, dtype, &dims)?;
-        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory with them.
+        // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
+        // with them.
         unsafe { kernels::conv_filter_grad(dtype, &g, x.as_ptr(), dy.as_ptr(), df) };
         Ok(())
     }),

@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{Call, Cpu, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
-use penstock_linalg::{MATRIX_DTYPES, Scalar};
+use penstock_linalg::{MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
 use crate::array::ONES_LIKE;
@@ -134,7 +134,7 @@ pub static CHOLESKY: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64 / 3.0, |i, to| {
-                penstock_linalg::cholesky(n, &a[i * n * n..][..n * n], to)
+                T::cholesky(n, &a[i * n * n..][..n * n], to)
             })
         })
     }),
@@ -161,9 +161,9 @@ pub static LU: OpDef = OpDef {
     name: "lu",
     tf_name: "Lu",
     doc: "The triangular factors of each matrix with its rows in another order, by partial pivoting.\n\n\
-          `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the diagonal and below it the lower one, whose \
-          diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of the product of the factors is row `p[i]` of `x`. The derivative is that of square \
-          matrices.\n\n\
+          `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the \
+          diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of \
+          the product of the factors is row `p[i]` of `x`. The derivative is that of square matrices.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -186,14 +186,15 @@ pub static LU: OpDef = OpDef {
             let places = parts(packed.as_mut_slice::<T>(), count).into_iter().zip(orders).collect();
             each(places, (m * n * m.min(n)) as f64, |i, (packed, order)| {
                 let mut rows = vec![0; m];
-                penstock_linalg::lu(m, n, &a[i * m * n..][..m * n], packed, &mut rows);
+                T::lu(m, n, &a[i * m * n..][..m * n], packed, &mut rows);
                 order.iter_mut().zip(rows).for_each(|(to, row)| *to = row as i32);
                 Ok(())
             })
         })
     }),
     cuda: ON_HOST,
-    // With p the permutation, p x = l u gives l^-1 p dx u^-1 = l^-1 dl + du u^-1, of which the parts lie below the diagonal and not.
+    // With p the permutation, p x = l u gives l^-1 p dx u^-1 = l^-1 dl + du u^-1, of which the parts lie below the
+    // diagonal and not.
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let Some(g) = t.grad(0).filter(|_| t.needed[0]) else { return smallvec![None] };
@@ -257,7 +258,7 @@ fn run_qr(call: &mut Call<'_>, full: bool) -> Result<()> {
         let a = x.as_slice::<T>();
         let places = parts(q.as_mut_slice::<T>(), count).into_iter().zip(parts(r.as_mut_slice::<T>(), count)).collect();
         each(places, 4.0 * (m * n * p) as f64, |i, (q, r)| {
-            penstock_linalg::qr(m, n, full, &a[i * m * n..][..m * n], q, r);
+            T::qr(m, n, full, &a[i * m * n..][..m * n], q, r);
             Ok(())
         })
     })
@@ -268,7 +269,8 @@ pub static QR: OpDef = OpDef {
     name: "qr",
     tf_name: "Qr",
     doc: "`q` with orthonormal columns and `r`, upper triangular, with `x = q r`, by Householder reflections.\n\n\
-          `x` of shape `[..., m, n]` gives `q` of `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of `m` and `n`.\n\n\
+          `x` of shape `[..., m, n]` gives `q` of `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of `m` \
+          and `n`.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -301,8 +303,8 @@ pub static QR_FULL: OpDef = OpDef {
     samples: rectangles,
 };
 
-/// Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018), for the first columns, as many as there are rows; the
-/// others are `q` times columns of `r`.
+/// Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2018), for the first columns, as many
+/// as there are rows; the others are `q` times columns of `r`.
 fn qr_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
     if !t.needed[0] {
         return None;
@@ -361,10 +363,10 @@ fn run_svd(call: &mut Call<'_>, full: bool) -> Result<()> {
     let [s, u, v, ..] = call.outputs else { return Err(Error::internal("there are three results")) };
     with_scalar!(x.dtype(), T => {
         let a = x.as_slice::<T>();
-        let s = parts(s.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+        let s = parts(s.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
         let vectors = parts(u.as_mut_slice::<T>(), count).into_iter().zip(parts(v.as_mut_slice::<T>(), count));
         each(s.into_iter().zip(vectors).collect(), 20.0 * (m * n * p) as f64, |i, (s, (u, v))| {
-            penstock_linalg::svd(m, n, full, &a[i * m * n..][..m * n], s, Some((u, v)))
+            T::svd(m, n, full, &a[i * m * n..][..m * n], s, Some((u, v)))
         })
     })
 }
@@ -374,8 +376,10 @@ pub static SVD: OpDef = OpDef {
     name: "svd",
     tf_name: "Svd",
     doc: "Singular values and vectors: `x = u diag(s) v^H` with orthonormal columns of `u` and `v`, and `s` not negative and in descending order.\n\n\
-          `x` of shape `[..., m, n]` gives `s` (real) of `[..., p]`, `u` of `[..., m, p]` and `v` of `[..., n, p]`, with `p` the smaller of `m` and `n`. All is NaN for \
-          a matrix with an element that is not finite. The derivative by the vectors takes equal singular values for apart.\n\n\
+          Of each column of `u` the first element that is at least half as great as the greatest is positive.\n\n\
+          `x` of shape `[..., m, n]` gives `s` (real) of `[..., p]`, `u` of `[..., m, p]` and `v` of `[..., n, p]`, \
+          with `p` the smaller of `m` and `n`. All is NaN for a matrix with an element that is not finite. The \
+          derivative by the vectors takes equal singular values for apart.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -413,7 +417,8 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
     name: "singular_values",
     tf_name: "SingularValues",
     doc: "The singular values of each matrix in descending order.\n\n\
-          `x` of shape `[..., m, n]` gives `[..., min(m, n)]`, real. NaN for a matrix with an element that is not finite.\n\n\
+          `x` of shape `[..., m, n]` gives `[..., min(m, n)]`, real. NaN for a matrix with an element that is not \
+          finite.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -426,9 +431,9 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
         call.out(0, x.dtype().real(), &dims_of(x, &[m.min(n)]))?;
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
-            let places = parts(out.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             each(places, 4.0 * (m * n * m.min(n)) as f64, |i, s| {
-                penstock_linalg::svd::<T>(m, n, false, &a[i * m * n..][..m * n], s, None)
+                T::svd(m, n, false, &a[i * m * n..][..m * n], s, None)
             })
         })
     }),
@@ -445,8 +450,8 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
     samples: rectangles,
 };
 
-/// Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019), equation 8; for real matrices that of Townsend, "Differentiating the singular
-/// value decomposition" (2016).
+/// Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019), equation 8; for real matrices that of
+/// Townsend, "Differentiating the singular value decomposition" (2016).
 fn svd_grad<'t>(t: &'t Tape<'_>) -> Option<Ex<'t>> {
     if !t.needed[0] {
         return None;
@@ -495,8 +500,10 @@ pub static EIGH: OpDef = OpDef {
     name: "self_adjoint_eig",
     tf_name: "SelfAdjointEigV2",
     doc: "Eigenvalues and eigenvectors of Hermitian matrices: `x = v diag(e) v^H` with orthonormal columns of `v`, and `e` in ascending order.\n\n\
-          `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `e` (real) of `[..., n]` and `v` of `[..., n, n]`. The derivative by the vectors takes \
-          equal eigenvalues for apart; the cotangent is a lower triangle.\n\n\
+          Of each column of `v` the first element that is at least half as great as the greatest is positive.\n\n\
+          `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `e` (real) of `[..., n]` and \
+          `v` of `[..., n, n]`. The derivative by the vectors takes equal eigenvalues for apart; the cotangent is a \
+          lower triangle.\n\n\
           Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -512,10 +519,10 @@ pub static EIGH: OpDef = OpDef {
         let [e, v, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
-            let e = parts(e.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let e = parts(e.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             let places = e.into_iter().zip(parts(v.as_mut_slice::<T>(), count)).collect();
             each(places, 9.0 * (n * n * n) as f64, |i, (e, v)| {
-                penstock_linalg::eigh(n, &a[i * n * n..][..n * n], e, Some(v))
+                T::eigh(n, &a[i * n * n..][..n * n], e, Some(v))
             })
         })
     }),
@@ -568,9 +575,9 @@ pub static EIGVALSH: OpDef = OpDef {
         call.out(0, x.dtype().real(), &dims_of(x, &[n]))?;
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
-            let places = parts(out.as_mut_slice::<<T as Scalar>::Magnitude>(), count);
+            let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
             each(places, 2.0 * (n * n * n) as f64, |i, e| {
-                penstock_linalg::eigh::<T>(n, &a[i * n * n..][..n * n], e, None)
+                T::eigh(n, &a[i * n * n..][..n * n], e, None)
             })
         })
     }),

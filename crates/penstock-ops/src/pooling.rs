@@ -27,11 +27,12 @@ pub static MAX_POOL: OpDef = OpDef {
     name: "max_pool",
     tf_name: "MaxPool",
     doc: "The greatest element of each window and channel, over one to three spatial dimensions, channels last.\n\n\
-          `input` of shape `[batch, in.., channels]` gives `[batch, out.., channels]`. `ksize`, the extents of the windows, and `strides` have an \
-          element for each spatial dimension. `padding` is `'VALID'`, `'SAME'` or `'EXPLICIT'`, with the elements before and after each spatial \
-          dimension in `explicit_paddings`; what is in the padding takes no part. NaN where a window has one.\n\n\
-          Errors: `InvalidArgument` for another rank, an input that is smaller than a window, padding of the size of a window, and for attributes of \
-          another length.",
+          `input` of shape `[batch, in.., channels]` gives `[batch, out.., channels]`. `ksize`, the extents of the \
+          windows, and `strides` have an element for each spatial dimension. `padding` is `'VALID'`, `'SAME'` or \
+          `'EXPLICIT'`, with the elements before and after each spatial dimension in `explicit_paddings`; what is in \
+          the padding takes no part. NaN where a window has one.\n\n\
+          Errors: `InvalidArgument` for another rank, an input that is smaller than a window, padding of the size of \
+          a window, and for attributes of another length.",
     dtypes: &[DTypeVar::new("T", MAX_POOL_DTYPES)],
     operands: &[arg("input")],
     attrs: ATTRS,
@@ -42,7 +43,8 @@ pub static MAX_POOL: OpDef = OpDef {
         let w = windows(x.dims(), call.attrs)?;
         let dtype = x.dtype();
         let y = call.out(0, dtype, &output_dims(&w, x.rank()))?;
-        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory with it.
+        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
+        // with it.
         unsafe { kernels::max_pool(dtype, &w, x.as_ptr(), y) };
         Ok(())
     }),
@@ -63,8 +65,10 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
     name: "max_pool_grad",
     tf_name: "MaxPoolGrad",
     doc: "The transpose of `max_pool_take` in its second operand, which is the cotangent of the operand of `max_pool`: each element of \
-          `grad` is added to the place of the greatest element of `input` in its window, the first of those that are equal.\n\n\
-          `grad` has the shape of the pooled `input`, the result that of `input`. The attributes are those of `max_pool`.\n\n\
+          `grad` is added to the place of the greatest element of `input` in its window, the first of those that are \
+          equal.\n\n\
+          `grad` has the shape of the pooled `input`, the result that of `input`. The attributes are those of \
+          `max_pool`.\n\n\
           Errors: `InvalidArgument` where `grad` has another shape, else as `max_pool`.",
     dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
     operands: &[arg("input"), arg("grad")],
@@ -96,7 +100,8 @@ pub static MAX_POOL_TAKE: OpDef = OpDef {
     tf_name: "MaxPoolGradGrad",
     doc: "For each window and channel the element of `values` at the place of the greatest element of `input`, the first of those that \
           are equal.\n\n\
-          `values` has the shape of `input`, the result that of the pooled `input`. The attributes are those of `max_pool`.\n\n\
+          `values` has the shape of `input`, the result that of the pooled `input`. The attributes are those of \
+          `max_pool`.\n\n\
           Errors: `InvalidArgument` where `values` has another shape, else as `max_pool`.",
     dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
     operands: &[arg("input"), arg("values")],
@@ -127,7 +132,8 @@ pub static AVG_POOL: OpDef = OpDef {
     name: "avg_pool",
     tf_name: "AvgPool",
     doc: "The mean of each window and channel, over one to three spatial dimensions, channels last.\n\n\
-          Shapes and attributes are those of `max_pool`; the padding is not counted. Floats of 16 bits are summed in `float32`.\n\n\
+          Shapes and attributes are those of `max_pool`; the padding is not counted. Floats of 16 bits are summed in \
+          `float32`.\n\n\
           Errors: as `max_pool`.",
     dtypes: &[DTypeVar::new("T", AVG_POOL_DTYPES)],
     operands: &[arg("input")],
@@ -139,7 +145,8 @@ pub static AVG_POOL: OpDef = OpDef {
         let w = windows(x.dims(), call.attrs)?;
         let dtype = x.dtype();
         let y = call.out(0, dtype, &output_dims(&w, x.rank()))?;
-        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory with it.
+        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
+        // with it.
         unsafe { kernels::avg_pool(dtype, &w, x.as_ptr(), y) };
         Ok(())
     }),
@@ -161,7 +168,8 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
     name: "avg_pool_grad",
     tf_name: "AvgPoolGrad",
     doc: "The transpose of `avg_pool`: each element of `grad` is spread evenly over its window.\n\n\
-          `input_sizes` is the shape of `input`, a vector; `grad` has the shape of the result. The attributes are those of `avg_pool`.\n\n\
+          `input_sizes` is the shape of `input`, a vector; `grad` has the shape of the result. The attributes are \
+          those of `avg_pool`.\n\n\
           Errors: `InvalidArgument` where `grad` has another shape, else as `avg_pool`.",
     dtypes: &[DTypeVar::new("T", AVG_POOL_DTYPES)],
     operands: &[index_arg("input_sizes"), arg("grad")],
@@ -183,7 +191,8 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
         check_dims(&output_dims(&w, dims.len()), dy, "grad")?;
         let dtype = dy.dtype();
         let dx = call.out(0, dtype, &dims)?;
-        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory with it.
+        // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
+        // with it.
         unsafe { kernels::avg_pool_grad(dtype, &w, dy.as_ptr(), dx) };
         Ok(())
     }),
@@ -289,7 +298,8 @@ fn at_max(call: &mut Call<'_>, what: AtMax) -> Result<()> {
     };
     let dtype = x.dtype();
     let out = call.out(0, dtype, &dims)?;
-    // SAFETY: the windows are those of the operands, which are contiguous, and of the result, which shares no memory with them.
+    // SAFETY: the windows are those of the operands, which are contiguous, and of the result, which shares no memory
+    // with them.
     unsafe { kernels::at_max(dtype, what, &w, x.as_ptr(), v.as_ptr(), out) };
     Ok(())
 }

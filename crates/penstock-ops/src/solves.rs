@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
 use penstock_kernels::pool::{grain, parallel_for};
-use penstock_linalg::{Failure, MATRIX_DTYPES, Scalar};
+use penstock_linalg::{Failure, MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
 use crate::binary::broadcast;
@@ -170,7 +170,7 @@ struct Systems<'a> {
 }
 
 impl Systems<'_> {
-    fn solve<T: Scalar>(
+    fn solve<T: Matrix>(
         &self,
         out: &mut Tensor,
         f: impl Fn(&[T], &mut [T]) -> std::result::Result<(), Failure> + Sync,
@@ -193,8 +193,9 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
     name: "triangular_solve",
     tf_name: "MatrixTriangularSolve",
     doc: "The solution `x` of `matrix x = rhs` for triangular matrices, by substitution.\n\n\
-          `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and `rhs` of shape `[..., n, k]` give \
-          `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix is transposed and conjugated.\n\n\
+          `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and \
+          `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix \
+          is transposed and conjugated.\n\n\
           Errors: `InvalidArgument` for shapes that do not fit and for a 0 in the diagonal.",
     dtypes: DTYPES,
     operands: &[arg("matrix"), arg("rhs")],
@@ -205,7 +206,7 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let (lower, adjoint) = (call.attrs.flag(0), call.attrs.flag(1));
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                penstock_linalg::triangular_solve(s.n, s.k, a, lower, adjoint, x)
+                T::triangular_solve(s.n, s.k, a, lower, adjoint, x)
             }))
         })
     }),
@@ -246,8 +247,8 @@ pub static SOLVE: OpDef = OpDef {
     name: "matrix_solve",
     tf_name: "MatrixSolve",
     doc: "The solution `x` of `matrix x = rhs`, by elimination with partial pivoting.\n\n\
-          `matrix` of shape `[..., n, n]` and `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix is \
-          transposed and conjugated.\n\n\
+          `matrix` of shape `[..., n, n]` and `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before \
+          broadcast. With `adjoint` the matrix is transposed and conjugated.\n\n\
           Errors: `InvalidArgument` for shapes that do not fit and for a singular matrix.",
     dtypes: DTYPES,
     operands: &[arg("matrix"), arg("rhs")],
@@ -258,7 +259,7 @@ pub static SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let adjoint = call.attrs.flag(0);
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                penstock_linalg::solve(s.n, s.k, a, adjoint, x)
+                T::solve(s.n, s.k, a, adjoint, x)
             }))
         })
     }),
@@ -330,7 +331,7 @@ pub static INVERSE: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), 2.0 * (n * n * n) as f64, |i, to| {
-                penstock_linalg::inverse(n, &a[i * n * n..][..n * n], to)
+                T::inverse(n, &a[i * n * n..][..n * n], to)
             })
         })
     }),
@@ -383,7 +384,7 @@ pub static DET: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64, |i, to| {
-                to[0] = penstock_linalg::det(n, &a[i * n * n..][..n * n]);
+                to[0] = T::det(n, &a[i * n * n..][..n * n]);
                 Ok(())
             })
         })
@@ -405,8 +406,8 @@ pub static SLOGDET: OpDef = OpDef {
     name: "log_matrix_determinant",
     tf_name: "LogMatrixDeterminant",
     doc: "The determinant of each matrix as a number of absolute value 1 (or 0) and the logarithm of its absolute value, which does not overflow.\n\n\
-          `x` of shape `[..., n, n]` gives `sign` and `log_abs_determinant`, both of the dtype of `x` and of shape `[...]`; 0 and minus infinity for a singular \
-          matrix. The derivative is an error there.\n\n\
+          `x` of shape `[..., n, n]` gives `sign` and `log_abs_determinant`, both of the dtype of `x` and of shape \
+          `[...]`; 0 and minus infinity for a singular matrix. The derivative is an error there.\n\n\
           Errors: `InvalidArgument` for matrices that are not square.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -428,7 +429,7 @@ pub static SLOGDET: OpDef = OpDef {
             let [sign, log, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
             let places = parts(sign.as_mut_slice::<T>(), count).into_iter().zip(parts(log.as_mut_slice::<T>(), count));
             each(places.collect(), (n * n * n) as f64, |i, (sign, log)| {
-                let (s, l) = penstock_linalg::slogdet(n, &a[i * n * n..][..n * n]);
+                let (s, l) = T::slogdet(n, &a[i * n * n..][..n * n]);
                 (sign[0], log[0]) = (s, T::from_magnitude(l));
                 Ok(())
             })

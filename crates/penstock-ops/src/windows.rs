@@ -1,4 +1,5 @@
-//! Windows that move over the spatial dimensions of images: how strides, dilations and padding give the extents of a result.
+//! Windows that move over the spatial dimensions of images: how strides, dilations and padding give the extents of a
+//! result.
 
 use penstock_data::{Dim, Error, Result};
 use penstock_ir::{AttrDef, AttrDefault, AttrKind, Attrs};

@@ -1,0 +1,501 @@
+"""Optimisers: objects that change variables by their gradients.
+
+Formulas, names and defaults are those of Keras 3.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._clip import clip_by_global_norm, clip_by_norm
+from penstock._variable import Variable
+from penstock.optimizers import schedules as schedules
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
+
+
+class Optimizer:
+    """The base: keeps the learning rate, the number of steps, and what each variable has been through.
+
+    The variables that it needs are made when they are first needed, which may be in the first trace of a
+    function.
+
+    Args:
+        learning_rate: a number, a function without arguments that gives one, or a schedule of the number of
+            steps. A number can be changed later without a new trace.
+        weight_decay: the part of a variable, times the learning rate, that each step takes away; None for
+            none.
+        clipnorm: the greatest norm of each gradient.
+        clipvalue: the greatest absolute value of an element of a gradient.
+        global_clipnorm: the greatest norm of all gradients together. At most one of the three may be given.
+        name: a name for people; by default that of the class.
+
+    Raises:
+        ValueError: for more than one kind of clipping.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if sum(limit is not None for limit in (clipnorm, clipvalue, global_clipnorm)) > 1:
+            raise ValueError(
+                "at most one of arguments 'clipnorm', 'clipvalue' and 'global_clipnorm' may be given, got "
+                f"{clipnorm}, {clipvalue} and {global_clipnorm}"
+            )
+        self.name = name or type(self).__name__.lower()
+        self.weight_decay = weight_decay
+        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        with _core._Outside():
+            self._iterations = Variable(0, trainable=False, dtype=_core.int64, name="iteration")
+        self._rate: Any = None
+        self._slots: dict[tuple[int, str], Variable] = {}
+        self._decay_free: set[int] = set()
+        self._decay_free_names: list[str] = []
+        self.learning_rate = learning_rate
+
+    @property
+    def iterations(self) -> Variable:
+        """The number of steps so far: an `int64` variable."""
+        return self._iterations
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate of the next step: a variable, or what the function or the schedule gives."""
+        if isinstance(self._rate, schedules.LearningRateSchedule):
+            return self._rate(self._iterations)
+        return self._rate() if callable(self._rate) else self._rate
+
+    @learning_rate.setter
+    def learning_rate(self, value: Any) -> None:
+        if callable(value) and not isinstance(value, Variable):
+            self._rate = value
+        elif isinstance(self._rate, Variable):
+            self._rate.assign(_core._convert(value, None, self._rate.dtype))
+        else:
+            with _core._Outside():
+                self._rate = Variable(value, trainable=False, dtype=_core.float32, name="learning_rate")
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The number of steps, the learning rate if it is a number, and what was made for each variable."""
+        rate = [self._rate] if isinstance(self._rate, Variable) else []
+        return [self._iterations, *rate, *self._slots.values()]
+
+    def build(self, variables: Iterable[Variable]) -> None:
+        """Makes all that is needed for the variables."""
+        for variable in variables:
+            self._make_slots(variable)
+
+    def exclude_from_weight_decay(
+        self, var_list: Iterable[Variable] | None = None, var_names: Sequence[str] | None = None
+    ) -> None:
+        """Keeps variables from the weight decay: those of a list, and those with a text in their name."""
+        self._decay_free.update(v._unique_id for v in var_list or ())
+        self._decay_free_names.extend(var_names or ())
+
+    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable]) -> Variable:
+        """Takes a step: as `apply_gradients`, with gradients and variables in two lists of one length."""
+        return self.apply_gradients(zip(grads, trainable_variables, strict=True))
+
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> Variable:
+        """Takes a step.
+
+        Args:
+            grads_and_vars: pairs of a gradient and its variable. A variable without gradient, None, stays as
+                it is.
+
+        Returns:
+            The number of steps.
+
+        Raises:
+            ValueError: where no variable has a gradient.
+        """
+        pairs = list(grads_and_vars)
+        without = [variable.name for gradient, variable in pairs if gradient is None]
+        pairs = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
+        if not pairs:
+            raise ValueError(f"no gradient is given for any variable: {without}")
+        if without:
+            warnings.warn(f"there is no gradient for {without}", stacklevel=2)
+        variables = [variable for _, variable in pairs]
+        gradients = self._clipped([_core._convert(gradient, None, v.dtype) for gradient, v in pairs])
+        self.build(variables)
+        rate = self.learning_rate
+        common = self._common()
+        for gradient, variable in zip(gradients, variables, strict=True):
+            own = raw_ops.cast(rate, dtype=variable.dtype)
+            if self.weight_decay is not None and self._decays(variable):
+                variable.assign_sub(variable * (own * self.weight_decay))
+            self._update(gradient, variable, own, common)
+            if variable.constraint is not None:
+                variable.assign(variable.constraint(variable))
+        self._iterations.assign_add(1)
+        return self._iterations
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        rate = self._rate
+        if isinstance(rate, Variable):
+            rate = float(rate.numpy())
+        return {
+            "name": self.name,
+            "learning_rate": rate,
+            "weight_decay": self.weight_decay,
+            "clipnorm": self.clipnorm,
+            "clipvalue": self.clipvalue,
+            "global_clipnorm": self.global_clipnorm,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """One of the arguments that `get_config` gave."""
+        return cls(**config)
+
+    def _decays(self, variable: Variable) -> bool:
+        named = any(text in variable.name for text in self._decay_free_names)
+        return not named and variable._unique_id not in self._decay_free
+
+    def _clipped(self, gradients: list[Any]) -> list[Any]:
+        if self.clipnorm is not None:
+            return [clip_by_norm(g, self.clipnorm) for g in gradients]
+        if self.global_clipnorm is not None:
+            return clip_by_global_norm(gradients, self.global_clipnorm)[0]
+        if self.clipvalue is not None:
+            from penstock.math import clip_by_value
+
+            return [clip_by_value(g, -self.clipvalue, self.clipvalue) for g in gradients]
+        return gradients
+
+    def _slot(self, variable: Variable, name: str, value: float = 0.0) -> Variable:
+        """What is kept for a variable under a name: of its shape and dtype, filled with a value at first."""
+        key = (variable._unique_id, name)
+        if key not in self._slots:
+
+            def first() -> _core.Tensor:
+                return raw_ops.fill(raw_ops.shape(variable), _core._convert(value, variable.dtype))
+
+            label = f"{variable._name}_{name}"
+            self._slots[key] = Variable(first, trainable=False, dtype=variable.dtype, name=label)
+        return self._slots[key]
+
+    def _make_slots(self, variable: Variable) -> None:
+        """Makes what is kept for a variable."""
+
+    def _common(self) -> Any:
+        """What is the same for all variables of a step."""
+        return None
+
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        """Changes a variable. `rate` has its dtype; `common` is what `_common` gave in this step."""
+        raise NotImplementedError
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked: `m = momentum * m - rate * g`, and `v + m` is the next `v`.
+
+    Args:
+        learning_rate: as for `Optimizer`.
+        momentum: the part of the last step that the next one keeps, from 0 to 1.
+        nesterov: whether to step by `momentum * m - rate * g`.
+        weight_decay: as for `Optimizer`.
+        clipnorm: as for `Optimizer`.
+        clipvalue: as for `Optimizer`.
+        global_clipnorm: as for `Optimizer`.
+        name: as for `Optimizer`.
+
+    Raises:
+        ValueError: for a momentum out of range.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> _ = SGD(learning_rate=0.25).apply_gradients([(tf.constant(2.0), v)])
+    >>> float(v)
+    0.5
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not 0 <= momentum <= 1:
+            raise ValueError(f"argument 'momentum' must be from 0 to 1, got {momentum}")
+        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
+        self.momentum, self.nesterov = momentum, nesterov
+
+    def _make_slots(self, variable: Variable) -> None:
+        if self.momentum:
+            self._slot(variable, "momentum")
+
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        step = gradient * rate
+        if not self.momentum:
+            variable.assign_sub(step)
+            return
+        kept = self._slot(variable, "momentum")
+        moment = kept * self.momentum - step
+        kept.assign(moment)
+        variable.assign_add(moment * self.momentum - step if self.nesterov else moment)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
+
+
+class Adam(Optimizer):
+    """Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014).
+
+    Args:
+        learning_rate: as for `Optimizer`.
+        beta_1: how much of the mean of the gradients a step keeps.
+        beta_2: how much of the mean of their squares a step keeps.
+        epsilon: keeps the division from 0.
+        amsgrad: whether to divide by the greatest mean of squares so far (Reddi et al., 2018).
+        weight_decay: as for `Optimizer`.
+        clipnorm: as for `Optimizer`.
+        clipvalue: as for `Optimizer`.
+        global_clipnorm: as for `Optimizer`.
+        name: as for `Optimizer`.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> _ = Adam(learning_rate=0.5).apply_gradients([(tf.constant(3.0), v)])
+    >>> round(float(v), 5)
+    0.5
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
+        self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
+
+    def _make_slots(self, variable: Variable) -> None:
+        for name in ("momentum", "velocity", "velocity_hat")[: 3 if self.amsgrad else 2]:
+            self._slot(variable, name)
+
+    def _common(self) -> Any:
+        # The means start at 0, which their sums of weights correct.
+        steps = raw_ops.cast(self.iterations, dtype=_core.float32) + 1.0
+        return raw_ops.sqrt(1.0 - self.beta_2**steps) / (1.0 - self.beta_1**steps)
+
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        mean, square = self._slot(variable, "momentum"), self._slot(variable, "velocity")
+        first = mean + (gradient - mean) * (1.0 - self.beta_1)
+        second = square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2)
+        mean.assign(first)
+        square.assign(second)
+        if self.amsgrad:
+            greatest = self._slot(variable, "velocity_hat")
+            second = raw_ops.maximum(greatest, second)
+            greatest.assign(second)
+        alpha = rate * raw_ops.cast(common, dtype=variable.dtype)
+        variable.assign_sub(first * alpha / (raw_ops.sqrt(second) + self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        own = ("beta_1", "beta_2", "epsilon", "amsgrad")
+        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
+
+
+class AdamW(Adam):
+    """`Adam` with weight decay: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2017).
+
+    Args:
+        learning_rate: as for `Optimizer`.
+        weight_decay: as for `Optimizer`.
+        beta_1: as for `Adam`.
+        beta_2: as for `Adam`.
+        epsilon: as for `Adam`.
+        amsgrad: as for `Adam`.
+        clipnorm: as for `Optimizer`.
+        clipvalue: as for `Optimizer`.
+        global_clipnorm: as for `Optimizer`.
+        name: as for `Optimizer`.
+
+    Raises:
+        ValueError: where `weight_decay` is None.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> _ = AdamW(learning_rate=0.5, weight_decay=0.5).apply_gradients([(tf.constant(3.0), v)])
+    >>> round(float(v), 5)
+    0.25
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        weight_decay: float | None = 0.004,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if weight_decay is None:
+            raise ValueError("argument 'weight_decay' must be a number, got None")
+        super().__init__(
+            learning_rate,
+            beta_1,
+            beta_2,
+            epsilon,
+            amsgrad,
+            weight_decay=weight_decay,
+            clipnorm=clipnorm,
+            clipvalue=clipvalue,
+            global_clipnorm=global_clipnorm,
+            name=name,
+        )
+
+
+class RMSprop(Optimizer):
+    """Hinton's RMSprop: gradients divided by the root of the mean of their squares.
+
+    Args:
+        learning_rate: as for `Optimizer`.
+        rho: how much of the mean of the squares a step keeps.
+        momentum: the part of the last step that the next one keeps.
+        epsilon: keeps the division from 0.
+        centered: whether to divide by the standard deviation.
+        weight_decay: as for `Optimizer`.
+        clipnorm: as for `Optimizer`.
+        clipvalue: as for `Optimizer`.
+        global_clipnorm: as for `Optimizer`.
+        name: as for `Optimizer`.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> _ = RMSprop(learning_rate=0.1, rho=0.0).apply_gradients([(tf.constant(2.0), v)])
+    >>> round(float(v), 5)
+    0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
+        self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
+
+    def _make_slots(self, variable: Variable) -> None:
+        self._slot(variable, "velocity")
+        if self.momentum:
+            self._slot(variable, "momentum")
+        if self.centered:
+            self._slot(variable, "average_gradient")
+
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        square = self._slot(variable, "velocity")
+        second = square * self.rho + raw_ops.square(gradient) * (1.0 - self.rho)
+        square.assign(second)
+        if self.centered:
+            mean = self._slot(variable, "average_gradient")
+            first = mean * self.rho + gradient * (1.0 - self.rho)
+            mean.assign(first)
+            second = second - raw_ops.square(first)
+        step = rate * gradient * raw_ops.rsqrt(second + self.epsilon)
+        if self.momentum:
+            kept = self._slot(variable, "momentum")
+            step = kept * self.momentum + step
+            kept.assign(step)
+        variable.assign_sub(step)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        own = ("rho", "momentum", "epsilon", "centered")
+        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
+
+
+class Adagrad(Optimizer):
+    """Gradients divided by the root of the sum of their squares: Duchi, Hazan and Singer (2011).
+
+    Args:
+        learning_rate: as for `Optimizer`.
+        initial_accumulator_value: what the sums start from, not negative.
+        epsilon: keeps the division from 0.
+        weight_decay: as for `Optimizer`.
+        clipnorm: as for `Optimizer`.
+        clipvalue: as for `Optimizer`.
+        global_clipnorm: as for `Optimizer`.
+        name: as for `Optimizer`.
+
+    Raises:
+        ValueError: for a negative first value.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> adagrad = Adagrad(learning_rate=0.1, initial_accumulator_value=0.0)
+    >>> _ = adagrad.apply_gradients([(tf.constant(2.0), v)])
+    >>> round(float(v), 5)
+    0.9
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        if initial_accumulator_value < 0:
+            raise ValueError(
+                f"argument 'initial_accumulator_value' must not be negative, got {initial_accumulator_value}"
+            )
+        super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
+        self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
+
+    def _make_slots(self, variable: Variable) -> None:
+        self._slot(variable, "accumulator", self.initial_accumulator_value)
+
+    def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        kept = self._slot(variable, "accumulator", self.initial_accumulator_value)
+        total = kept + raw_ops.square(gradient)
+        kept.assign(total)
+        variable.assign_sub(rate * gradient / raw_ops.sqrt(total + self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal one."""
+        own = ("initial_accumulator_value", "epsilon")
+        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
