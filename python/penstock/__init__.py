@@ -5,6 +5,9 @@ from penstock import (
     _layer,
 )
 from penstock import (
+    autodiff as autodiff,
+)
+from penstock import (
     errors as errors,
 )
 from penstock import (
@@ -229,6 +232,25 @@ from penstock._print import (
 from penstock._print import (
     print as print,
 )
+from penstock._custom_gradient import (
+    custom_gradient as custom_gradient,
+)
+from penstock._custom_gradient import (
+    grad_pass_through as grad_pass_through,
+)
+from penstock._custom_gradient import (
+    recompute_grad as recompute_grad,
+)
+from penstock._gradients import (
+    AggregationMethod as AggregationMethod,
+)
+from penstock._gradients import (
+    gradients as gradients,
+)
+from penstock._gradients import (
+    hessians as hessians,
+)
+from penstock._indexed_slices import IndexedSlices as IndexedSlices
 from penstock._scope import (
     device as device,
 )
@@ -237,9 +259,6 @@ from penstock._scope import (
 )
 from penstock._scope import (
     get_static_value as get_static_value,
-)
-from penstock._scope import (
-    grad_pass_through as grad_pass_through,
 )
 from penstock._scope import (
     inside_function as inside_function,
@@ -271,9 +290,6 @@ from penstock._tape import (
 )
 from penstock._tape import (
     UnconnectedGradients as UnconnectedGradients,
-)
-from penstock._tape import (
-    custom_gradient as custom_gradient,
 )
 from penstock._variable import Variable as Variable
 from penstock._variable import variable_creator_scope as variable_creator_scope

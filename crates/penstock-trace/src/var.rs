@@ -92,6 +92,11 @@ impl Var {
         Var { id: variable.id() | VARIABLE_ID, kind: Kind::Variable(variable) }
     }
 
+    /// The id of the variable of which `id` is the identity.
+    pub fn variable_id(id: u64) -> Option<u64> {
+        (id & VARIABLE_ID != 0).then_some(id & !VARIABLE_ID)
+    }
+
     /// What it is.
     #[inline]
     pub fn kind(&self) -> &Kind {
