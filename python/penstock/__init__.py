@@ -174,13 +174,32 @@ from penstock._conversion import (
 )
 from penstock._core import DType as DType
 from penstock._core import Tensor as Tensor
+from penstock._custom_gradient import (
+    custom_gradient as custom_gradient,
+)
+from penstock._custom_gradient import (
+    grad_pass_through as grad_pass_through,
+)
+from penstock._custom_gradient import (
+    recompute_grad as recompute_grad,
+)
 from penstock._function import function as function
+from penstock._gradients import (
+    AggregationMethod as AggregationMethod,
+)
+from penstock._gradients import (
+    gradients as gradients,
+)
+from penstock._gradients import (
+    hessians as hessians,
+)
 from penstock._host import (
     numpy_function as numpy_function,
 )
 from penstock._host import (
     py_function as py_function,
 )
+from penstock._indexed_slices import IndexedSlices as IndexedSlices
 from penstock._indexing import (
     boolean_mask as boolean_mask,
 )
@@ -232,25 +251,6 @@ from penstock._print import (
 from penstock._print import (
     print as print,
 )
-from penstock._custom_gradient import (
-    custom_gradient as custom_gradient,
-)
-from penstock._custom_gradient import (
-    grad_pass_through as grad_pass_through,
-)
-from penstock._custom_gradient import (
-    recompute_grad as recompute_grad,
-)
-from penstock._gradients import (
-    AggregationMethod as AggregationMethod,
-)
-from penstock._gradients import (
-    gradients as gradients,
-)
-from penstock._gradients import (
-    hessians as hessians,
-)
-from penstock._indexed_slices import IndexedSlices as IndexedSlices
 from penstock._scope import (
     device as device,
 )

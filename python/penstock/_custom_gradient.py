@@ -50,16 +50,11 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
             a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
             for a in nest.flatten(args)
         ]
-        with _core._NoTapes():
-            reads = _core._Tape._observer()
-            reads.push()
-            try:
-                result, grad = f(*nest.pack_sequence_as(args, inputs), **kwargs)
-            finally:
-                reads.pop()
+        with _core._NoTapes(), _core._Tape._observer() as reads:
+            result, grad = f(*nest.pack_sequence_as(args, inputs), **kwargs)
         variables = [
             v
-            for v in map(_variable.find, reads.variables())
+            for v in map(_variable.find, reads._variables())
             if v is not None and not any(v is i for i in inputs)
         ]
         if variables and not _takes_variables(grad):

@@ -94,9 +94,12 @@ class IndexedSlices:
 
 def from_pieces(pieces: list[tuple[Any, Any]], source: Any) -> IndexedSlices:
     """The slices that add up to a cotangent of `source`, one under the other."""
-    value = source.read_value() if isinstance(source, _core._Variable) else source
-    shape = raw_ops.shape(value)
-    rows = raw_ops.concat([_vector(-1), raw_ops.slice(shape, _vector(1), _vector(-1))], axis=0)
+    if source.shape.is_fully_defined():
+        shape = _core._convert(source.shape.as_list(), _core.int32)
+        rows = _core._convert([-1, *source.shape.as_list()[1:]], _core.int32)
+    else:
+        shape = raw_ops.shape(source.read_value() if isinstance(source, _core._Variable) else source)
+        rows = raw_ops.concat([_vector(-1), raw_ops.slice(shape, _vector(1), _vector(-1))], axis=0)
     values = [raw_ops.reshape(v, rows) for v, _ in pieces]
     wide = len({i.dtype for _, i in pieces}) > 1
     indices = [
@@ -111,19 +114,14 @@ def _vector(value: int) -> Any:
     return _core._convert([value], _core.int32)
 
 
-def _dense(
-    slices: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+def _dense(slices: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
     if dtype is not None and _core.DType(dtype) != slices.dtype:
         return NotImplemented
     if slices.dense_shape is None:
         raise ValueError("IndexedSlices without a dense_shape cannot become a tensor")
-    size = raw_ops.reshape(raw_ops.slice(slices.dense_shape, _zero(), _vector(1)), _core._convert([], _core.int32))
+    first = raw_ops.slice(slices.dense_shape, _vector(0), _vector(1))
+    size = raw_ops.reshape(first, _core._convert([], _core.int32))
     return raw_ops.unsorted_segment_sum(slices.values, slices.indices, size)
-
-
-def _zero() -> Any:
-    return _vector(0)
 
 
 _conversion.register_tensor_conversion_function(IndexedSlices, _dense, 0)

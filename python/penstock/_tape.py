@@ -20,7 +20,7 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
-class GradientTape:
+class GradientTape(_core._Tape):
     """Records operations within its context, and differentiates what it recorded.
 
     Trainable variables are watched when they are read; other tensors by `watch`. Tapes nest: the
@@ -39,37 +39,19 @@ class GradientTape:
     np.float32(6.0)
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent = persistent
-        self._watch_accessed_variables = watch_accessed_variables
-        self._tape = _core._Tape(persistent, watch_accessed_variables)
-        self._recording = False
-        self._used = False
-
-    def __enter__(self) -> GradientTape:
-        if self._recording:
-            raise ValueError("the tape is already recording")
-        self._tape.push()
-        self._recording = True
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._recording:
-            self._tape.pop()
-            self._recording = False
-
     def watch(self, tensor: Any) -> None:
         """Watches a tensor, a variable, or each of a nest of them.
 
         Raises:
             ValueError: for something else.
         """
+        if self._watch(tensor):
+            return
         for item in nest.flatten(tensor):
-            if not isinstance(item, _core.Tensor | _core._Variable):
+            if not self._watch(item):
                 raise ValueError(
                     f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}"
                 )
-            self._tape.watch(item)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -88,13 +70,8 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[Any, ...]:
         """The variables that it watches, in the order in which they came to be watched."""
-        found = map(_variable.find, self._tape.variables())
+        found = map(_variable.find, self._variables())
         return tuple(v for v in found if v is not None)
-
-    def reset(self) -> None:
-        """Forgets all that was recorded and watched."""
-        self._tape.reset()
-        self._used = False
 
     def gradient(
         self,
@@ -120,6 +97,14 @@ class GradientTape:
             ValueError: where `output_gradients` do not fit the targets.
             LookupError: where an operator on the way has no gradient.
         """
+        if (
+            output_gradients is None
+            and unconnected_gradients is UnconnectedGradients.NONE
+            and isinstance(target, _core.Tensor)
+            and isinstance(sources, _core.Tensor | _core._Variable)
+        ):
+            grad = self._gradient_of(target, sources)
+            return from_pieces(grad, sources) if isinstance(grad, list) else grad
         if target is None:
             raise TypeError("argument 'target' must be a tensor, a variable or a nest of them, got None")
         unconnected = UnconnectedGradients(unconnected_gradients)
@@ -134,7 +119,7 @@ class GradientTape:
             _check_seed(seed, t)
         self._use("gradient")
         found: list[Any] = []
-        for source, grad in zip(flat, self._tape.gradient(targets, flat, seeds), strict=True):
+        for source, grad in zip(flat, self._gradients(targets, flat, seeds), strict=True):
             if isinstance(grad, list):
                 found.append(from_pieces(grad, source))
             elif grad is None and unconnected is UnconnectedGradients.ZERO:
@@ -183,7 +168,7 @@ class GradientTape:
         value = _only_target(target)
         self._check_loop(experimental_use_pfor)
         self._use("jacobian")
-        rows = self._tape.rows(value, flat, one_hot_rows(value), not experimental_use_pfor)
+        rows = self._rows(value, flat, one_hot_rows(value), not experimental_use_pfor)
         found: list[Any] = []
         for source, row in zip(flat, rows, strict=True):
             shape = raw_ops.concat([raw_ops.shape(value), _shape(source)], axis=0)
@@ -250,7 +235,7 @@ class GradientTape:
         unit = raw_ops.reshape(unit, raw_ops.concat([_vector(n), _vector(1), _vector(n)], axis=0))
         wide = raw_ops.broadcast_to(unit, raw_ops.concat([_vector(n), batch, _vector(n)], axis=0))
         seeds = raw_ops.reshape(wide, raw_ops.concat([_vector(n), extents], axis=0))
-        (rows,) = self._tape.rows(value, [given], seeds, not experimental_use_pfor)
+        (rows,) = self._rows(value, [given], seeds, not experimental_use_pfor)
         shape = raw_ops.concat([extents, _rest(_shape(given))], axis=0)
         if rows is not None:
             perm = [1, 0, *range(2, given.shape.rank + 1)]
@@ -266,16 +251,6 @@ class GradientTape:
                 "persistent=True"
             )
 
-    def _use(self, method: str) -> None:
-        """Notes a use; the only one of a tape that is not persistent, which ends its recording."""
-        if self._used and not self._persistent:
-            raise RuntimeError(
-                f"GradientTape.{method} can only be called once on non-persistent tapes; make it with persistent=True"
-            )
-        if self._recording and not self._persistent:
-            self.__exit__()
-        self._used = True
-
 
 def _tensor_target(target: Any) -> Any:
     if isinstance(target, _core.Tensor | _core._Variable):
@@ -287,9 +262,7 @@ def _sources(sources: Any) -> list[Any]:
     flat = nest.flatten(sources)
     for source in flat:
         if not isinstance(source, _core.Tensor | _core._Variable):
-            raise TypeError(
-                f"argument 'sources' must hold tensors or variables, got {type(source).__name__}"
-            )
+            raise TypeError(f"argument 'sources' must hold tensors or variables, got {type(source).__name__}")
     return flat
 
 
@@ -304,7 +277,9 @@ def _check_seed(seed: Any, target: Any) -> None:
     if seed is None:
         return
     shape = seed.shape if hasattr(seed, "shape") else None
-    if isinstance(seed, _core.Tensor | _core._Variable | IndexedSlices) and not target.shape.is_compatible_with(shape):
+    if isinstance(
+        seed, _core.Tensor | _core._Variable | IndexedSlices
+    ) and not target.shape.is_compatible_with(shape):
         raise ValueError(
             f"argument 'output_gradients' has shape {shape} for a target of shape {target.shape}"
         )

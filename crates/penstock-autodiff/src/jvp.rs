@@ -42,7 +42,7 @@ fn form(op: &OpDef, complex: bool) -> Form {
         "strided_slice_grad" => Form::Linear(&[4]),
         "pad" => Form::Linear(&[0, 2]),
         "one_hot" => Form::Linear(&[2, 3]),
-        "concat" | "stack" | "add_n" | "complex" => Form::AllLinear,
+        "concat" | "stack" | "add_n" | "complex" | "bias_add" => Form::AllLinear,
         "tensor_scatter_nd_update" | "tensor_scatter_nd_add" | "tensor_scatter_nd_sub" => Form::Linear(&[0, 2]),
         "mul" | "matmul" => Form::Bilinear,
         _ if matches!(op.cpu, Cpu::Elementwise(_)) && !complex => Form::Diagonal,

@@ -57,7 +57,7 @@ pub enum Grad<H> {
     /// A value of the dtype and shape of what it is the cotangent of.
     Dense(H),
     /// Rows of it; those that are not named are zero.
-    Rows(Rows<H>),
+    Rows(Box<Rows<H>>),
 }
 
 /// What reading rows gives for a cotangent: the sum of what each piece adds to the rows that it names.
@@ -66,7 +66,7 @@ pub struct Rows<H> {
     /// What it is the cotangent of.
     pub like: H,
     /// Values of shape `indices.shape + like.shape[1..]`, with their indices.
-    pub pieces: SmallVec<[(H, H); 1]>,
+    pub pieces: Vec<(H, H)>,
 }
 
 /// Records operations on watched values.
@@ -375,8 +375,8 @@ impl<H: Handle> Frame<'_, H> {
             && attrs.flag(3);
         match &grads[..] {
             [Some(Grad::Dense(values))] if by_rows && needed[0] => {
-                let rows = Rows { like: inputs[0].clone(), pieces: smallvec![(values.clone(), inputs[1].clone())] };
-                Some(smallvec![Some(Grad::Rows(rows)), None])
+                let rows = Rows { like: inputs[0].clone(), pieces: vec![(values.clone(), inputs[1].clone())] };
+                Some(smallvec![Some(Grad::Rows(Box::new(rows))), None])
             }
             _ => None,
         }
@@ -422,7 +422,7 @@ impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
     fn add(&mut self, a: &Grad<H>, b: &Grad<H>) -> Result<Grad<H>> {
         if let (Grad::Rows(a), Grad::Rows(b)) = (a, b) {
             let pieces = a.pieces.iter().chain(&b.pieces).cloned().collect();
-            return Ok(Grad::Rows(Rows { like: a.like.clone(), pieces }));
+            return Ok(Grad::Rows(Box::new(Rows { like: a.like.clone(), pieces })));
         }
         let (a, b) = (self.dense(a.clone())?, self.dense(b.clone())?);
         let (a, b) = (self.enter(&a), self.enter(&b));

@@ -1,10 +1,11 @@
 //! The engine's part of `penstock.GradientTape`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Tape};
 use penstock_trace::{self as trace, Recorder, SharedAccumulator, SharedTape, Var};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::convert::to_var;
@@ -12,10 +13,12 @@ use crate::errors::OrPy;
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
 
-/// A tape.
-#[pyclass(frozen, name = "_Tape", module = "penstock._core")]
+/// The engine's part of `penstock.GradientTape`, which is a subclass.
+#[pyclass(frozen, subclass, name = "_Tape", module = "penstock._core")]
 pub(crate) struct PyTape {
     tape: SharedTape,
+    recording: AtomicBool,
+    used: AtomicBool,
 }
 
 /// A tensor or a variable, as the tape knows it.
@@ -62,44 +65,94 @@ fn grad_object(py: Python<'_>, grad: Grad<Var>) -> PyResult<Bound<'_, PyAny>> {
 #[pymethods]
 impl PyTape {
     #[new]
+    #[pyo3(signature = (persistent=false, watch_accessed_variables=true))]
     fn new(persistent: bool, watch_accessed_variables: bool) -> PyTape {
-        PyTape { tape: Arc::new(Mutex::new(Tape::new(persistent, watch_accessed_variables))) }
+        PyTape::of(Tape::new(persistent, watch_accessed_variables))
     }
 
     /// A tape that only notes which variables are read.
     #[staticmethod]
     fn _observer() -> PyTape {
-        PyTape { tape: Arc::new(Mutex::new(Tape::observer())) }
+        PyTape::of(Tape::observer())
     }
 
-    fn push(&self) {
-        trace::push_recorder(Recorder::Tape(self.tape.clone()));
+    fn __enter__<'py>(slf: &Bound<'py, PyTape>) -> PyResult<Bound<'py, PyTape>> {
+        if slf.get().recording.swap(true, Ordering::Relaxed) {
+            return Err(PyValueError::new_err("the tape is already recording"));
+        }
+        trace::push_recorder(Recorder::Tape(slf.get().tape.clone()));
+        Ok(slf.clone())
     }
 
-    fn pop(&self) {
-        trace::pop_recorder(&Recorder::Tape(self.tape.clone()));
+    #[pyo3(signature = (*_exc))]
+    fn __exit__(&self, _exc: &Bound<'_, pyo3::types::PyTuple>) {
+        self.stop();
     }
 
-    fn watch(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.lock().watch(&handle(value)?);
+    /// Whether it is recording.
+    #[getter]
+    fn _recording(&self) -> bool {
+        self.recording.load(Ordering::Relaxed)
+    }
+
+    /// Whether it may be differentiated more than once.
+    #[getter]
+    fn _persistent(&self) -> bool {
+        self.lock().is_persistent()
+    }
+
+    /// Notes a use by a method; the only one of a tape that is not persistent, which ends its recording.
+    fn _use(&self, method: &str) -> PyResult<()> {
+        if self.lock().is_persistent() {
+            return Ok(());
+        }
+        if self.used.swap(true, Ordering::Relaxed) {
+            return Err(PyRuntimeError::new_err(format!(
+                "GradientTape.{method} can only be called once on non-persistent tapes; make it with persistent=True"
+            )));
+        }
+        self.stop();
         Ok(())
+    }
+
+    /// Watches a tensor or a variable; gives false for anything else.
+    fn _watch(&self, value: &Bound<'_, PyAny>) -> bool {
+        let Ok(value) = handle(value) else { return false };
+        self.lock().watch(&value);
+        true
     }
 
     fn is_watched(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.lock().is_watched(handle(value)?.id()))
     }
 
+    /// Forgets all that was recorded and watched.
     fn reset(&self) {
         self.lock().reset();
+        self.used.store(false, Ordering::Relaxed);
+    }
+
+    /// As `gradient` for one target and one source.
+    fn _gradient_of<'py>(
+        &self,
+        py: Python<'py>,
+        target: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (target, source) = (handle(target)?, handle(source)?);
+        self._use("gradient")?;
+        let backward = self.lock().backward(&[target], &[source]).or_py(py)?;
+        let found = backward.run_rows(&[], &mut trace::Live).or_py(py)?;
+        found.into_iter().next().flatten().map(|grad| grad_object(py, grad)).transpose()
     }
 
     /// Ids of the variables that it has watched, in order.
-    fn variables(&self) -> Vec<u64> {
+    fn _variables(&self) -> Vec<u64> {
         self.lock().roots().iter().filter_map(|&id| Var::variable_id(id)).collect()
     }
 
     /// The gradient of each source: a tensor, a list of pairs `(values, indices)` of rows, or `None`.
-    fn gradient<'py>(
+    fn _gradients<'py>(
         &self,
         py: Python<'py>,
         targets: Vec<Bound<'py, PyAny>>,
@@ -115,7 +168,7 @@ impl PyTape {
     }
 
     /// The gradients of each source for the cotangents of `target` along the leading axis of `seeds`.
-    fn rows<'py>(
+    fn _rows<'py>(
         &self,
         py: Python<'py>,
         target: &Bound<'py, PyAny>,
@@ -135,6 +188,20 @@ impl PyTape {
 }
 
 impl PyTape {
+    fn of(tape: Tape<Var>) -> PyTape {
+        PyTape {
+            tape: Arc::new(Mutex::new(tape)),
+            recording: AtomicBool::new(false),
+            used: AtomicBool::new(false),
+        }
+    }
+
+    fn stop(&self) {
+        if self.recording.swap(false, Ordering::Relaxed) {
+            trace::pop_recorder(&Recorder::Tape(self.tape.clone()));
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Tape<Var>> {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -630,7 +630,7 @@ pub fn as_rows(grad: Var, like: &Var) -> Grad<Var> {
             }
         }
         let pieces = pieces.into_iter().map(|(v, i)| (tracer.var(v), tracer.var(i))).collect();
-        Grad::Rows(Rows { like: like.clone(), pieces })
+        Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
     })
 }
 
