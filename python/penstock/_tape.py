@@ -223,7 +223,8 @@ class GradientTape(_core._Tape):
                 raise ValueError(f"argument '{name}' must have a known rank of at least 1, got shape {shape}")
         if not value.shape[:1].is_compatible_with(given.shape[:1]):
             raise ValueError(
-                f"the first dimensions of arguments 'target' and 'source' differ: {value.shape} and {given.shape}"
+                "the first dimensions of arguments 'target' and 'source' differ: "
+                f"{value.shape} and {given.shape}"
             )
         self._check_loop(experimental_use_pfor)
         self._use("batch_jacobian")
@@ -320,7 +321,7 @@ def _identity_rows(n: Any, dtype: Any) -> Any:
 
 
 def one_hot_rows(target: Any) -> Any:
-    """For each element of a tensor one of the same shape that is 1 there and 0 elsewhere, one under the other."""
+    """For each element of a tensor one of its shape that is 1 there and 0 elsewhere, stacked."""
     n = raw_ops.size(target)
     rows = _identity_rows(n, target.dtype)
     return raw_ops.reshape(rows, raw_ops.concat([_vector(n), raw_ops.shape(target)], axis=0))

@@ -272,9 +272,12 @@ def test_misuse_of_an_accumulator():
 def test_nested_accumulators_give_second_derivatives_from_the_inside_out(traced):
     @wrapped(traced)
     def f(x):
-        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as outer:
-            with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as inner:
-                y = x**3
+        ones = tf.ones_like(x)
+        with (
+            tf.autodiff.ForwardAccumulator(x, ones) as outer,
+            tf.autodiff.ForwardAccumulator(x, ones) as inner,
+        ):
+            y = x**3
         assert inner.jvp(outer.jvp(y)) is None
         return inner.jvp(y), outer.jvp(inner.jvp(y))
 

@@ -99,7 +99,10 @@ impl Case {
         let (left, here, right) = (at(-STEP), at(0.0), at(STEP));
         let (before, after) = ((here - left) / STEP, (right - here) / STEP);
         let slope = (right - left) / (2.0 * STEP);
-        let smooth = (before - after).abs() <= 1e-3 * (1.0 + slope.abs());
+        // At a jump the difference quotient grows as the step shrinks.
+        let nearer = (at(STEP / 2.0) - at(-STEP / 2.0)) / STEP;
+        let alike = |a: f64, b: f64| (a - b).abs() <= 1e-3 * (1.0 + slope.abs());
+        let smooth = alike(before, after) && alike(slope, nearer);
         // Beyond this, differences of large values have no digits left.
         (smooth && slope.is_finite() && here.abs() < 1e6).then_some(slope)
     }

@@ -75,8 +75,12 @@ fn check(function: &Arc<Function>, examples: &[Vec<Tensor>; 3], mapped: &[bool],
             if mapped[i] { stack(&rows) } else { rows[0].clone() }
         })
         .collect();
-    let found = run(&batched.function, &args)
-        .unwrap_or_else(|e| panic!("{e:?} in\n{}\nfor {}", batched.function.to_text(), text()));
+    let found = match run(&batched.function, &args) {
+        Ok(found) => found,
+        // On the way, an example has a value of another shape than the others: that has no stacked form.
+        Err(e) if !in_turn && e.to_string().contains("the indices name slices of shape") => return false,
+        Err(e) => panic!("{e:?} in\n{}\nfor {}", batched.function.to_text(), text()),
+    };
     for (k, found) in found.iter().enumerate() {
         let rows: Vec<Tensor> = each.iter().map(|outs| outs[k].clone()).collect();
         let due = if batched.outputs[k] { stack(&rows) } else { rows[0].clone() };

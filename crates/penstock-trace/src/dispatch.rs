@@ -524,7 +524,13 @@ pub fn trace_rows(
 /// As [`batch_function`], and what running or inference reports.
 pub fn map_rows(function: &Arc<Function>, operands: &[Var], mapped: usize, in_turn: bool) -> Result<Outs> {
     let flags: Vec<bool> = (0..operands.len()).map(|i| i < mapped).collect();
-    let batched = if in_turn { batch_by_loop(function, &flags)? } else { batch_function(function, &flags)? };
+    let whole = if in_turn { None } else { Some(batch_function(function, &flags)) };
+    let batched = match whole {
+        Some(Ok(batched)) => batched,
+        // What cannot run for all rows at once runs for one after the other.
+        Some(Err(error)) => batch_by_loop(function, &flags).map_err(|_| error)?,
+        None => batch_by_loop(function, &flags)?,
+    };
     let mut outs = call(&batched.function, operands)?;
     for (out, _) in outs.iter_mut().zip(&batched.outputs).filter(|(_, mapped)| !**mapped) {
         let shape = |v: &Var| Ok::<_, Error>(apply(&array::SHAPE, std::slice::from_ref(v), &[("dtype", DType::I64.into())])?.remove(0));

@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, Dim, Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Cpu, Inst, OpDef, Value};
-use penstock_ops::{array, binary, compare, gather, joining, reduce, shape_ops, slicing};
+use penstock_ops::{array, binary, compare, gather, joining, nn, reduce, shape_ops, slicing};
 use smallvec::{SmallVec, smallvec};
 
 use super::{Batcher, Outs};
@@ -26,7 +26,7 @@ impl Batcher<'_> {
         let source = self.source;
         let data = &source.insts[inst];
         let (op, attrs, operands) = (data.op.0, &data.attrs, &data.operands[..]);
-        if matches!(op.cpu, Cpu::Elementwise(_)) {
+        if matches!(op.cpu, Cpu::Elementwise(_)) && !op.is(&nn::BIAS_ADD) {
             return self.elementwise(op, operands, attrs.clone());
         }
         // All but the first are the same for every example.
