@@ -200,6 +200,7 @@ from penstock._host import (
     py_function as py_function,
 )
 from penstock._indexed_slices import IndexedSlices as IndexedSlices
+from penstock._indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from penstock._indexing import (
     boolean_mask as boolean_mask,
 )

@@ -6,8 +6,9 @@ from typing import Any
 
 from penstock import _conversion, _core, raw_ops
 from penstock._shape import TensorShape
+from penstock._spec import TensorSpec, TypeSpec
 
-__all__ = ["IndexedSlices", "from_pieces"]
+__all__ = ["IndexedSlices", "IndexedSlicesSpec", "from_pieces"]
 
 
 class IndexedSlices:
@@ -80,6 +81,11 @@ class IndexedSlices:
         """The graph of the slices."""
         return self._values.graph
 
+    @property
+    def _type_spec(self) -> IndexedSlicesSpec:
+        dense = None if self._dense_shape is None else self._dense_shape.dtype
+        return IndexedSlicesSpec(self.shape, self.dtype, self._indices.dtype, dense, self._indices.shape)
+
     def consumers(self) -> list[Any]:
         """The operations that use the slices: not known, an empty list."""
         return []
@@ -90,6 +96,88 @@ class IndexedSlices:
     def __repr__(self) -> str:
         extra = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
         return f"IndexedSlices(indices={self._indices}, values={self._values}{extra})"
+
+
+class IndexedSlicesSpec(TypeSpec):
+    """What is known of `IndexedSlices`.
+
+    Args:
+        shape: the extents of the larger tensor, `None` where one is unknown.
+        dtype: the element type.
+        indices_dtype: the dtype of the indices.
+        dense_shape_dtype: the dtype of `dense_shape`, or None where there is none.
+        indices_shape: the shape of the indices, by default a vector of unknown length.
+
+    >>> IndexedSlicesSpec([None, 3], "float32").value_type.__name__
+    'IndexedSlices'
+    """
+
+    __slots__ = ("_dense_shape_dtype", "_dtype", "_indices_dtype", "_indices_shape", "_shape")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = _core.float32,
+        indices_dtype: Any = _core.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = _core.DType(dtype)
+        self._indices_dtype = _core.DType(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else _core.DType(dense_shape_dtype)
+        self._indices_shape = TensorShape([None]) if indices_shape is None else TensorShape(indices_shape)
+
+    @property
+    def value_type(self) -> type[IndexedSlices]:
+        """The class of what it describes."""
+        return IndexedSlices
+
+    @property
+    def _component_specs(self) -> list[TensorSpec]:
+        values = self._indices_shape.concatenate(self._shape[1:])
+        specs = [TensorSpec(values, self._dtype), TensorSpec(self._indices_shape, self._indices_dtype)]
+        if self._dense_shape_dtype is not None:
+            specs.append(TensorSpec([self._shape.rank], self._dense_shape_dtype))
+        return specs
+
+    def _to_components(self, value: IndexedSlices) -> list[Any]:
+        parts = [value.values, value.indices]
+        return parts if value.dense_shape is None else [*parts, value.dense_shape]
+
+    def _from_components(self, parts: list[Any]) -> IndexedSlices:
+        return IndexedSlices(*parts)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether slices, or some slices of another specification, are described by this one."""
+        other = getattr(spec_or_value, "_type_spec", spec_or_value)
+        return (
+            isinstance(other, IndexedSlicesSpec)
+            and (self._dtype, self._indices_dtype) == (other._dtype, other._indices_dtype)
+            and self._shape.is_compatible_with(other._shape)
+            and self._indices_shape.is_compatible_with(other._indices_shape)
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether all slices of this specification are of `other`."""
+        return (
+            isinstance(other, IndexedSlicesSpec)
+            and self._key()[1:4] == other._key()[1:4]
+            and self._shape.is_subtype_of(other._shape)
+            and self._indices_shape.is_subtype_of(other._indices_shape)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexedSlicesSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"IndexedSlicesSpec(shape={self._shape}, dtype={self._dtype!r})"
 
 
 def from_pieces(pieces: list[tuple[Any, Any]], source: Any) -> IndexedSlices:

@@ -448,6 +448,19 @@ def test_rows_as_output_gradients_and_under_an_outer_tape():
     assert tape.gradient(y, x, output_gradients=g).numpy().tolist() == [[3], [0], [27]]
 
 
+def test_the_specification_of_rows():
+    g = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([1, 1]), tf.constant([2, 1]))
+    spec = g._type_spec
+    assert spec.is_compatible_with(g)
+    assert spec == tf.IndexedSlicesSpec([2, 1], tf.float32, tf.int32, tf.int32, [2])
+    assert spec.is_subtype_of(tf.IndexedSlicesSpec([None, 1], tf.float32, tf.int32, tf.int32))
+    assert not spec.is_compatible_with(tf.IndexedSlicesSpec([2, 1], tf.float64, tf.int32))
+    again = spec._from_components(spec._to_components(g))
+    assert tf.convert_to_tensor(again).numpy().tolist() == [[0], [3]]
+    described = [c.is_compatible_with(v) for c, v in zip(spec._component_specs, spec._to_components(g), strict=True)]
+    assert described == [True] * 3
+
+
 # --- gradients of the graph ---
 
 

@@ -482,8 +482,10 @@ fn trace_part(
     match run(params) {
         Ok(outputs) if nested => context::end_region_as_function("rows", &outputs),
         Ok(outputs) => {
-            let traced = context::end_trace(&outputs)?;
-            Ok((Arc::new(Function::new("rows", penstock_ir::compact(&traced.graph))), traced.captures))
+            let Traced { graph, captures, trainable } = context::end_trace(&outputs)?;
+            let read: Vec<Var> = trainable.iter().filter_map(|i| captures.get(i - types.len()).cloned()).collect();
+            note_accessed(&read)?;
+            Ok((Arc::new(Function::new("rows", penstock_ir::compact(&graph))), captures))
         }
         Err(e) => {
             if nested {

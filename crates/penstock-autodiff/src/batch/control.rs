@@ -310,6 +310,8 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
         let whole = data.operands.first().is_some_and(|&v| !graph.ty(v).dtype().is_float());
         quiet &= match data.op.name {
             "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "pow" => !whole,
+            // Where the places are known, inference has checked them.
+            "slice" | "strided_slice" | "range" => data.operands[1..].iter().all(|&v| graph.constant(v).is_some()),
             "call" => data.attrs.func(0).0.graph().is_some_and(|callee| is_quiet(callee, callee.body())),
             "check_numerics" | "gather" | "gather_nd" | "gather_grad" | "scatter_nd" | "unsorted_segment_sum"
             | "string_to_number" | "substr" | "while" => false,
