@@ -18,6 +18,8 @@ use crate::rules;
 pub struct JvpFunction {
     /// Takes the inputs, then a tangent for each input that has one; gives the outputs, then the tangents of outputs.
     pub function: Arc<Function>,
+    /// Which inputs of the original have a tangent among the inputs of `function`.
+    pub inputs: Vec<bool>,
     /// For each output of the original, which output of `function` is its tangent; `None` where it is zero.
     pub tangents: Vec<Option<usize>>,
 }
@@ -71,7 +73,7 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
             let graph = forward.finish(&tangents)?;
             let place = places(signature.results.len(), &tangents);
             let function = Function::new(format!("{}.jvp", function.name()), graph);
-            Arc::new(JvpFunction { function: Arc::new(function), tangents: place })
+            Arc::new(JvpFunction { function: Arc::new(function), inputs: active.clone(), tangents: place })
         }
         Some(declared) => {
             let all: Vec<bool> = declared.tangents.iter().map(Option::is_some).collect();
@@ -95,7 +97,7 @@ fn declare(function: &Function, active: &[bool]) -> JvpFunction {
     let more: Vec<Type> = results.iter().zip(&carries).filter(|(_, c)| **c).map(|(ty, _)| ty.clone()).collect();
     results.extend(more);
     let function = Function::declare(format!("{}.jvp", function.name()), Signature { params, results });
-    JvpFunction { function: Arc::new(function), tangents }
+    JvpFunction { function: Arc::new(function), inputs: active.to_vec(), tangents }
 }
 
 fn places(outputs: usize, tangents: &[Option<Value>]) -> Vec<Option<usize>> {
@@ -166,7 +168,8 @@ impl Forward<'_> {
     fn inst(&mut self, inst: Inst) -> Result<()> {
         let source = self.source;
         let data = &source.insts[inst];
-        let touched = data.operands.iter().chain(&captures(source, &data.regions)).any(|v| self.tangents.contains_key(v));
+        let touched =
+            data.operands.iter().chain(&captures(source, &data.regions)).any(|v| self.tangents.contains_key(v));
         if !touched {
             return self.builder.copy_inst(source, inst, &mut self.map).map(|_| ());
         }
@@ -330,8 +333,7 @@ impl Forward<'_> {
 
     fn loop_types(&self, inst: Inst, has: &[bool]) -> Vec<Type> {
         let body = self.source.insts[inst].regions[1];
-        let params: Vec<Type> =
-            self.source.regions[body].params.iter().map(|&p| self.source.ty(p).clone()).collect();
+        let params: Vec<Type> = self.source.regions[body].params.iter().map(|&p| self.source.ty(p).clone()).collect();
         let more: Vec<Type> = params.iter().zip(has).filter(|(_, has)| **has).map(|(ty, _)| ty.clone()).collect();
         params.into_iter().chain(more).collect()
     }

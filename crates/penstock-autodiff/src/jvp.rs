@@ -33,11 +33,40 @@ enum Form {
 
 fn form(op: &OpDef, complex: bool) -> Form {
     match op.name {
-        "identity" | "ensure_shape" | "check_numerics" | "cast" | "neg" | "real" | "imag" | "conj" | "reshape"
-        | "expand_dims" | "squeeze" | "transpose" | "broadcast_to" | "tile" | "reverse" | "reduce_sum"
-        | "reduce_mean" | "sum_to_shape" | "cumsum" | "unstack" | "split" | "strided_slice" | "slice" | "gather"
-        | "gather_nd" | "unsorted_segment_sum" | "list_from_tensor" | "list_get" | "list_take" | "list_pop"
-        | "list_resize" | "list_stack" | "list_concat" | "list_split" => Form::Linear(&[0]),
+        "identity"
+        | "ensure_shape"
+        | "check_numerics"
+        | "cast"
+        | "neg"
+        | "real"
+        | "imag"
+        | "conj"
+        | "reshape"
+        | "expand_dims"
+        | "squeeze"
+        | "transpose"
+        | "broadcast_to"
+        | "tile"
+        | "reverse"
+        | "reduce_sum"
+        | "reduce_mean"
+        | "sum_to_shape"
+        | "cumsum"
+        | "unstack"
+        | "split"
+        | "strided_slice"
+        | "slice"
+        | "gather"
+        | "gather_nd"
+        | "unsorted_segment_sum"
+        | "list_from_tensor"
+        | "list_get"
+        | "list_take"
+        | "list_pop"
+        | "list_resize"
+        | "list_stack"
+        | "list_concat"
+        | "list_split" => Form::Linear(&[0]),
         "fill" | "scatter_nd" => Form::Linear(&[1]),
         "list_push" => Form::Linear(&[0, 1]),
         "list_set" | "list_accumulate" => Form::Linear(&[0, 2]),
@@ -181,8 +210,7 @@ impl Jvp<'_> {
         }
         let needed: SmallVec<[bool; 4]> = self.tangents.iter().map(Option::is_some).collect();
         let mut recorder = Recorder { emit: self.emit, steps: Vec::new() };
-        let cotangents =
-            rules::apply(&mut recorder, self.op, self.attrs, self.inputs, self.outputs, &seeds, &needed)?;
+        let cotangents = rules::apply(&mut recorder, self.op, self.attrs, self.inputs, self.outputs, &seeds, &needed)?;
         let steps = std::mem::take(&mut recorder.steps);
         let pairs: Vec<(Value, Value)> =
             cotangents.iter().zip(self.tangents).filter_map(|(c, t)| Some(((*c)?, (*t)?))).collect();
@@ -230,13 +258,7 @@ impl Emitter for Recorder<'_> {
         let outputs = self.emit.emit_attrs(op, operands, attrs.clone())?;
         if rules::takes_part(op) {
             let carries = operands.iter().chain(&outputs).map(|&v| rules::carries(&self.emit.type_of(v))).collect();
-            self.steps.push(Rc::new(Applied {
-                op,
-                attrs,
-                inputs: operands.into(),
-                outputs: outputs.clone(),
-                carries,
-            }));
+            self.steps.push(Rc::new(Applied { op, attrs, inputs: operands.into(), outputs: outputs.clone(), carries }));
         }
         Ok(outputs)
     }

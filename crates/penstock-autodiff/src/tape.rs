@@ -363,16 +363,19 @@ impl<H: Handle> Frame<'_, H> {
     }
 
     /// The cotangents of an operation that keeps rows as they are, or that reads rows.
-    fn rows(op: &OpDef, attrs: &Attrs, inputs: &[H], grads: &Grads<Grad<H>>, needed: &[bool]) -> Option<Grads<Grad<H>>> {
+    fn rows(
+        op: &OpDef,
+        attrs: &Attrs,
+        inputs: &[H],
+        grads: &Grads<Grad<H>>,
+        needed: &[bool],
+    ) -> Option<Grads<Grad<H>>> {
         if op.is(&state::READ_VARIABLE) || op.is(&array::IDENTITY) {
             return Some(grads.clone());
         }
         // `axis`, `batch_dims`, `drop_negative` and `sparse_gradient`: it reads along the first dimension.
-        let by_rows = op.is(&gather::GATHER)
-            && attrs.int(0) == 0
-            && attrs.int(1) == 0
-            && !attrs.flag(2)
-            && attrs.flag(3);
+        let by_rows =
+            op.is(&gather::GATHER) && attrs.int(0) == 0 && attrs.int(1) == 0 && !attrs.flag(2) && attrs.flag(3);
         match &grads[..] {
             [Some(Grad::Dense(values))] if by_rows && needed[0] => {
                 let rows = Rows { like: inputs[0].clone(), pieces: vec![(values.clone(), inputs[1].clone())] };
@@ -448,8 +451,7 @@ pub fn tangents_of<H: Handle>(
     let mut frame = Frame { values: Vec::new(), dispatcher };
     let inputs: SmallVec<[Value; 3]> = inputs.iter().map(|h| frame.enter(h)).collect();
     let outputs: SmallVec<[Value; 1]> = outputs.iter().map(|h| frame.enter(h)).collect();
-    let tangents: SmallVec<[Option<Value>; 3]> =
-        tangents.iter().map(|h| h.as_ref().map(|h| frame.enter(h))).collect();
+    let tangents: SmallVec<[Option<Value>; 3]> = tangents.iter().map(|h| h.as_ref().map(|h| frame.enter(h))).collect();
     let found = jvp(&mut frame, op, attrs, &inputs, &outputs, &tangents)?;
     Ok(found.iter().map(|v| v.map(|v| frame.values[v.index()].clone())).collect())
 }

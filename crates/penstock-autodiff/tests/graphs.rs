@@ -151,7 +151,8 @@ fn sources_may_be_unconnected_repeated_targets_or_in_the_middle() {
     let op = |name: &str| penstock_ir::OpSet::find(&Ops, name).unwrap();
     let a = b.emit(op("sin"), &[x], &[]).unwrap()[0];
     let y = b.emit(op("mul"), &[a, a], &[]).unwrap()[0];
-    let request = Request { targets: &[y, y, a], target_grads: &[], sources: &[x, z, a, y, a], stops: &[], recorded: None };
+    let request =
+        Request { targets: &[y, y, a], target_grads: &[], sources: &[x, z, a, y, a], stops: &[], recorded: None };
     let grads = gradients_in(&mut b, &request).unwrap();
     assert_eq!(grads[1], None);
     assert_eq!(grads[2], grads[4]);

@@ -4,8 +4,8 @@ mod common;
 
 use std::sync::Arc;
 
-use penstock_autodiff::{batch_by_loop, batch_function};
 use common::parts;
+use penstock_autodiff::{batch_by_loop, batch_function};
 use penstock_data::{Class, DType, Tensor, with_dtype};
 use penstock_exec::{Arg, Executable, StdEnv, reference};
 use penstock_filetests::{RandomOptions, random_graph, same_tensor};
@@ -156,7 +156,12 @@ fn every_operator_is_mapped_over_each_operand_and_over_all() {
                 for vague in [false, true] {
                     let Some(function) = function(op, &sample, vague) else { continue };
                     let roll = |by: usize| -> Vec<Tensor> {
-                        sample.inputs.iter().zip(&mapped).map(|(t, m)| if *m { rolled(t, by) } else { t.clone() }).collect()
+                        sample
+                            .inputs
+                            .iter()
+                            .zip(&mapped)
+                            .map(|(t, m)| if *m { rolled(t, by) } else { t.clone() })
+                            .collect()
                     };
                     let same = || sample.inputs.clone();
                     // Other elements where the operator takes them, else the same for all.

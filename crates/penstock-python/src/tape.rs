@@ -38,9 +38,8 @@ fn handles(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Var>> {
 
 /// The cotangents of targets, converted to their dtypes.
 fn cotangents(grads: &[Option<Bound<'_, PyAny>>], targets: &[Var]) -> PyResult<Vec<Option<Var>>> {
-    let one = |(g, t): (&Option<Bound<'_, PyAny>>, &Var)| {
-        g.as_ref().map(|g| to_var(g, None, Some(t.dtype()))).transpose()
-    };
+    let one =
+        |(g, t): (&Option<Bound<'_, PyAny>>, &Var)| g.as_ref().map(|g| to_var(g, None, Some(t.dtype()))).transpose();
     grads.iter().zip(targets).map(one).collect()
 }
 
@@ -189,11 +188,7 @@ impl PyTape {
 
 impl PyTape {
     fn of(tape: Tape<Var>) -> PyTape {
-        PyTape {
-            tape: Arc::new(Mutex::new(tape)),
-            recording: AtomicBool::new(false),
-            used: AtomicBool::new(false),
-        }
+        PyTape { tape: Arc::new(Mutex::new(tape)), recording: AtomicBool::new(false), used: AtomicBool::new(false) }
     }
 
     fn stop(&self) {
@@ -230,9 +225,8 @@ fn python_vjp(function: Py<PyAny>) -> penstock_autodiff::CustomVjp<Var> {
 
 /// Notes that the trainable variables among the inputs are used.
 fn note_accessed(py: Python<'_>, inputs: &[Bound<'_, PyAny>]) -> PyResult<()> {
-    let trainable = |v: &Bound<'_, PyAny>| {
-        v.cast::<PyVariable>().ok().filter(|v| v.get().trainable).map(|v| v.get().var())
-    };
+    let trainable =
+        |v: &Bound<'_, PyAny>| v.cast::<PyVariable>().ok().filter(|v| v.get().trainable).map(|v| v.get().var());
     let variables: Vec<Var> = inputs.iter().filter_map(trainable).collect();
     trace::note_accessed(&variables).or_py(py)
 }

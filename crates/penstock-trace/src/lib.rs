@@ -4,17 +4,19 @@
 mod context;
 mod dispatch;
 mod key;
+mod rows;
 mod var;
 
 pub use context::{
-    Host, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, as_rows, abandon_region, abandon_trace, begin_region, begin_trace,
-    bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known, pause_recorders,
-    placeholder, pop_recorder, push_recorder, refine, region_results, set_host, set_name, suspend, with_graph, with_graph_of,
+    Host, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace, as_rows,
+    begin_region, begin_trace, bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known,
+    pause_recorders, placeholder, pop_recorder, push_recorder, refine, region_results, set_host, set_name, suspend,
+    with_graph, with_graph_of,
 };
 pub use dispatch::{
-    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, gradients_of_rows, map_rows,
-    note_accessed, read_variable, record_custom, trace_rows,
-    with_gradient,
+    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed, read_variable,
+    record_custom, with_gradient,
 };
 pub use key::{Cache, Opaque, RawKey, Token, TraceType, generalize, is_subtype, most_specific};
+pub use rows::{gradients_of_rows, map_rows, trace_rows};
 pub use var::{Kind, Symbolic, Var, fresh_id};

@@ -174,9 +174,11 @@ impl Batcher<'_> {
             let changes: Vec<bool> = params.iter().zip(results).map(|(p, r)| p != r).collect();
             let start = mapped.iter().zip(&changes).map(|(m, c)| *m || *c).collect();
             mapped = loop_vars(source, body, start, &self.mapped)?;
-            let alike = params.iter().zip(results).zip(&changes).all(|((&p, &r), changes)| {
-                !changes || (has_sizes(source.ty(p)) && source.ty(p) == source.ty(r))
-            });
+            let alike = params
+                .iter()
+                .zip(results)
+                .zip(&changes)
+                .all(|((&p, &r), changes)| !changes || (has_sizes(source.ty(p)) && source.ty(p) == source.ty(r)));
             if !alike || !is_quiet(source, test) || !is_quiet(source, body) {
                 return self.repeat(inst);
             }
@@ -313,8 +315,15 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
             // Where the places are known, inference has checked them.
             "slice" | "strided_slice" | "range" => data.operands[1..].iter().all(|&v| graph.constant(v).is_some()),
             "call" => data.attrs.func(0).0.graph().is_some_and(|callee| is_quiet(callee, callee.body())),
-            "check_numerics" | "gather" | "gather_nd" | "gather_grad" | "scatter_nd" | "unsorted_segment_sum"
-            | "string_to_number" | "substr" | "while" => false,
+            "check_numerics"
+            | "gather"
+            | "gather_nd"
+            | "gather_grad"
+            | "scatter_nd"
+            | "unsorted_segment_sum"
+            | "string_to_number"
+            | "substr"
+            | "while" => false,
             name => !name.starts_with("tensor_scatter_nd_"),
         };
     });

@@ -143,7 +143,8 @@ fn fresh_symbol(graph: &Graph) -> Symbol {
 }
 
 fn with_lead(ty: &Type, lead: Dim) -> Type {
-    let shape = ty.shape().dims().map_or(Shape::UNRANKED, |dims| Shape::new(std::iter::once(lead).chain(dims.iter().copied())));
+    let shape =
+        ty.shape().dims().map_or(Shape::UNRANKED, |dims| Shape::new(std::iter::once(lead).chain(dims.iter().copied())));
     Type::tensor(ty.dtype(), shape)
 }
 

@@ -45,8 +45,8 @@ impl Batcher<'_> {
             {
                 first(self, attrs.clone())
             }
-            "reduce_sum" | "reduce_prod" | "reduce_max" | "reduce_min" | "reduce_mean" | "reduce_any" | "reduce_all"
-            | "reduce_logsumexp" => {
+            "reduce_sum" | "reduce_prod" | "reduce_max" | "reduce_min" | "reduce_mean" | "reduce_any"
+            | "reduce_all" | "reduce_logsumexp" => {
                 let axes: Vec<i64> = match (&attrs.0[0], rank) {
                     (Attr::Ints(axes), _) => axes.iter().map(|&a| moved(a)).collect(),
                     (_, Some(rank)) => (1..=rank as i64).collect(),
