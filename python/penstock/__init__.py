@@ -6,6 +6,9 @@ from penstock import (
     _layer,
 )
 from penstock import (
+    autodiff as autodiff,
+)
+from penstock import (
     errors as errors,
 )
 from penstock import (
@@ -175,13 +178,33 @@ from penstock._conversion import (
 )
 from penstock._core import DType as DType
 from penstock._core import Tensor as Tensor
+from penstock._custom_gradient import (
+    custom_gradient as custom_gradient,
+)
+from penstock._custom_gradient import (
+    grad_pass_through as grad_pass_through,
+)
+from penstock._custom_gradient import (
+    recompute_grad as recompute_grad,
+)
 from penstock._function import function as function
+from penstock._gradients import (
+    AggregationMethod as AggregationMethod,
+)
+from penstock._gradients import (
+    gradients as gradients,
+)
+from penstock._gradients import (
+    hessians as hessians,
+)
 from penstock._host import (
     numpy_function as numpy_function,
 )
 from penstock._host import (
     py_function as py_function,
 )
+from penstock._indexed_slices import IndexedSlices as IndexedSlices
+from penstock._indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from penstock._indexing import (
     boolean_mask as boolean_mask,
 )
@@ -243,9 +266,6 @@ from penstock._scope import (
     get_static_value as get_static_value,
 )
 from penstock._scope import (
-    grad_pass_through as grad_pass_through,
-)
-from penstock._scope import (
     inside_function as inside_function,
 )
 from penstock._scope import (
@@ -290,9 +310,6 @@ from penstock._tape import (
 )
 from penstock._tape import (
     UnconnectedGradients as UnconnectedGradients,
-)
-from penstock._tape import (
-    custom_gradient as custom_gradient,
 )
 from penstock._variable import Variable as Variable
 from penstock._variable import variable_creator_scope as variable_creator_scope

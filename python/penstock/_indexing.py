@@ -87,9 +87,8 @@ def gather(
     if batch < 0:
         indices = _core._convert(indices, None, _core.int32)
         batch += len(known_rank(indices))
-    return raw_ops.gather(
-        params, indices, axis=batch if axis is None else integer(axis, "axis"), batch_dims=batch
-    )
+    along = batch if axis is None else integer(axis, "axis")
+    return raw_ops.gather(params, indices, axis=along, batch_dims=batch, sparse_gradient=along == batch == 0)
 
 
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> _core.Tensor:

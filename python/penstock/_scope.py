@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -54,23 +54,6 @@ def no_op(name: str | None = None) -> None:
 def timestamp(name: str | None = None) -> _core.Tensor:
     """The seconds since 1970-01-01 00:00 UTC, as a `float64` scalar, when the operation runs."""
     return raw_ops.timestamp()
-
-
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that computes what `f` does and whose gradient is that of the identity.
-
-    Args:
-        f: takes tensors and gives a tensor of their shape and dtype.
-
-    >>> import penstock as tf
-    >>> rounded = tf.grad_pass_through(tf.round)
-    """
-    from penstock._tape import custom_gradient
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*args, **kwargs), lambda *grads: grads[0] if len(grads) == 1 else list(grads)
-
-    return custom_gradient(call)  # type: ignore[no-any-return]
 
 
 class name_scope:

@@ -1,16 +1,16 @@
-"""Gradient tapes and custom gradients."""
+"""Gradient tapes."""
 
 from __future__ import annotations
 
 import enum
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock import _core, nest, raw_ops
+from penstock import _core, _variable, nest, raw_ops
+from penstock._indexed_slices import IndexedSlices, from_pieces
 
-__all__ = ["GradientTape", "UnconnectedGradients", "custom_gradient"]
+__all__ = ["GradientTape", "UnconnectedGradients", "as_dense", "one_hot_rows", "zeros_of"]
 
 
 class UnconnectedGradients(enum.Enum):
@@ -20,7 +20,7 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
-class GradientTape:
+class GradientTape(_core._Tape):
     """Records operations within its context, and differentiates what it recorded.
 
     Trainable variables are watched when they are read; other tensors by `watch`. Tapes nest: the
@@ -39,37 +39,19 @@ class GradientTape:
     np.float32(6.0)
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        self._persistent = persistent
-        self._watch_accessed_variables = watch_accessed_variables
-        self._tape = _core._Tape(persistent, watch_accessed_variables)
-        self._recording = False
-        self._used = False
-
-    def __enter__(self) -> GradientTape:
-        if self._recording:
-            raise ValueError("the tape is already recording")
-        self._tape.push()
-        self._recording = True
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._recording:
-            self._tape.pop()
-            self._recording = False
-
     def watch(self, tensor: Any) -> None:
         """Watches a tensor, a variable, or each of a nest of them.
 
         Raises:
-            TypeError: for something else.
+            ValueError: for something else.
         """
+        if self._watch(tensor):
+            return
         for item in nest.flatten(tensor):
-            if not isinstance(item, _core.Tensor | _core._Variable):
-                raise TypeError(
+            if not self._watch(item):
+                raise ValueError(
                     f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}"
                 )
-            self._tape.watch(item)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -86,10 +68,10 @@ class GradientTape:
         finally:
             self.__enter__()
 
-    def reset(self) -> None:
-        """Forgets all that was recorded and watched."""
-        self._tape.reset()
-        self._used = False
+    def watched_variables(self) -> tuple[Any, ...]:
+        """The variables that it watches, in the order in which they came to be watched."""
+        found = map(_variable.find, self._variables())
+        return tuple(v for v in found if v is not None)
 
     def gradient(
         self,
@@ -107,40 +89,168 @@ class GradientTape:
             unconnected_gradients: what a source gets that no target depends on: `"none"` or `"zero"`.
 
         Returns:
-            A tensor, `None` or zeros for each source, in the structure of `sources`.
+            A tensor, `IndexedSlices`, `None` or zeros for each source, in the structure of `sources`.
 
         Raises:
             RuntimeError: for a second call on a tape that is not persistent.
+            TypeError: for a source that is neither tensor nor variable.
+            ValueError: where `output_gradients` do not fit the targets.
             LookupError: where an operator on the way has no gradient.
         """
-        if self._used and not self._persistent:
-            raise RuntimeError(
-                "GradientTape.gradient can only be called once on non-persistent tapes; "
-                "make it with persistent=True"
-            )
+        if (
+            output_gradients is None
+            and unconnected_gradients is UnconnectedGradients.NONE
+            and isinstance(target, _core.Tensor)
+            and isinstance(sources, _core.Tensor | _core._Variable)
+        ):
+            grad = self._gradient_of(target, sources)
+            return from_pieces(grad, sources) if isinstance(grad, list) else grad
+        if target is None:
+            raise TypeError("argument 'target' must be a tensor, a variable or a nest of them, got None")
         unconnected = UnconnectedGradients(unconnected_gradients)
-        if self._recording and not self._persistent:
-            self.__exit__()
-        self._used = True
+        flat = _sources(sources)
         targets = [_tensor_target(t) for t in nest.flatten(target)]
-        flat = nest.flatten(sources)
-        for source in flat:
-            if not isinstance(source, _core.Tensor | _core._Variable):
-                raise TypeError(
-                    f"argument 'sources' must hold tensors or variables, got {type(source).__name__}"
-                )
         seeds = [None] * len(targets) if output_gradients is None else list(nest.flatten(output_gradients))
         if len(seeds) != len(targets):
             raise ValueError(
                 f"argument 'output_gradients' has {len(seeds)} entries for {len(targets)} targets"
             )
-        grads: list[Any] = self._tape.gradient(targets, flat, seeds)
+        for seed, t in zip(seeds, targets, strict=True):
+            _check_seed(seed, t)
+        self._use("gradient")
+        found: list[Any] = []
+        for source, grad in zip(flat, self._gradients(targets, flat, seeds), strict=True):
+            if isinstance(grad, list):
+                found.append(from_pieces(grad, source))
+            elif grad is None and unconnected is UnconnectedGradients.ZERO:
+                found.append(zeros_of(source))
+            else:
+                found.append(grad)
+        return nest.pack_sequence_as(sources, found)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivative of each element of `target` by each element of each source.
+
+        Args:
+            target: a tensor.
+            sources: a tensor or variable, or a nest of them.
+            unconnected_gradients: what a source gets on which `target` does not depend: `"none"` or `"zero"`.
+            parallel_iterations: accepted and ignored.
+            experimental_use_pfor: whether one backward pass carries all elements at once; else a loop
+                runs one for each, which takes less memory.
+
+        Returns:
+            A tensor of shape `target.shape + source.shape`, None or zeros for each source, in the structure
+            of `sources`.
+
+        Raises:
+            RuntimeError: for a second use of a tape that is not persistent, and for a loop outside of a
+                traced function with such a tape.
+            LookupError: where an operator on the way has no gradient.
+
+        >>> import penstock as tf
+        >>> x = tf.constant([1.0, 2.0])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x).numpy().tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+        """
+        unconnected = UnconnectedGradients(unconnected_gradients)
+        flat = _sources(sources)
+        value = _only_target(target)
+        self._check_loop(experimental_use_pfor)
+        self._use("jacobian")
+        rows = self._rows(value, flat, one_hot_rows(value), not experimental_use_pfor)
+        found: list[Any] = []
+        for source, row in zip(flat, rows, strict=True):
+            shape = raw_ops.concat([raw_ops.shape(value), _shape(source)], axis=0)
+            if row is not None:
+                found.append(raw_ops.reshape(row, shape))
+            elif unconnected is UnconnectedGradients.ZERO:
+                found.append(raw_ops.fill(shape, _core._convert(0, source.dtype)))
+            else:
+                found.append(None)
+        return nest.pack_sequence_as(sources, found)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivative of each example of `target` by that example of `source`.
+
+        Row `i` of `target` is taken to depend on row `i` of `source` alone.
+
+        Args:
+            target: a tensor of shape `[b, y1, ...]`.
+            source: a tensor of shape `[b, x1, ...]`.
+            unconnected_gradients: what to give where `target` does not depend on `source`: `"none"` or
+                `"zero"`.
+            parallel_iterations: accepted and ignored.
+            experimental_use_pfor: as for `jacobian`.
+
+        Returns:
+            A tensor of shape `[b, y1, ..., x1, ...]`, None or zeros.
+
+        Raises:
+            ValueError: where the first dimensions are known to differ, or one has none.
+            RuntimeError: as for `jacobian`.
+
+        >>> import penstock as tf
+        >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.batch_jacobian(y, x).numpy()[1].tolist()
+        [[6.0, 0.0], [0.0, 8.0]]
+        """
+        unconnected = UnconnectedGradients(unconnected_gradients)
+        (given,) = _sources([source])
+        value = _only_target(target)
+        for name, shape in (("target", value.shape), ("source", given.shape)):
+            if shape.rank is None or shape.rank < 1:
+                raise ValueError(f"argument '{name}' must have a known rank of at least 1, got shape {shape}")
+        if not value.shape[:1].is_compatible_with(given.shape[:1]):
+            raise ValueError(
+                "the first dimensions of arguments 'target' and 'source' differ: "
+                f"{value.shape} and {given.shape}"
+            )
+        self._check_loop(experimental_use_pfor)
+        self._use("batch_jacobian")
+        extents = raw_ops.shape(value)
+        batch, inner = _first(extents), _rest(extents)
+        n = raw_ops.reduce_prod(inner)
+        # Seed j has a one for element j of every example: [n, b, y1, ...].
+        unit = _identity_rows(n, value.dtype)
+        unit = raw_ops.reshape(unit, raw_ops.concat([_vector(n), _vector(1), _vector(n)], axis=0))
+        wide = raw_ops.broadcast_to(unit, raw_ops.concat([_vector(n), batch, _vector(n)], axis=0))
+        seeds = raw_ops.reshape(wide, raw_ops.concat([_vector(n), extents], axis=0))
+        (rows,) = self._rows(value, [given], seeds, not experimental_use_pfor)
+        shape = raw_ops.concat([extents, _rest(_shape(given))], axis=0)
+        if rows is not None:
+            perm = [1, 0, *range(2, given.shape.rank + 1)]
+            return raw_ops.reshape(raw_ops.transpose(rows, perm=perm), shape)
         if unconnected is UnconnectedGradients.ZERO:
-            grads = [
-                raw_ops.zeros_like(source) if grad is None else grad
-                for grad, source in zip(grads, flat, strict=True)
-            ]
-        return nest.pack_sequence_as(sources, grads)
+            return raw_ops.fill(shape, _core._convert(0, given.dtype))
+        return None
+
+    def _check_loop(self, vectorised: bool) -> None:
+        if not vectorised and not self._persistent and not _core._is_tracing():
+            raise RuntimeError(
+                "with experimental_use_pfor=False a tape outside of a traced function must be made with "
+                "persistent=True"
+            )
 
 
 def _tensor_target(target: Any) -> Any:
@@ -149,48 +259,69 @@ def _tensor_target(target: Any) -> Any:
     return _core._convert(target)
 
 
-def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Gives a function a gradient of its own.
+def _sources(sources: Any) -> list[Any]:
+    flat = nest.flatten(sources)
+    for source in flat:
+        if not isinstance(source, _core.Tensor | _core._Variable):
+            raise TypeError(f"argument 'sources' must hold tensors or variables, got {type(source).__name__}")
+    return flat
 
-    Args:
-        f: called with the arguments; returns `(outputs, grad)`, where `grad(*output_gradients)` returns
-            the gradient of each argument that is a tensor.
 
-    Returns:
-        A function that returns the outputs.
+def _only_target(target: Any) -> Any:
+    if nest.is_nested(target):
+        raise TypeError(f"argument 'target' must be one tensor, got a {type(target).__name__}")
+    value = _tensor_target(target)
+    return value.read_value() if isinstance(value, _core._Variable) else value
 
-    >>> import penstock as tf
-    >>> @tf.custom_gradient
-    ... def clipped(x):
-    ...     return x, lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
-    """
-    if f is None:
-        return custom_gradient
 
-    @functools.wraps(f)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        inputs = [
-            a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
-            for a in nest.flatten(args)
-        ]
-        with _core._NoTapes():
-            result, grad = f(*nest.pack_sequence_as(args, inputs), **kwargs)
-        outputs = [raw_ops.identity(t) for t in nest.flatten(result)]
+def _check_seed(seed: Any, target: Any) -> None:
+    if seed is None:
+        return
+    shape = seed.shape if hasattr(seed, "shape") else None
+    if isinstance(
+        seed, _core.Tensor | _core._Variable | IndexedSlices
+    ) and not target.shape.is_compatible_with(shape):
+        raise ValueError(
+            f"argument 'output_gradients' has shape {shape} for a target of shape {target.shape}"
+        )
 
-        def backward(grads: Sequence[Any]) -> list[Any]:
-            filled = [raw_ops.zeros_like(o) if g is None else g for g, o in zip(grads, outputs, strict=True)]
-            found = nest.flatten(grad(*filled))
-            if len(found) != len(inputs):
-                raise ValueError(
-                    f"the gradient function of {f.__name__} returned {len(found)} values "
-                    f"for {len(inputs)} arguments"
-                )
-            return found
 
-        if _core._is_tracing():
-            outputs = _core._with_gradient(outputs, inputs, backward)
-        else:
-            _core._record_custom(inputs, outputs, backward)
-        return nest.pack_sequence_as(result, outputs)
+def as_dense(grad: Any) -> Any:
+    """A gradient as a tensor."""
+    return _core._convert(grad)
 
-    return wrapper
+
+def zeros_of(source: Any) -> Any:
+    """Zeros of the shape and dtype of a tensor or variable."""
+    return raw_ops.zeros_like(source)
+
+
+def _shape(source: Any) -> Any:
+    return raw_ops.shape(source.read_value() if isinstance(source, _core._Variable) else source)
+
+
+def _vector(value: Any) -> Any:
+    return raw_ops.reshape(_core._convert(value, _core.int32), _core._convert([1], _core.int32))
+
+
+def _first(extents: Any) -> Any:
+    return raw_ops.slice(extents, _vector(0), _vector(1))
+
+
+def _rest(extents: Any) -> Any:
+    return raw_ops.slice(extents, _vector(1), _vector(-1))
+
+
+def _identity_rows(n: Any, dtype: Any) -> Any:
+    one, zero = _core._convert(1, dtype), _core._convert(0, dtype)
+    count = _core._convert(n, _core.int32)
+    return raw_ops.one_hot(
+        raw_ops.range(_core._convert(0, _core.int32), count, _core._convert(1, _core.int32)), count, one, zero
+    )
+
+
+def one_hot_rows(target: Any) -> Any:
+    """For each element of a tensor one of its shape that is 1 there and 0 elsewhere, stacked."""
+    n = raw_ops.size(target)
+    rows = _identity_rows(n, target.dtype)
+    return raw_ops.reshape(rows, raw_ops.concat([_vector(n), raw_ops.shape(target)], axis=0))

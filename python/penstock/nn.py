@@ -310,7 +310,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
             )
         params = params[0]
     ids = _core._convert(ids, None, _core.int32)
-    rows = raw_ops.gather(params, ids)
+    rows = raw_ops.gather(params, ids, sparse_gradient=True)
     if max_norm is None:
         return rows
     from penstock._clip import clip_by_norm

@@ -23,6 +23,8 @@ pub struct Request<'a> {
     pub target_grads: &'a [Option<Value>],
     /// The values whose cotangents are wanted: tensors and variables.
     pub sources: &'a [Value],
+    /// Values that count as constants: no cotangent goes through what makes them.
+    pub stops: &'a [Value],
     /// The instructions that count; all where it is `None`. A tape lists those added while it recorded.
     pub recorded: Option<&'a dyn Fn(Inst) -> bool>,
 }
@@ -36,7 +38,7 @@ pub struct Request<'a> {
 /// `InvalidArgument` for the wrong number of target cotangents, `NotFound` where a cotangent is due
 /// through an operator without gradient, `Unimplemented` for one through `while`.
 pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<Option<Value>>> {
-    let Request { targets, target_grads, sources, recorded } = *request;
+    let Request { targets, target_grads, sources, stops, recorded } = *request;
     if !target_grads.is_empty() && target_grads.len() != targets.len() {
         return Err(Error::invalid(format!("{} target gradients for {} targets", target_grads.len(), targets.len())));
     }
@@ -44,7 +46,7 @@ pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<
     let insts = builder.open_regions().iter().flat_map(|&r| &graph.regions[r].insts).copied();
     let seeds: Vec<(Value, Option<Value>)> =
         targets.iter().enumerate().map(|(i, &t)| (t, target_grads.get(i).copied().flatten())).collect();
-    let path = path(graph, insts.filter(|&i| recorded.is_none_or(|f| f(i))), targets, sources);
+    let path = path(graph, insts.filter(|&i| recorded.is_none_or(|f| f(i))), targets, sources, stops);
     let loc = builder.loc();
     let grads = GraphPass::new(builder, 0).run(path, &seeds);
     builder.set_loc(loc);
@@ -68,13 +70,19 @@ impl Step for InstStep {
     }
 }
 
-fn path(graph: &Graph, insts: impl Iterator<Item = Inst>, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
+fn path(
+    graph: &Graph,
+    insts: impl Iterator<Item = Inst>,
+    targets: &[Value],
+    sources: &[Value],
+    stops: &[Value],
+) -> Path<InstStep> {
     let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
     let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| {
         let data = &graph.insts[inst];
         let mut inputs: SmallVec<[Option<Value>; 4]> = data.operands.iter().map(key).collect();
         inputs.extend(captures(graph, &data.regions).iter().filter_map(key).map(Some));
-        InstStep { inst, inputs, outputs: data.results.iter().map(key).collect() }
+        InstStep { inst, inputs, outputs: data.results.iter().map(|v| key(v).filter(|v| !stops.contains(v))).collect() }
     });
     let targets: Vec<Value> = targets.iter().filter_map(key).collect();
     Path::new(steps, &targets, sources)
@@ -159,7 +167,7 @@ impl<'b> GraphPass<'b> {
     ) -> Result<Vec<Option<Value>>> {
         let graph = self.graph();
         let targets: Vec<Value> = seeds.iter().map(|s| s.0).collect();
-        let path = path(graph, graph.regions[region].insts.iter().copied(), &targets, sources);
+        let path = path(graph, graph.regions[region].insts.iter().copied(), &targets, sources, &[]);
         self.run(path, seeds)
     }
 

@@ -1,4 +1,4 @@
-//! Reverse-mode differentiation for the Penstock dataflow engine.
+//! Differentiation, and mapping over an axis, for the Penstock dataflow engine.
 //!
 //! An operator's derivative is one rule ([`penstock_ir::Vjp`]) written against an emitter.
 //!
@@ -6,16 +6,27 @@
 //! - [`gradients_in`] applies them to the instructions of a graph under construction.
 //! - [`vjp_function`] makes of a function one that keeps what its derivative needs, and the derivative.
 //!
-//! All three give graphs or runs that can be differentiated in turn. To call a function under
+//! Forward mode follows from the same rules: an [`Accumulator`] keeps the tangents of what is computed,
+//! [`tangents_of`] gives those of one operation, and [`jvp_function`] makes of a function one that
+//! carries them along. [`batch_function`] makes of a function one that maps it over a leading axis.
+//!
+//! All three ways of reverse mode give graphs or runs that can be differentiated in turn. To call a function under
 //! several tapes, call `forward` of its [`VjpPair`] under all but the innermost, and record on that
 //! one, with [`Tape::record_custom`], a call of `backward`.
 
+mod accumulator;
+mod batch;
+mod forward;
 mod function;
 mod graph;
+mod jvp;
 mod reverse;
 mod rules;
 mod tape;
 
+pub use accumulator::Accumulator;
+pub use batch::{Batched, batch_by_loop, batch_function};
+pub use forward::{JvpFunction, jvp_function};
 pub use function::{Residual, VjpPair, vjp_function};
 pub use graph::{Request, captures, gradients_in};
-pub use tape::{Backward, CustomVjp, Dispatcher, Handle, Tape};
+pub use tape::{Backward, CustomVjp, Dispatcher, Grad, Handle, Rows, Tape, tangents_of};

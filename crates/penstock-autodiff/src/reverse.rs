@@ -7,11 +7,14 @@ use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
 use penstock_data::{Error, Result};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// A cotangent for each input of a step.
 pub(crate) type Grads<G> = SmallVec<[Option<G>; 2]>;
+
+/// Room is made at once for at most this many values: few cotangents are alive at a time.
+const MOST_RESERVED: usize = 64;
 
 /// One step of a program.
 pub(crate) trait Step {
@@ -35,8 +38,10 @@ pub(crate) struct Path<S: Step> {
 impl<S: Step> Path<S> {
     /// Picks from `steps`, in program order, those that carry a cotangent from a target to a source.
     pub(crate) fn new(steps: impl Iterator<Item = S>, targets: &[S::Key], sources: &[S::Key]) -> Path<S> {
-        let mut live: FxHashSet<S::Key> = sources.iter().copied().collect();
-        let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = Vec::new();
+        let count = steps.size_hint().1.unwrap_or(0).min(MOST_RESERVED);
+        let mut live: FxHashSet<S::Key> = FxHashSet::with_capacity_and_hasher(sources.len() + count, FxBuildHasher);
+        live.extend(sources);
+        let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = Vec::with_capacity(count);
         for step in steps {
             let needed: SmallVec<[bool; 4]> = step.inputs().map(|key| key.is_some_and(|k| live.contains(&k))).collect();
             if needed.contains(&true) {
@@ -44,8 +49,10 @@ impl<S: Step> Path<S> {
                 picked.push((step, needed));
             }
         }
-        let mut wanted: FxHashSet<S::Key> = targets.iter().copied().collect();
-        let mut kept: Vec<_> = Vec::new();
+        let mut wanted: FxHashSet<S::Key> =
+            FxHashSet::with_capacity_and_hasher(targets.len() + picked.len(), FxBuildHasher);
+        wanted.extend(targets);
+        let mut kept: Vec<_> = Vec::with_capacity(picked.len());
         while let Some((step, needed)) = picked.pop() {
             if step.outputs().flatten().any(|k| wanted.contains(&k)) {
                 wanted.extend(step.inputs().zip(&needed).filter(|(_, n)| **n).filter_map(|(k, _)| k));
@@ -70,7 +77,8 @@ impl<S: Step> Path<S> {
         pass: &mut P,
         seeds: impl IntoIterator<Item = (S::Key, P::Grad)>,
     ) -> Result<Vec<Option<P::Grad>>> {
-        let mut cotangents: FxHashMap<S::Key, P::Grad> = FxHashMap::default();
+        let mut cotangents: FxHashMap<S::Key, P::Grad> =
+            FxHashMap::with_capacity_and_hasher(self.steps.len().min(MOST_RESERVED) + 2, FxBuildHasher);
         for (key, grad) in seeds {
             accumulate(pass, &mut cotangents, key, grad)?;
         }

@@ -58,6 +58,16 @@ pub(crate) fn zeros(emit: &mut dyn Emitter, like: Value) -> Result<Value> {
     filled(emit, like, Tensor::zeros)
 }
 
+/// The extents of a tensor or a variable as an `i64` vector: a constant where all are known.
+pub(crate) fn shape(emit: &mut dyn Emitter, of: Value) -> Result<Value> {
+    let ty = emit.type_of(of);
+    if let Some(dims) = ty.shape().extents() {
+        return emit.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()));
+    }
+    let value = if ty.is_variable() { emit.emit(&state::READ_VARIABLE, &[of], &[])? } else { of };
+    emit.emit(&array::SHAPE, &[value], &[("dtype", DType::I64.into())])
+}
+
 fn filled(emit: &mut dyn Emitter, like: Value, make: impl Fn(DType, &[usize]) -> Result<Tensor>) -> Result<Value> {
     let ty = emit.type_of(like);
     let extents = ty.shape().extents();
@@ -66,14 +76,7 @@ fn filled(emit: &mut dyn Emitter, like: Value, make: impl Fn(DType, &[usize]) ->
     {
         return emit.constant(make(ty.dtype(), dims)?);
     }
-    let shape = match extents {
-        Some(dims) => emit.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))?,
-        None if ty.is_variable() => {
-            let value = emit.emit(&state::READ_VARIABLE, &[like], &[])?;
-            emit.emit(&array::SHAPE, &[value], &[])?
-        }
-        None => emit.emit(&array::SHAPE, &[like], &[])?,
-    };
+    let shape = shape(emit, like)?;
     let element = emit.constant(make(ty.dtype(), &[])?)?;
     emit.emit(&array::FILL, &[shape, element], &[])
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Error, Loc, Result, Tensor};
 use penstock_ir::{Attrs, Emitter, Entity, OpDef, Type, Value};
+use penstock_ops::{array, gather, state};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
+use crate::jvp::jvp;
 use crate::reverse::{Grads, Pass, Path, Step};
 use crate::rules;
 
@@ -49,12 +51,34 @@ pub trait Dispatcher<H> {
 pub type CustomVjp<H> =
     Box<dyn Fn(&mut dyn Dispatcher<H>, &[Option<H>], &[bool]) -> Result<Vec<Option<H>>> + Send + Sync>;
 
+/// A cotangent as a tape gives it.
+#[derive(Clone)]
+pub enum Grad<H> {
+    /// A value of the dtype and shape of what it is the cotangent of.
+    Dense(H),
+    /// Rows of it; those that are not named are zero.
+    Rows(Box<Rows<H>>),
+}
+
+/// What reading rows gives for a cotangent: the sum of what each piece adds to the rows that it names.
+#[derive(Clone)]
+pub struct Rows<H> {
+    /// What it is the cotangent of.
+    pub like: H,
+    /// Values of shape `indices.shape + like.shape[1..]`, with their indices.
+    pub pieces: Vec<(H, H)>,
+}
+
 /// Records operations on watched values.
 pub struct Tape<H> {
     persistent: bool,
     watch_accessed_variables: bool,
+    /// Whether operations are recorded, or only what is watched is noted.
+    records: bool,
     used: bool,
     watched: FxHashSet<u64>,
+    /// What was asked to be watched, in order.
+    roots: Vec<u64>,
     entries: Vec<Arc<Entry<H>>>,
 }
 
@@ -83,7 +107,20 @@ fn key<H: Handle>(handle: &H) -> Option<u64> {
 impl<H: Handle> Tape<H> {
     /// An empty tape. A `persistent` one may be differentiated any number of times.
     pub fn new(persistent: bool, watch_accessed_variables: bool) -> Tape<H> {
-        Tape { persistent, watch_accessed_variables, used: false, watched: FxHashSet::default(), entries: Vec::new() }
+        Tape {
+            persistent,
+            watch_accessed_variables,
+            records: true,
+            used: false,
+            watched: FxHashSet::default(),
+            roots: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// A tape that notes which variables are read, and records nothing.
+    pub fn observer() -> Tape<H> {
+        Tape { records: false, ..Tape::new(false, true) }
     }
 
     /// Whether it may be differentiated more than once.
@@ -98,7 +135,16 @@ impl<H: Handle> Tape<H> {
 
     /// Records what is computed from this value from now on. Nothing where its dtype carries no cotangent.
     pub fn watch(&mut self, value: &H) {
-        self.watched.extend(key(value));
+        if let Some(id) = key(value)
+            && self.watched.insert(id)
+        {
+            self.roots.push(id);
+        }
+    }
+
+    /// The identities of the values that were asked to be watched, in order.
+    pub fn roots(&self) -> &[u64] {
+        &self.roots
     }
 
     /// Whether the value is watched or computed from one that is.
@@ -108,7 +154,7 @@ impl<H: Handle> Tape<H> {
 
     /// Whether an operation on these values would be recorded.
     pub fn records(&self, inputs: &[H]) -> bool {
-        !self.watched.is_empty() && inputs.iter().any(|h| self.watched.contains(&h.id()))
+        self.records && !self.watched.is_empty() && inputs.iter().any(|h| self.watched.contains(&h.id()))
     }
 
     /// Records an instruction, unless no input is watched or its derivative is zero.
@@ -205,6 +251,20 @@ impl<H: Handle> Backward<H> {
     /// `InvalidArgument` for the wrong number of target cotangents, `NotFound` where a cotangent is
     /// due through an operator without gradient, and whatever execution reports.
     pub fn run(self, target_grads: &[Option<H>], dispatcher: &mut dyn Dispatcher<H>) -> Result<Vec<Option<H>>> {
+        let grads = self.run_rows(target_grads, dispatcher)?;
+        let mut frame = Frame { values: Vec::new(), dispatcher };
+        grads.into_iter().map(|grad| grad.map(|grad| frame.dense(grad)).transpose()).collect()
+    }
+
+    /// As [`Backward::run`]; the cotangent of what is only read by rows is given as rows.
+    ///
+    /// # Errors
+    /// As [`Backward::run`].
+    pub fn run_rows(
+        self,
+        target_grads: &[Option<H>],
+        dispatcher: &mut dyn Dispatcher<H>,
+    ) -> Result<Vec<Option<Grad<H>>>> {
         if !target_grads.is_empty() && target_grads.len() != self.targets.len() {
             return Err(Error::invalid(format!(
                 "{} target gradients for {} targets",
@@ -224,7 +284,7 @@ impl<H: Handle> Backward<H> {
                     frame.leave(ones)
                 }
             };
-            seeds.push((id, grad));
+            seeds.push((id, Grad::Dense(grad)));
         }
         let grads = self.path.run(&mut frame, seeds)?;
         let find = |id: u64| grads[self.sources.iter().position(|&s| s == id)?].clone();
@@ -278,15 +338,74 @@ impl<H: Handle> Frame<'_, H> {
     }
 }
 
-impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
-    type Grad = H;
+impl<H: Handle> Frame<'_, H> {
+    /// A cotangent in full.
+    fn dense(&mut self, grad: Grad<H>) -> Result<H> {
+        let rows = match grad {
+            Grad::Dense(value) => return Ok(value),
+            Grad::Rows(rows) => rows,
+        };
+        let like = self.enter(&rows.like);
+        let shape = rules::shape(self, like);
+        let sum = shape.and_then(|shape| {
+            let mut sum: Option<Value> = None;
+            for (values, indices) in &rows.pieces {
+                let (values, indices) = (self.enter(values), self.enter(indices));
+                let emit: &mut dyn Emitter = self;
+                let piece = emit.emit(&gather::GATHER_GRAD, &[shape, indices, values], &[])?;
+                sum = Some(sum.map_or(Ok(piece), |sum| rules::add(self, sum, piece))?);
+            }
+            sum.map_or_else(|| rules::zeros(self, like), Ok)
+        });
+        let out = sum.map(|v| self.values[v.index()].clone());
+        self.values.clear();
+        out
+    }
 
-    fn differentiate(&mut self, entry: &Arc<Entry<H>>, grads: Grads<H>, needed: &[bool]) -> Result<Grads<H>> {
-        match &entry.action {
+    /// The cotangents of an operation that keeps rows as they are, or that reads rows.
+    fn rows(
+        op: &OpDef,
+        attrs: &Attrs,
+        inputs: &[H],
+        grads: &Grads<Grad<H>>,
+        needed: &[bool],
+    ) -> Option<Grads<Grad<H>>> {
+        if op.is(&state::READ_VARIABLE) || op.is(&array::IDENTITY) {
+            return Some(grads.clone());
+        }
+        // `axis`, `batch_dims`, `drop_negative` and `sparse_gradient`: it reads along the first dimension.
+        let by_rows =
+            op.is(&gather::GATHER) && attrs.int(0) == 0 && attrs.int(1) == 0 && !attrs.flag(2) && attrs.flag(3);
+        match &grads[..] {
+            [Some(Grad::Dense(values))] if by_rows && needed[0] => {
+                let rows = Rows { like: inputs[0].clone(), pieces: vec![(values.clone(), inputs[1].clone())] };
+                Some(smallvec![Some(Grad::Rows(Box::new(rows))), None])
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
+    type Grad = Grad<H>;
+
+    fn differentiate(
+        &mut self,
+        entry: &Arc<Entry<H>>,
+        grads: Grads<Grad<H>>,
+        needed: &[bool],
+    ) -> Result<Grads<Grad<H>>> {
+        if let Action::Rule { op, attrs, inputs, .. } = &entry.action
+            && let Some(found) = Self::rows(op, attrs, inputs, &grads, needed)
+        {
+            return Ok(found);
+        }
+        let grads: Grads<H> = grads.into_iter().map(|g| g.map(|g| self.dense(g)).transpose()).collect::<Result<_>>()?;
+        let found = match &entry.action {
             Action::Rule { op, attrs, inputs, outputs, loc } => {
                 let result = self.rule(op, attrs, inputs, outputs, &grads, needed);
                 self.values.clear();
-                result.map_err(|e| e.at(*loc))
+                result.map_err(|e| e.at(*loc))?
             }
             Action::Custom(vjp) => {
                 let found = vjp(self.dispatcher, &grads, needed)?;
@@ -297,16 +416,44 @@ impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
                         needed.len()
                     )));
                 }
-                Ok(Grads::from_vec(found))
+                Grads::from_vec(found)
             }
-        }
+        };
+        Ok(found.into_iter().map(|g| g.map(Grad::Dense)).collect())
     }
 
-    fn add(&mut self, a: &H, b: &H) -> Result<H> {
-        let (a, b) = (self.enter(a), self.enter(b));
+    fn add(&mut self, a: &Grad<H>, b: &Grad<H>) -> Result<Grad<H>> {
+        if let (Grad::Rows(a), Grad::Rows(b)) = (a, b) {
+            let pieces = a.pieces.iter().chain(&b.pieces).cloned().collect();
+            return Ok(Grad::Rows(Box::new(Rows { like: a.like.clone(), pieces })));
+        }
+        let (a, b) = (self.dense(a.clone())?, self.dense(b.clone())?);
+        let (a, b) = (self.enter(&a), self.enter(&b));
         let sum = rules::add(self, a, b);
-        sum.map(|v| self.leave(v))
+        sum.map(|v| Grad::Dense(self.leave(v)))
     }
+}
+
+/// The tangents of an operation's outputs from those of its inputs; `None` where there is none.
+///
+/// `tangents` holds, for each input, its tangent. What the rule takes is executed by the dispatcher.
+///
+/// # Errors
+/// `NotFound` for an operator without derivative, and whatever execution reports.
+pub fn tangents_of<H: Handle>(
+    dispatcher: &mut dyn Dispatcher<H>,
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[H],
+    outputs: &[H],
+    tangents: &[Option<H>],
+) -> Result<Vec<Option<H>>> {
+    let mut frame = Frame { values: Vec::new(), dispatcher };
+    let inputs: SmallVec<[Value; 3]> = inputs.iter().map(|h| frame.enter(h)).collect();
+    let outputs: SmallVec<[Value; 1]> = outputs.iter().map(|h| frame.enter(h)).collect();
+    let tangents: SmallVec<[Option<Value>; 3]> = tangents.iter().map(|h| h.as_ref().map(|h| frame.enter(h))).collect();
+    let found = jvp(&mut frame, op, attrs, &inputs, &outputs, &tangents)?;
+    Ok(found.iter().map(|v| v.map(|v| frame.values[v.index()].clone())).collect())
 }
 
 impl<H: Handle> Emitter for Frame<'_, H> {

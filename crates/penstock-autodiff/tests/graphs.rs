@@ -151,7 +151,8 @@ fn sources_may_be_unconnected_repeated_targets_or_in_the_middle() {
     let op = |name: &str| penstock_ir::OpSet::find(&Ops, name).unwrap();
     let a = b.emit(op("sin"), &[x], &[]).unwrap()[0];
     let y = b.emit(op("mul"), &[a, a], &[]).unwrap()[0];
-    let request = Request { targets: &[y, y, a], target_grads: &[], sources: &[x, z, a, y, a], recorded: None };
+    let request =
+        Request { targets: &[y, y, a], target_grads: &[], sources: &[x, z, a, y, a], stops: &[], recorded: None };
     let grads = gradients_in(&mut b, &request).unwrap();
     assert_eq!(grads[1], None);
     assert_eq!(grads[2], grads[4]);
@@ -175,7 +176,7 @@ fn instructions_that_were_not_recorded_let_nothing_through() {
     let y = b.emit(op("exp"), &[a], &[]).unwrap()[0];
     let inner = b.graph().def_inst(a).unwrap();
     let recorded = |inst| inst != inner;
-    let request = Request { targets: &[y], target_grads: &[], sources: &[x, a], recorded: Some(&recorded) };
+    let request = Request { targets: &[y], target_grads: &[], sources: &[x, a], stops: &[], recorded: Some(&recorded) };
     let grads = gradients_in(&mut b, &request).unwrap();
     assert!(grads[0].is_none() && grads[1].is_some());
 }
@@ -194,7 +195,7 @@ fn a_gradient_that_is_refused_leaves_the_graph_whole() {
     let mut b = Builder::new(&control::CONST);
     let inputs: Vec<_> = f.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
     let y = b.inline(f.graph().unwrap(), &inputs).unwrap()[0];
-    let request = Request { targets: &[y], target_grads: &[], sources: &[inputs[1]], recorded: None };
+    let request = Request { targets: &[y], target_grads: &[], sources: &[inputs[1]], stops: &[], recorded: None };
     let error = gradients_in(&mut b, &request).err().unwrap();
     assert_eq!((error.class(), error.op()), (Class::Unimplemented, Some("while")));
     assert_eq!(b.depth(), 1);
@@ -209,7 +210,7 @@ fn a_long_chain_is_walked_without_recursion() {
     for _ in 0..100_000 {
         y = b.emit(penstock_ir::OpSet::find(&Ops, "neg").unwrap(), &[y], &[]).unwrap()[0];
     }
-    let request = Request { targets: &[y], target_grads: &[], sources: &[x], recorded: None };
+    let request = Request { targets: &[y], target_grads: &[], sources: &[x], stops: &[], recorded: None };
     assert!(gradients_in(&mut b, &request).unwrap()[0].is_some());
 }
 

@@ -130,7 +130,7 @@ fn gradient(graph: &Graph) -> Result<Graph> {
     }
     let targets = builder.inline(graph, &inputs)?;
     let sources: Vec<_> = inputs.into_iter().filter(|&v| builder.graph().ty(v).dtype().is_differentiable()).collect();
-    let request = Request { targets: &targets, target_grads: &[], sources: &sources, recorded: None };
+    let request = Request { targets: &targets, target_grads: &[], sources: &sources, stops: &[], recorded: None };
     let grads = gradients_in(&mut builder, &request)?;
     let missing = grads.iter().zip(&sources).filter(|(g, _)| g.is_none());
     if let Some((_, source)) = missing.into_iter().next() {

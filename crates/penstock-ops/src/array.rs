@@ -3,7 +3,7 @@
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef,
-    OutTypes, Sample, Type, Vjp, VjpCx, arg, arg_of,
+    OutTypes, Sample, Type, Vjp, VjpCx, arg, arg_of, args_of,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -25,6 +25,7 @@ pub use crate::shape_ops::{BROADCAST_TO, RESHAPE};
 pub static OPS: &[&OpDef] = &[
     &IDENTITY,
     &STOP_GRADIENT,
+    &BARRIER,
     &ENSURE_SHAPE,
     &CHECK_NUMERICS,
     &SHAPE,
@@ -94,6 +95,32 @@ pub static IDENTITY: OpDef = OpDef {
     vjp: Vjp::Rule(pass_through),
     fold: Fold::Evaluate,
     samples: plain_samples,
+};
+
+/// The operands, later.
+pub static BARRIER: OpDef = OpDef {
+    name: "barrier",
+    tf_name: "IdentityN",
+    doc: "`values`, once all of them are there.\n\n\
+          What is computed from the results is never merged with what is computed from the operands: a value that is \
+          computed again behind a barrier need not be kept until then.",
+    dtypes: &[],
+    operands: &[args_of("values", ArgType::In(DTypeSet::ANY))],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| Ok(cx.inputs.iter().cloned().collect()),
+    cpu: Cpu::Kernel(|call| {
+        for (i, &value) in call.inputs.iter().enumerate() {
+            call.set(i, value.clone());
+        }
+        Ok(())
+    }),
+    cuda: VIEW,
+    vjp: Vjp::Rule(|cx| Ok(cx.grads.into())),
+    fold: Fold::Never("it keeps what is before and behind it apart"),
+    samples: || {
+        vec![Sample::new(vec![f64s(&[2, 3]), i32s(&[1, 2])]), Sample::new(vec![f64s(&[])]), Sample::new(vec![])]
+    },
 };
 
 /// The operand, a constant to differentiation.

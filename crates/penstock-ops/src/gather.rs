@@ -25,6 +25,7 @@ const GATHER_ATTRS: &[AttrDef] = &[
     AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
     AttrDef::new("batch_dims", AttrKind::Int, AttrDefault::Int(0)),
     AttrDef::flag("drop_negative", false),
+    AttrDef::flag("sparse_gradient", false),
 ];
 
 /// How rows are added.
@@ -93,7 +94,8 @@ pub static GATHER: OpDef = OpDef {
     doc: "The entries of `params` along `axis` that `indices` names.\n\n\
           The result has the extents `params[..axis] + indices[batch_dims..] + params[axis + 1..]`. The first `batch_dims` \
           dimensions of both operands are gone through together. With `drop_negative` a negative index gives zeros. Any other \
-          index outside of the dimension raises InvalidArgument, which names the first and its position.",
+          index outside of the dimension raises InvalidArgument, which names the first and its position. With \
+          `sparse_gradient` a tape may give the gradient of `params` as the rows that were read.",
     dtypes: ANY,
     operands: &[arg("params"), index_arg("indices")],
     attrs: GATHER_ATTRS,

@@ -216,10 +216,10 @@ fn extremum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t>
     g * (hit / resum(t, hit))
 }
 
-fn mean_grad<'t>(_: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
-    let count = match (x.shape().num_elements(), y.shape().num_elements()) {
-        (Some(n), Some(m)) => x.number((n / m.max(1)) as f64),
-        _ => {
+fn mean_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
+    let count = match reduced_count(&x.shape(), t.attrs) {
+        Some(n) => x.number(n as f64),
+        None => {
             let size = |e: Ex<'t>| e.extents().emit(&REDUCE_PROD, &[], &[]);
             let results = size(y);
             let results = results.emit(&MAXIMUM, &[results.int(1)], &[]);
@@ -227,6 +227,13 @@ fn mean_grad<'t>(_: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
         }
     };
     (g / count).broadcast_as(x)
+}
+
+/// The number of elements that go into each result, where the sizes of the reduced axes are known.
+fn reduced_count(shape: &Shape, attrs: &Attrs) -> Option<usize> {
+    let dims = shape.dims()?;
+    let axes = normalize_axes(attrs.opt_ints(0), dims.len()).ok()?;
+    axes.iter().map(|&axis| dims[axis].known()).product()
 }
 
 /// Each element's is the product of all others, which is found without dividing by 0.

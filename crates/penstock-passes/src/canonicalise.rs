@@ -2,8 +2,8 @@
 //!
 //! A rule may only give what every run would have given, bit for bit: with NaN, signed zeros and wrapping integers.
 
-use penstock_data::{DType, Dim, Result, Tensor, with_dtype};
-use penstock_ir::{AttrKind, Graph, Inst, InstData, Type, Value};
+use penstock_data::{DType, Dim, Result, Shape, Tensor, with_dtype};
+use penstock_ir::{AttrKind, Cpu, Graph, Inst, InstData, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -85,7 +85,31 @@ fn rewrite(graph: &Graph, inst: Inst) -> Option<Rewrite> {
     if data.results.len() != 1 {
         return None;
     }
-    RULES.iter().filter(|(name, ..)| *name == data.op.name).find_map(|(_, rule, _)| rule(graph, data))
+    let own = RULES.iter().filter(|(name, ..)| *name == data.op.name).find_map(|(_, rule, _)| rule(graph, data));
+    own.or_else(|| unspread(graph, data))
+}
+
+/// `f(broadcast_to(x, s), y)` is `f(x, y)` where `f` broadcasts by itself, to the same shape.
+fn unspread(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    // These are computed element by element, but take operands of given shapes.
+    let broadcasts = matches!(data.op.cpu, Cpu::Elementwise(_)) && !matches!(data.op.name, "add_n" | "bias_add");
+    let to = graph.ty(data.results[0]).shape();
+    if !broadcasts || data.operands.len() < 2 || to.dims().is_none_or(|dims| dims.contains(&Dim::Unknown)) {
+        return None;
+    }
+    (0..data.operands.len()).find_map(|k| {
+        let inner = &graph.insts[graph.def_inst(data.operands[k])?];
+        let x = match inner.op.name {
+            "broadcast_to" => inner.operands[0],
+            "fill" => inner.operands[1],
+            _ => return None,
+        };
+        let shapes = data.operands.iter().enumerate().map(|(i, &v)| graph.ty(if i == k { x } else { v }).shape());
+        let shape = shapes.into_iter().try_fold(Shape::scalar(), |all, shape| all.broadcast(shape))?;
+        let mut operands = data.operands.clone();
+        operands[k] = x;
+        (shape == *to).then_some(Operands(operands))
+    })
 }
 
 /// Operand `index`, where nothing is known of the result that is not known of it.

@@ -76,6 +76,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ops::PyOp>()?;
     m.add_class::<tape::PyTape>()?;
     m.add_class::<tape::PyNoTapes>()?;
+    m.add_class::<tape::PyAccumulator>()?;
     m.add_class::<function::PyFunction>()?;
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<concrete::PyConcrete>()?;
@@ -98,6 +99,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(host::_set_seed, m)?,
         wrap_pyfunction!(tape::_record_custom, m)?,
         wrap_pyfunction!(tape::_with_gradient, m)?,
+        wrap_pyfunction!(tape::_gradients, m)?,
+        wrap_pyfunction!(tape::_map_rows, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,

@@ -1,16 +1,16 @@
 //! The state of the calling thread: which traces are open, which tapes record.
 
 use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use penstock_autodiff::{Request, Tape, gradients_in};
+use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in};
 use penstock_data::{Error, Loc, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Env, Graph, Inst, OpDef, Region, Type, Value};
-use penstock_ops::control;
+use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value};
+use penstock_ops::{binary, control, gather};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::var::{Home, Kind, Symbolic, Var};
+use crate::var::{Home, Kind, Symbolic, Var, fresh_id};
 
 /// The program around the engine: what it prints to, and where in its source it is.
 pub trait Host: Env + Send + Sync {
@@ -75,24 +75,57 @@ impl Tracer {
     }
 }
 
-/// A tape that records where the thread was when it started: not inside a trace or branch begun since.
+/// A recorder that takes part where the thread was when it started: not inside a trace or branch begun since.
 #[derive(Clone)]
-struct ActiveTape {
-    tape: SharedTape,
+struct Active {
+    recorder: Recorder,
     depth: usize,
 }
 
 /// A tape that the program and the thread's state both hold.
 pub type SharedTape = Arc<Mutex<Tape<Var>>>;
 
+/// An accumulator of tangents that the program and the thread's state both hold.
+pub type SharedAccumulator = Arc<Mutex<Accumulator<Var>>>;
+
+/// What takes note of operations, for reverse or for forward mode.
+#[derive(Clone)]
+pub enum Recorder {
+    /// Records them, for reverse mode.
+    Tape(SharedTape),
+    /// Computes the tangents of what they give, for forward mode.
+    Forward(SharedAccumulator),
+}
+
+impl Recorder {
+    fn is(&self, other: &Recorder) -> bool {
+        match (self, other) {
+            (Recorder::Tape(a), Recorder::Tape(b)) => Arc::ptr_eq(a, b),
+            (Recorder::Forward(a), Recorder::Forward(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Whether an operation on these values concerns it.
+    pub(crate) fn concerns(&self, inputs: &[Var]) -> bool {
+        match self {
+            Recorder::Tape(tape) => tape.lock().unwrap_or_else(PoisonError::into_inner).records(inputs),
+            Recorder::Forward(acc) => acc.lock().unwrap_or_else(PoisonError::into_inner).tracks(inputs),
+        }
+    }
+}
+
+/// The recorders of one place, outermost first.
+pub(crate) type Recorders = SmallVec<[Recorder; 2]>;
+
 #[derive(Default)]
 struct State {
     tracers: Vec<Tracer>,
-    tapes: Vec<ActiveTape>,
+    recorders: Vec<Active>,
 }
 
 thread_local! {
-    /// Bit 0: tracing; bit 1: some tape is active. Checked before anything else on every operation.
+    /// Bit 0: tracing; bit 1: some recorder is active. Checked before anything else on every operation.
     static FLAGS: Cell<u8> = const { Cell::new(0) };
     static STATE: RefCell<State> = RefCell::new(State::default());
 }
@@ -105,7 +138,7 @@ fn with_state<R>(f: impl FnOnce(&mut State) -> R) -> R {
         let mut state = state.borrow_mut();
         let result = f(&mut state);
         let flags =
-            if state.tracers.is_empty() { 0 } else { TRACING } | if state.tapes.is_empty() { 0 } else { TAPING };
+            if state.tracers.is_empty() { 0 } else { TRACING } | if state.recorders.is_empty() { 0 } else { TAPING };
         FLAGS.with(|f| f.set(flags));
         result
     })
@@ -319,7 +352,7 @@ pub fn with_graph<R>(f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.last().map(|t| f(t.builder.graph())))
 }
 
-/// Leaves all traces for a while: operations run at once. Tapes do not record.
+/// Leaves all traces for a while: operations run at once. Nothing is recorded.
 pub struct Suspended(Option<State>);
 
 /// Leaves all traces until the result is dropped.
@@ -456,51 +489,64 @@ pub fn set_name(var: &Var, name: &str) {
     }
 }
 
-/// Starts recording on a tape.
-pub fn push_tape(tape: &SharedTape) {
+/// Starts a recorder.
+pub fn push_recorder(recorder: Recorder) {
     with_state(|state| {
         let depth = state.depth();
-        state.tapes.push(ActiveTape { tape: tape.clone(), depth });
+        state.recorders.push(Active { recorder, depth });
     });
 }
 
-/// Stops recording on a tape.
-pub fn pop_tape(tape: &SharedTape) {
+/// Stops a recorder.
+pub fn pop_recorder(recorder: &Recorder) {
     with_state(|state| {
-        if let Some(i) = state.tapes.iter().rposition(|t| Arc::ptr_eq(&t.tape, tape)) {
-            state.tapes.remove(i);
+        if let Some(i) = state.recorders.iter().rposition(|a| a.recorder.is(recorder)) {
+            state.recorders.remove(i);
         }
     });
 }
 
-/// No tape records until the result is dropped.
-pub struct Paused(Vec<ActiveTape>);
+/// Some recorders do not record until the result is dropped.
+pub struct Paused {
+    recorders: Vec<Active>,
+    /// How many recorders are outside of them.
+    outside: usize,
+}
 
-/// Pauses all tapes until the result is dropped.
-pub fn pause_tapes() -> Paused {
-    Paused(with_state(|state| std::mem::take(&mut state.tapes)))
+/// Pauses all recorders until the result is dropped.
+pub fn pause_recorders() -> Paused {
+    Paused { recorders: with_state(|state| std::mem::take(&mut state.recorders)), outside: 0 }
+}
+
+/// Pauses a recorder and those inside of it until the result is dropped.
+pub(crate) fn pause_from(recorder: &Recorder) -> Paused {
+    with_state(|state| {
+        let outside = state.recorders.iter().rposition(|a| a.recorder.is(recorder)).unwrap_or(state.recorders.len());
+        Paused { recorders: state.recorders.split_off(outside), outside }
+    })
 }
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        let paused = std::mem::take(&mut self.0);
+        let paused = std::mem::take(&mut self.recorders);
+        // Those that were started meanwhile stay, inside of the paused ones.
         with_state(|state| {
-            // Tapes that were started meanwhile stay, inside the paused ones.
-            let started = std::mem::replace(&mut state.tapes, paused);
-            state.tapes.extend(started);
+            let at = self.outside.min(state.recorders.len());
+            state.recorders.splice(at..at, paused);
         });
     }
 }
 
-/// The tapes that record here, outermost first. Quick where none is active.
-pub(crate) fn tapes_here() -> SmallVec<[SharedTape; 2]> {
+/// The recorders that take part here, outermost first. Quick where none is active.
+#[inline]
+pub(crate) fn recorders_here() -> Recorders {
     if FLAGS.with(|f| f.get() & TAPING == 0) {
         return SmallVec::new();
     }
     STATE.with(|state| {
         let state = state.borrow();
         let depth = state.depth();
-        state.tapes.iter().filter(|t| t.depth == depth).map(|t| t.tape.clone()).collect()
+        state.recorders.iter().filter(|a| a.depth == depth).map(|a| a.recorder.clone()).collect()
     })
 }
 
@@ -513,7 +559,8 @@ pub(crate) fn tapes_of_trace() -> SmallVec<[SharedTape; 2]> {
         let state = state.borrow();
         let outside: usize = state.tracers.iter().rev().skip(1).map(|t| t.builder.depth()).sum();
         let floor = if state.tracers.is_empty() { 0 } else { outside + 1 };
-        state.tapes.iter().filter(|t| t.depth >= floor).map(|t| t.tape.clone()).collect()
+        let here = state.recorders.iter().filter(|a| a.depth >= floor);
+        here.filter_map(|a| if let Recorder::Tape(tape) = &a.recorder { Some(tape.clone()) } else { None }).collect()
     })
 }
 
@@ -527,6 +574,66 @@ pub(crate) fn captured_by(inst: Inst) -> Result<Vec<Var>> {
     })
 }
 
+/// Takes the last instruction out of the innermost trace: as a function of its operands and of what its
+/// regions take from around it, with these.
+pub(crate) fn outline(inst: Inst) -> Result<(Arc<Function>, Vec<Var>)> {
+    with_state(|state| {
+        let tracer = state.top()?;
+        let here = tracer.builder.current();
+        let (function, used) = {
+            let graph = tracer.builder.graph();
+            let data = &graph.insts[inst];
+            let mut used: Vec<Value> = Vec::new();
+            for v in data.operands.iter().copied().chain(penstock_autodiff::captures(graph, &data.regions)) {
+                if !used.contains(&v) {
+                    used.push(v);
+                }
+            }
+            let mut builder = Builder::new(&control::CONST);
+            let mut map = inputs_for(&mut builder, graph, &used);
+            let copy = builder.copy_inst(graph, inst, &mut map)?;
+            let outputs = builder.results(copy).to_vec();
+            used.retain(|&v| graph.constant(v).is_none());
+            (Function::new(format!("{}_{}", data.op.name, fresh_id()), builder.finish(&outputs)?), used)
+        };
+        tracer.builder.graph_mut().regions[here].insts.retain(|&i| i != inst);
+        let operands = used.into_iter().map(|v| tracer.var(v)).collect();
+        Ok((Arc::new(function), operands))
+    })
+}
+
+/// An input for each value of another graph; constants become constants.
+fn inputs_for(builder: &mut Builder, source: &Graph, values: &[Value]) -> FxHashMap<Value, Value> {
+    let new = |&v: &Value| match source.constant(v) {
+        Some(constant) => (v, builder.constant(constant.clone())),
+        None => (v, builder.input(source.ty(v).clone(), None)),
+    };
+    values.iter().map(new).collect()
+}
+
+/// Closes the innermost region of the innermost trace: as a function of its parameters and of what it
+/// takes from around it, with the latter.
+///
+/// # Errors
+/// As [`Builder::end_region`]; the region is closed all the same.
+pub(crate) fn end_region_as_function(name: &str, results: &[Var]) -> Result<(Arc<Function>, Vec<Var>)> {
+    let region = end_region(results)?;
+    with_state(|state| {
+        let tracer = state.top()?;
+        let graph = tracer.builder.graph();
+        let mut captured = penstock_autodiff::captures(graph, &[region]);
+        let data = &graph.regions[region];
+        let inputs: Vec<Value> = data.params.iter().copied().chain(captured.iter().copied()).collect();
+        let mut builder = Builder::new(&control::CONST);
+        let mut map = inputs_for(&mut builder, graph, &inputs);
+        builder.copy_insts(graph, region, &mut map)?;
+        let outputs: Vec<Value> = data.results.iter().map(|v| map[v]).collect();
+        let function = Function::new(name, penstock_ir::compact(&builder.finish(&outputs)?));
+        captured.retain(|&v| graph.constant(v).is_none());
+        Ok((Arc::new(function), captured.into_iter().map(|v| tracer.var(v)).collect()))
+    })
+}
+
 /// The number of instructions that the innermost trace has made so far.
 pub(crate) fn inst_count() -> Result<usize> {
     with_state(|state| Ok(state.top()?.builder.graph().insts.len()))
@@ -537,21 +644,52 @@ pub(crate) fn differentiate(
     targets: &[Var],
     target_grads: &[Option<Var>],
     sources: &[Var],
-    recorded: &dyn Fn(Inst) -> bool,
+    stops: &[Var],
+    recorded: Option<&dyn Fn(Inst) -> bool>,
 ) -> Result<Vec<Option<Var>>> {
     with_state(|state| {
         let values =
             |state: &mut State, vars: &[Var]| vars.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
         let (targets, sources) = (values(state, targets)?, values(state, sources)?);
+        let stops = values(state, stops)?;
         let target_grads = target_grads
             .iter()
             .map(|g| g.as_ref().map(|g| state.value_of(g)).transpose())
             .collect::<Result<Vec<_>>>()?;
         let tracer = state.top()?;
         let request =
-            Request { targets: &targets, target_grads: &target_grads, sources: &sources, recorded: Some(recorded) };
+            Request { targets: &targets, target_grads: &target_grads, sources: &sources, stops: &stops, recorded };
         let found = gradients_in(&mut tracer.builder, &request)?;
         Ok(found.into_iter().map(|v| v.map(|v| tracer.var(v))).collect())
+    })
+}
+
+/// A cotangent of `like`, as rows where it is a sum of rows that were read.
+pub fn as_rows(grad: Var, like: &Var) -> Grad<Var> {
+    let Some(s) = grad.as_symbolic().cloned() else { return Grad::Dense(grad) };
+    with_state(|state| {
+        let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) else { return Grad::Dense(grad) };
+        let mut pieces: SmallVec<[(Value, Value); 1]> = SmallVec::new();
+        let mut open = vec![s.value];
+        while let Some(value) = open.pop() {
+            let graph = tracer.builder.graph();
+            let Some(inst) = graph.def_inst(value) else { return Grad::Dense(grad) };
+            let data = &graph.insts[inst];
+            if data.op.0.is(&binary::ADD) {
+                open.extend(data.operands.iter().rev());
+            } else if data.op.0.is(&gather::GATHER_GRAD)
+                && data.attrs.int(0) == 0
+                && data.attrs.int(1) == 0
+                && !data.attrs.flag(2)
+                && data.attrs.flag(3)
+            {
+                pieces.push((data.operands[2], data.operands[1]));
+            } else {
+                return Grad::Dense(grad);
+            }
+        }
+        let pieces = pieces.into_iter().map(|(v, i)| (tracer.var(v), tracer.var(i))).collect();
+        Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
     })
 }
 

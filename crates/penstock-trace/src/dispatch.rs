@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use penstock_autodiff::{CustomVjp, Dispatcher, Residual, Tape, vjp_function};
+use penstock_autodiff::{Accumulator, CustomVjp, Dispatcher, Residual, Tape, jvp_function, tangents_of, vjp_function};
 use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable};
 use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, OpSet, Region, Type};
@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::context::Traced;
 use crate::context::{
-    self, SharedTape, capture, capture_constant, current_loc, host, is_tracing, note_trainable, tapes_here,
-    tapes_of_trace,
+    self, Recorder, SharedAccumulator, SharedTape, capture, capture_constant, current_loc, host, is_tracing,
+    note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
 use crate::var::{Kind, Var, fresh_id};
 
@@ -33,10 +33,33 @@ fn joins_trace(inputs: &[Var]) -> bool {
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
     let outs =
         if joins_trace(inputs) { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
-    for tape in tapes_here() {
-        lock(&tape).record(op, &attrs, inputs, &outs, current_loc());
+    for recorder in recorders_here() {
+        match &recorder {
+            Recorder::Tape(tape) => lock(tape).record(op, &attrs, inputs, &outs, current_loc()),
+            Recorder::Forward(_) if !recorder.concerns(inputs) => {}
+            Recorder::Forward(acc) => {
+                carry(acc, inputs, &outs, |tangents| tangents_of(&mut Live, op, &attrs, inputs, &outs, tangents))
+            }
+        }
     }
     Ok(outs)
+}
+
+/// Notes the tangents of an operation's outputs. Recorders outside of the accumulator record what that takes.
+fn carry(
+    acc: &SharedAccumulator,
+    inputs: &[Var],
+    outputs: &[Var],
+    rule: impl FnOnce(&[Option<Var>]) -> Result<Vec<Option<Var>>>,
+) {
+    let _outer = pause_from(&Recorder::Forward(acc.clone()));
+    let tangents = lock_forward(acc).tangents(inputs);
+    let found = tangents.and_then(|tangents| rule(&tangents));
+    lock_forward(acc).note(outputs, found);
+}
+
+fn lock_forward(acc: &SharedAccumulator) -> MutexGuard<'_, Accumulator<Var>> {
+    acc.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Adds an instruction to the open trace. A panic, which is a defect, becomes an error that names the operator.
@@ -46,7 +69,7 @@ fn join(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) ->
         .unwrap_or_else(|_| Err(Error::internal("panicked while it was traced").in_op(op.name)))
 }
 
-fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {
+pub(crate) fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {
     tape.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -64,9 +87,15 @@ pub fn apply(op: &'static OpDef, inputs: &[Var], named: &[(&str, Attr)]) -> Resu
 /// What inference reports.
 pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<Outs> {
     let (inst, outs) = join(op, inputs, attrs, regions)?;
-    if !tapes_here().is_empty() {
+    let recorders = recorders_here();
+    if !recorders.is_empty() {
         let mut seen = inputs.to_vec();
         seen.extend(context::captured_by(inst)?);
+        if recorders.iter().any(|r| matches!(r, Recorder::Forward(_)) && r.concerns(&seen)) {
+            // A function carries tangents into and out of its regions.
+            let (function, operands) = context::outline(inst)?;
+            return call_under(&function, &operands, &recorders);
+        }
         let here = inst.index();
         record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec());
     }
@@ -87,9 +116,8 @@ fn record_segment(part: Vec<Range<usize>>, inputs: Vec<Var>, outputs: Vec<Var>) 
                 (0..inputs.len()).filter(|&i| needed[i] && inputs[i].dtype().is_differentiable()).collect();
             let sources: Vec<Var> = wanted.iter().map(|&i| inputs[i].clone()).collect();
             let start = context::inst_count()?;
-            let found = context::differentiate(&targets, &cotangents, &sources, &|i| {
-                part.iter().any(|range| range.contains(&i.index()))
-            })?;
+            let counts = |i: Inst| part.iter().any(|range| range.contains(&i.index()));
+            let found = context::differentiate(&targets, &cotangents, &sources, &[], Some(&counts))?;
             let mut part = part.clone();
             part.push(start..context::inst_count()?);
             let seen = inputs.iter().cloned().chain(cotangents.into_iter().flatten()).collect();
@@ -146,6 +174,18 @@ pub fn read_variable(variable: &Var, trainable: bool) -> Result<Var> {
     }
     let mut outs = dispatch(&state::READ_VARIABLE, std::slice::from_ref(variable), Attrs::EMPTY)?;
     Ok(outs.remove(0))
+}
+
+/// Notes that trainable variables are used, as reading them does.
+///
+/// # Errors
+/// Those of capture.
+pub fn note_accessed(variables: &[Var]) -> Result<()> {
+    let tapes = tapes_of_trace();
+    variables.iter().try_for_each(|variable| {
+        watch_accessed(&tapes, variable);
+        note_trainable(variable)
+    })
 }
 
 fn watch_accessed(tapes: &[SharedTape], variable: &Var) {
@@ -210,7 +250,7 @@ impl Concrete {
                 note_trainable(&operands[i])?;
             }
         }
-        call_under(&self.function, &operands, &tapes_here())
+        call_under(&self.function, &operands, &recorders_here())
     }
 }
 
@@ -229,17 +269,55 @@ fn run(executable: &Executable, args: &[Arg]) -> Result<SmallVec<[Tensor; 2]>> {
 /// # Errors
 /// What running or inference reports.
 pub fn call(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
-    call_under(function, operands, &tapes_here())
+    call_under(function, operands, &recorders_here())
 }
 
-/// Calls a function so that `tapes` can differentiate it. The innermost tape that watches an operand
-/// records it; the forward function of its pair, which also gives what the backward function needs,
-/// is called under the tapes outside of that.
-fn call_under(function: &Arc<Function>, operands: &[Var], tapes: &[SharedTape]) -> Result<Outs> {
-    let Some(innermost) = tapes.iter().rposition(|t| lock(t).records(operands)) else {
+/// Calls a function so that `recorders` can differentiate it. The innermost that an operand concerns
+/// takes the call: a tape calls the forward function of its pair, which also gives what the backward
+/// function needs, an accumulator the function that carries tangents along; either under the recorders
+/// outside of it.
+fn call_under(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]) -> Result<Outs> {
+    let Some(innermost) = recorders.iter().rposition(|r| r.concerns(operands)) else {
         return call_plain(function, operands);
     };
-    let (outer, tape) = (&tapes[..innermost], &tapes[innermost]);
+    let outer = &recorders[..innermost];
+    match &recorders[innermost] {
+        Recorder::Tape(tape) => call_taped(function, operands, tape, outer),
+        Recorder::Forward(acc) => call_forward(function, operands, acc, outer),
+    }
+}
+
+fn call_forward(
+    function: &Arc<Function>,
+    operands: &[Var],
+    acc: &SharedAccumulator,
+    outer: &[Recorder],
+) -> Result<Outs> {
+    let count = function.signature().results.len();
+    let tangents = lock_forward(acc).tangents(operands);
+    let made = tangents.and_then(|tangents| {
+        let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
+        Ok((jvp_function(function, &active)?, tangents))
+    });
+    let (forward, tangents) = match made {
+        Ok(made) => made,
+        // Not being differentiable is no fault until somebody asks for the tangent.
+        Err(error) => {
+            let outs = call_under(function, operands, outer)?;
+            lock_forward(acc).note(&outs, Err(error));
+            return Ok(outs);
+        }
+    };
+    let mut all = operands.to_vec();
+    all.extend(tangents.into_iter().zip(&forward.inputs).filter_map(|(tangent, has)| tangent.filter(|_| *has)));
+    let results = call_under(&forward.function, &all, outer)?;
+    let outs: Outs = results[..count].into();
+    let tangents = forward.tangents.iter().map(|t| t.map(|i| results[i].clone())).collect();
+    lock_forward(acc).note(&outs, Ok(tangents));
+    Ok(outs)
+}
+
+fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, outer: &[Recorder]) -> Result<Outs> {
     let needed: Vec<bool> = {
         let tape = lock(tape);
         operands.iter().map(|v| tape.is_watched(v.id())).collect()
@@ -313,15 +391,73 @@ pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: 
     apply(&control::WITH_GRADIENT, &operands, &named)
 }
 
-/// Records an operation with a gradient of its own on every tape here that watches an input; `make`
-/// gives each its own copy of the gradient.
+/// Records an operation with a gradient of its own wherever an input is of interest; `make` gives each
+/// tape its own copy of the gradient.
 pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
-    for tape in tapes_here() {
-        if lock(&tape).records(inputs) {
-            let vjp = make();
-            lock(&tape).record_custom(inputs, outputs, vjp);
+    for recorder in recorders_here() {
+        if !recorder.concerns(inputs) {
+            continue;
+        }
+        match &recorder {
+            Recorder::Tape(tape) => {
+                let vjp = make();
+                lock(tape).record_custom(inputs, outputs, vjp);
+            }
+            Recorder::Forward(acc) => carry(acc, inputs, outputs, |tangents| transposed(&make(), outputs, tangents)),
         }
     }
+}
+
+/// The tangents of outputs from a gradient: it is linear in the cotangents of the outputs, whatever
+/// these are, and its transpose carries tangents forward.
+fn transposed(vjp: &CustomVjp<Var>, outputs: &[Var], tangents: &[Option<Var>]) -> Result<Vec<Option<Var>>> {
+    let tape = Arc::new(Mutex::new(Tape::new(false, false)));
+    let mut seeds: Vec<Option<Var>> = Vec::new();
+    for output in outputs {
+        let seed = if output.dtype().is_differentiable() { Some(zeros_like(output)?) } else { None };
+        if let Some(seed) = &seed {
+            lock(&tape).watch(seed);
+        }
+        seeds.push(seed);
+    }
+    let needed: Vec<bool> = tangents.iter().map(Option::is_some).collect();
+    let recorder = Recorder::Tape(tape.clone());
+    context::push_recorder(recorder.clone());
+    let cotangents = vjp(&mut Live, &seeds, &needed);
+    context::pop_recorder(&recorder);
+    let (targets, weights): (Vec<Var>, Vec<Option<Var>>) = cotangents?
+        .into_iter()
+        .zip(tangents)
+        .filter_map(|(cotangent, tangent)| Some((cotangent?, Some(tangent.clone()?))))
+        .unzip();
+    let sources: Vec<Var> = seeds.iter().flatten().cloned().collect();
+    let backward = lock(&tape).backward(&targets, &sources)?;
+    let mut found = backward.run(&weights, &mut Live)?.into_iter();
+    Ok(seeds.iter().map(|seed| seed.as_ref().and_then(|_| found.next().flatten())).collect())
+}
+
+/// The gradients of `targets` by `sources` in the innermost trace, through all of its instructions but
+/// those that make `stops`.
+///
+/// # Errors
+/// `FailedPrecondition` outside of a trace; else as [`penstock_autodiff::gradients_in`].
+pub fn gradients(
+    targets: &[Var],
+    target_grads: &[Option<Var>],
+    sources: &[Var],
+    stops: &[Var],
+) -> Result<Vec<Option<Var>>> {
+    if !is_tracing() {
+        return Err(Error::precondition("gradients of a graph exist only while a function is traced"));
+    }
+    let found = context::differentiate(targets, target_grads, sources, stops, None)?;
+    if !recorders_here().is_empty() {
+        // The program so far and its gradient, as one operation.
+        let part = 0..context::inst_count()?;
+        let seen: Vec<Var> = sources.iter().chain(target_grads.iter().flatten()).cloned().collect();
+        record_segment(vec![part], seen, found.iter().flatten().cloned().collect());
+    }
+    Ok(found)
 }
 
 /// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it.

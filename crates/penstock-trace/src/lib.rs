@@ -7,21 +7,24 @@ mod differ;
 mod dispatch;
 mod key;
 mod lift;
+mod rows;
 mod turn;
 mod var;
 
 pub use cache::{Cache, Entry};
 pub use context::{
-    Host, Paused, SharedTape, Suspended, Traced, abandon_region, abandon_trace, begin_region, begin_trace,
-    bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known, pause_tapes, placeholder,
-    pop_tape, push_tape, reached_variables, refine, region_results, set_host, set_name, suspend, trace_depth,
-    with_graph, with_graph_of,
+    Host, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace, as_rows,
+    begin_region, begin_trace, bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known,
+    pause_recorders, placeholder, pop_recorder, push_recorder, reached_variables, refine, region_results, set_host,
+    set_name, suspend, trace_depth, with_graph, with_graph_of,
 };
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
-    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
+    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed, read_variable,
+    record_custom, with_gradient,
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;
+pub use rows::{gradients_of_rows, map_rows, trace_rows};
 pub use turn::{Turn, try_turn, wait_for_turn};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};

@@ -148,6 +148,11 @@ impl Var {
         number | VARIABLE_ID
     }
 
+    /// The id of the variable of which `id` is the identity.
+    pub fn variable_number(id: u64) -> Option<u64> {
+        (id & VARIABLE_ID != 0).then_some(id & !VARIABLE_ID)
+    }
+
     /// What it is.
     #[inline]
     pub fn kind(&self) -> &Kind {

@@ -109,7 +109,7 @@ pub(crate) fn derivative(function: &Arc<Function>, through_call: bool) -> Arc<Fu
     } else {
         b.inline(function.graph().unwrap(), &inputs).unwrap().to_vec()
     };
-    let request = Request { targets: &outputs, target_grads: &[], sources: &inputs, recorded: None };
+    let request = Request { targets: &outputs, target_grads: &[], sources: &inputs, stops: &[], recorded: None };
     let grads: Vec<Value> = gradients_in(&mut b, &request).unwrap().into_iter().flatten().collect();
     Arc::new(Function::new(format!("{}.gradient", function.name()), b.finish(&grads).unwrap()))
 }

@@ -1,0 +1,339 @@
+//! Batching: a function of one example becomes a function of many, which lie along a leading axis.
+//!
+//! A value of the source is *mapped* where it differs between examples; what it becomes then has the
+//! leading axis. An instruction of which nothing is mapped is copied. Others go by the rule of their
+//! operator ([`rules`]), control flow is transformed ([`control`]), and what has no rule, or none that
+//! fits, is repeated for each example by a loop. The tests hold every operator against that meaning:
+//! the results of the examples one by one, stacked.
+
+mod control;
+mod repeat;
+mod rules;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_data::{DType, Dim, Error, Result, Shape, Symbol, Tensor};
+use penstock_ir::{
+    Attr, Attrs, Builder, Emitter, FuncRef, Function, Graph, Inst, OpDef, OpSet, Region, Type, Value, compact,
+    effects_of,
+};
+use penstock_ops::{Ops, array, cast, joining, shape_ops, slicing};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::graph::captures;
+
+/// A function mapped over a leading axis.
+pub struct Batched {
+    /// Takes the inputs, those that are mapped with the axis.
+    pub function: Arc<Function>,
+    /// Which outputs have the axis; the others are the same for every example.
+    pub outputs: Vec<bool>,
+}
+
+type Cache = Mutex<HashMap<(Vec<bool>, bool), Arc<Batched>>>;
+
+thread_local! {
+    /// The functions that this thread is mapping.
+    static UNDERWAY: RefCell<Vec<*const Function>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Maps a function over the leading axis of the inputs that are `mapped`, whose sizes must be equal.
+///
+/// Made once for each function and `mapped`.
+///
+/// # Errors
+/// `InvalidArgument` for a mapped variable, `Unimplemented` for a function that writes variables: the
+/// examples would have to run one after the other.
+pub fn batch_function(function: &Arc<Function>, mapped: &[bool]) -> Result<Arc<Batched>> {
+    cached(function, mapped, false)
+}
+
+/// As [`batch_function`], by a loop over the examples in order.
+///
+/// # Errors
+/// `InvalidArgument` for a mapped variable.
+pub fn batch_by_loop(function: &Arc<Function>, mapped: &[bool]) -> Result<Arc<Batched>> {
+    cached(function, mapped, true)
+}
+
+fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Arc<Batched>> {
+    let params = &function.signature().params;
+    if mapped.len() != params.len() || params.iter().zip(mapped).any(|(ty, m)| *m && ty.is_variable()) {
+        return Err(Error::invalid("the mapped inputs must be tensors of the function"));
+    }
+    if !mapped.contains(&true) {
+        let outputs = vec![false; function.signature().results.len()];
+        return Ok(Arc::new(Batched { function: function.clone(), outputs }));
+    }
+    let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Mutex::default()))?;
+    let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (mapped.to_vec(), in_turn);
+    if let Some(made) = lock().get(&key).cloned() {
+        return Ok(made);
+    }
+    let this = Arc::as_ptr(function);
+    if UNDERWAY.with_borrow(|list| list.contains(&this)) {
+        return Err(Error::unimplemented(format!("the function {} calls itself", function.name())));
+    }
+    let made = if in_turn {
+        let graph = call_of(function)?;
+        batch(&graph, &format!("{}.each", function.name()), mapped, true)?
+    } else {
+        let Some(graph) = function.graph() else {
+            return Err(Error::unimplemented(format!("the function {} is not finished yet", function.name())));
+        };
+        UNDERWAY.with_borrow_mut(|list| list.push(this));
+        let made = batch(graph, &format!("{}.batched", function.name()), mapped, false);
+        UNDERWAY.with_borrow_mut(Vec::pop);
+        made?
+    };
+    Ok(lock().entry(key).or_insert(Arc::new(made)).clone())
+}
+
+/// A graph that calls a function.
+fn call_of(function: &Arc<Function>) -> Result<Graph> {
+    let mut b = Builder::new(&penstock_ops::control::CONST);
+    let inputs: Vec<Value> = function.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
+    let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef(function.clone()))]));
+    let inst = b.inst(&penstock_ops::control::CALL, &inputs, attrs, &[])?;
+    let outputs = b.results(inst).to_vec();
+    b.finish(&outputs)
+}
+
+fn batch(source: &Graph, name: &str, mapped: &[bool], in_turn: bool) -> Result<Batched> {
+    let mut b = Builder::new(&penstock_ops::control::CONST);
+    let lead = Dim::Sym(fresh_symbol(source));
+    let mut map = FxHashMap::default();
+    let mut set = FxHashSet::default();
+    let mut first = None;
+    for (&v, &m) in source.inputs().iter().zip(mapped) {
+        let ty = source.ty(v);
+        let ty = if m { with_lead(ty, lead) } else { ty.clone() };
+        let input = b.input(ty, source.names.get(&v).map(AsRef::as_ref));
+        map.insert(v, input);
+        if m {
+            set.insert(v);
+            first.get_or_insert(input);
+        }
+    }
+    let first = first.ok_or_else(|| Error::internal("no input is mapped"))?;
+    let emit: &mut dyn Emitter = &mut b;
+    let shape = emit.emit(&array::SHAPE, &[first], &[("dtype", DType::I64.into())])?;
+    let [zero, one] = [0i64, 1].map(|n| Tensor::vector(&[n]));
+    let operands = [shape, emit.constant(zero)?, emit.constant(one)?];
+    let extent = emit.emit(&slicing::SLICE, &operands, &[])?;
+    let none = emit.constant(Tensor::vector::<i64>(&[]))?;
+    let count = emit.emit(&shape_ops::RESHAPE, &[extent, none], &[])?;
+    let mut batcher = Batcher { source, b, map, mapped: set, lead, extent, count, in_turn };
+    batcher.region(source.body())?;
+    let Batcher { b, map, mapped, .. } = batcher;
+    let outputs: Vec<Value> = source.outputs().iter().map(|v| map[v]).collect();
+    let has = source.outputs().iter().map(|v| mapped.contains(v)).collect();
+    let function = Function::new(name, compact(&b.finish(&outputs)?));
+    Ok(Batched { function: Arc::new(function), outputs: has })
+}
+
+/// A symbol that no type of the graph names.
+fn fresh_symbol(graph: &Graph) -> Symbol {
+    let dims = graph.values.keys().flat_map(|v| graph.ty(v).shape().dims().unwrap_or(&[]));
+    Symbol(dims.map(|d| if let Dim::Sym(Symbol(s)) = d { s + 1 } else { 0 }).max().unwrap_or(0))
+}
+
+fn with_lead(ty: &Type, lead: Dim) -> Type {
+    let shape =
+        ty.shape().dims().map_or(Shape::UNRANKED, |dims| Shape::new(std::iter::once(lead).chain(dims.iter().copied())));
+    Type::tensor(ty.dtype(), shape)
+}
+
+/// What an instruction became: its results, all mapped.
+type Outs = SmallVec<[Value; 1]>;
+
+/// A graph that is copied for many examples.
+struct Batcher<'g> {
+    source: &'g Graph,
+    b: Builder,
+    /// What the values of the source became.
+    map: FxHashMap<Value, Value>,
+    /// The values of the source that are mapped.
+    mapped: FxHashSet<Value>,
+    /// The size of the leading axis in types.
+    lead: Dim,
+    /// The number of examples, as an `i64` vector of one element.
+    extent: Value,
+    /// The number of examples, as an `i64` scalar.
+    count: Value,
+    /// Whether every instruction is repeated for each example.
+    in_turn: bool,
+}
+
+impl Batcher<'_> {
+    fn region(&mut self, region: Region) -> Result<()> {
+        let source = self.source;
+        source.regions[region].insts.iter().try_for_each(|&inst| self.inst(inst))
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<()> {
+        let source = self.source;
+        let data = &source.insts[inst];
+        let (op, effects) = (data.op.0, effects_of(source, inst));
+        let touched = self.used(inst).iter().any(|v| self.mapped.contains(v));
+        if !touched && !effects.random {
+            return self.b.copy_inst(source, inst, &mut self.map).map(|_| ());
+        }
+        let outer = self.b.loc();
+        self.b.set_loc(source.locs[inst]);
+        let made = self.transform(inst, !effects.writes.is_empty());
+        self.b.set_loc(outer);
+        made.map_err(|e| e.in_op(op.name).at(source.locs[inst]))
+    }
+
+    fn transform(&mut self, inst: Inst, writes: bool) -> Result<()> {
+        if self.in_turn {
+            return self.repeat(inst);
+        }
+        if writes {
+            return Err(Error::unimplemented("writes a variable, which examples do one after the other"));
+        }
+        if self.structured(inst)? {
+            return Ok(());
+        }
+        match self.rule(inst)? {
+            Some(outs) => self.note(inst, &outs),
+            None => self.repeat(inst),
+        }
+    }
+
+    /// What an instruction uses: its operands, and what its regions take from around it.
+    fn used(&self, inst: Inst) -> Vec<Value> {
+        let data = &self.source.insts[inst];
+        data.operands.iter().copied().chain(captures(self.source, &data.regions)).collect()
+    }
+
+    /// Notes the results of an instruction, which are mapped.
+    fn note(&mut self, inst: Inst, outs: &[Value]) -> Result<()> {
+        for (&value, &out) in self.source.insts[inst].results.iter().zip(outs) {
+            self.set(value, out, true)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what a value became. All that is known of its shape is true of each example's.
+    fn set(&mut self, value: Value, out: Value, mapped: bool) -> Result<()> {
+        let ty = self.source.ty(value);
+        let shape = if mapped { with_lead(ty, self.lead).shape().clone() } else { ty.shape().clone() };
+        self.b.refine(out, &shape)?;
+        self.map.insert(value, out);
+        if mapped {
+            self.mapped.insert(value);
+        }
+        if let Some(name) = self.source.names.get(&value) {
+            self.b.name(out, name);
+        }
+        Ok(())
+    }
+
+    fn is_mapped(&self, value: Value) -> bool {
+        self.mapped.contains(&value)
+    }
+
+    /// The rank of a value of the source.
+    fn rank(&self, value: Value) -> Option<usize> {
+        self.source.ty(value).shape().rank()
+    }
+
+    fn emit(&mut self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> Result<Value> {
+        Ok(self.b.emit(op, operands, named)?[0])
+    }
+
+    /// An operator by name, with its attributes complete.
+    fn named(&mut self, name: &str, operands: &[Value], attrs: &[(&str, Attr)]) -> Result<Value> {
+        let op = Ops.find(name).ok_or_else(|| Error::internal(format!("there is no {name}")))?;
+        self.emit(op, operands, attrs)
+    }
+
+    fn ints(&mut self, values: &[i64]) -> Value {
+        self.b.constant(Tensor::vector(values))
+    }
+
+    /// A vector of integers as `i64`.
+    fn wide(&mut self, value: Value) -> Result<Value> {
+        if self.b.graph().ty(value).dtype() == DType::I64 {
+            return Ok(value);
+        }
+        if let Some(known) = self.b.graph().constant(value).cloned() {
+            let ints = known.to_ints()?;
+            return Ok(self.b.constant(Tensor::from_slice(known.dims(), &ints)?));
+        }
+        self.emit(&cast::CAST, &[value], &[("dtype", DType::I64.into())])
+    }
+
+    /// A vector of integers with others before it.
+    fn prepend(&mut self, first: &[i64], rest: Value) -> Result<Value> {
+        let rest = self.wide(rest)?;
+        if let Some(known) = self.b.graph().constant(rest) {
+            let all: Vec<i64> = first.iter().copied().chain(known.to_ints()?).collect();
+            return Ok(self.ints(&all));
+        }
+        let first = self.ints(first);
+        self.emit(&joining::CONCAT, &[first, rest], &[("axis", 0i64.into())])
+    }
+
+    /// A vector of extents with the number of examples before it.
+    fn leading(&mut self, extents: Value) -> Result<Value> {
+        let rest = self.wide(extents)?;
+        if self.b.graph().ty(rest).shape().extents().is_some_and(|n| n[..] == [0]) {
+            return Ok(self.extent);
+        }
+        self.emit(&joining::CONCAT, &[self.extent, rest], &[("axis", 0i64.into())])
+    }
+
+    /// The extents of a value of the new graph as an `i64` vector.
+    fn extents(&mut self, value: Value) -> Result<Value> {
+        crate::rules::shape(&mut self.b, value)
+    }
+
+    /// The extents of one example of a value of the source.
+    fn example_extents(&mut self, value: Value) -> Result<Value> {
+        if let Some(dims) = self.source.ty(value).shape().extents() {
+            let dims: SmallVec<[i64; 6]> = dims.iter().map(|&d| d as i64).collect();
+            return Ok(self.ints(&dims));
+        }
+        let all = self.extents(self.map[&value])?;
+        if !self.is_mapped(value) {
+            return Ok(all);
+        }
+        let (begin, size) = (self.ints(&[1]), self.ints(&[-1]));
+        self.emit(&slicing::SLICE, &[all, begin, size], &[])
+    }
+
+    /// What a value became, with the leading axis in any case.
+    fn full(&mut self, value: Value) -> Result<Value> {
+        let new = self.map[&value];
+        if self.is_mapped(value) {
+            return Ok(new);
+        }
+        let shape = self.extents(new)?;
+        let shape = self.leading(shape)?;
+        let wide = self.emit(&shape_ops::BROADCAST_TO, &[new, shape], &[])?;
+        let shape = with_lead(self.b.graph().ty(new), self.lead).shape().clone();
+        self.b.refine(wide, &shape)?;
+        Ok(wide)
+    }
+
+    /// What a value became, for broadcasting with values whose examples have rank `rank`: dimensions of
+    /// size 1 stand between the leading axis and the others where it has fewer.
+    fn aligned(&mut self, value: Value, rank: usize) -> Result<Option<Value>> {
+        let mut new = self.map[&value];
+        if !self.is_mapped(value) {
+            return Ok(Some(new));
+        }
+        let Some(own) = self.rank(value) else { return Ok(None) };
+        for _ in own..rank {
+            new = self.emit(&shape_ops::EXPAND_DIMS, &[new], &[("axis", 1i64.into())])?;
+        }
+        Ok(Some(new))
+    }
+}

@@ -1,0 +1,115 @@
+//! Many rows at once: functions mapped over a leading axis, and gradients for many cotangents.
+
+use std::sync::Arc;
+
+use penstock_autodiff::{batch_by_loop, batch_function};
+use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_ir::{Function, Type};
+use penstock_ops::{array, joining, shape_ops, slicing};
+
+use crate::context::{self, SharedTape, Traced, is_tracing};
+use crate::dispatch::{Live, Outs, apply, call, constant, lock, note_accessed};
+use crate::var::Var;
+
+/// The gradient of `sources` for each of many cotangents of `target`, which lie along a leading axis of
+/// `seeds`: by one run for all, or, `in_turn`, by a loop over them.
+///
+/// # Errors
+/// As a gradient.
+pub fn gradients_of_rows(
+    tape: &SharedTape,
+    target: &Var,
+    sources: &[Var],
+    seeds: &Var,
+    in_turn: bool,
+) -> Result<Vec<Option<Var>>> {
+    let backward = lock(tape).backward(std::slice::from_ref(target), sources)?;
+    let mut places: Vec<Option<usize>> = Vec::new();
+    let (function, captures) = trace_part(&[target.ty()], |seeds| {
+        let found = backward.run(&[seeds.into_iter().next()], &mut Live)?;
+        let mut next = 0..;
+        places = found.iter().map(|g| if g.is_some() { next.next() } else { None }).collect();
+        Ok(found.into_iter().flatten().collect())
+    })?;
+    let operands: Vec<Var> = std::iter::once(seeds.clone()).chain(captures).collect();
+    let outs = map_rows(&function, &operands, 1, in_turn)?;
+    Ok(places.into_iter().map(|place| place.map(|i| outs[i].clone())).collect())
+}
+
+/// Traces a function of values of the given types: as a function of these and of captures. Inside a
+/// trace it is a region, which reaches all that the trace holds.
+fn trace_part(types: &[Type], run: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>) -> Result<(Arc<Function>, Vec<Var>)> {
+    let nested = is_tracing();
+    let params = if nested {
+        context::begin_region(types)?
+    } else {
+        context::begin_trace("rows");
+        types.iter().map(|ty| context::placeholder(&ty.with_shape(ty.shape().erased()), None)).collect::<Result<_>>()?
+    };
+    match run(params) {
+        Ok(outputs) if nested => context::end_region_as_function("rows", &outputs),
+        Ok(outputs) => {
+            let Traced { graph, captures, trainable } = context::end_trace(&outputs)?;
+            let read: Vec<Var> = trainable.iter().filter_map(|i| captures.get(i - types.len()).cloned()).collect();
+            note_accessed(&read)?;
+            Ok((Arc::new(Function::new("rows", penstock_ir::compact(&graph))), captures))
+        }
+        Err(e) => {
+            if nested {
+                context::abandon_region();
+            } else {
+                context::abandon_trace();
+            }
+            Err(e)
+        }
+    }
+}
+
+/// Traces a function of one row of each operand, which lie along leading axes, for [`map_rows`].
+///
+/// # Errors
+/// `InvalidArgument` for a scalar operand; those of `run`.
+pub fn trace_rows(
+    operands: &[Var],
+    run: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>,
+) -> Result<(Arc<Function>, Vec<Var>)> {
+    let row = |v: &Var| {
+        let ty = v.ty();
+        let shape = match ty.shape().dims() {
+            None => Shape::UNRANKED,
+            Some([]) => return Err(Error::invalid("a scalar has no rows")),
+            Some([_, rest @ ..]) => Shape::new(rest.iter().copied()),
+        };
+        Ok(Type::tensor(ty.dtype(), shape))
+    };
+    let types: Vec<Type> = operands.iter().map(row).collect::<Result<_>>()?;
+    trace_part(&types, run)
+}
+
+/// Calls a function for each row of its first `mapped` operands, which have a leading axis; the results
+/// have it too.
+///
+/// # Errors
+/// As [`batch_function`], and what running or inference reports.
+pub fn map_rows(function: &Arc<Function>, operands: &[Var], mapped: usize, in_turn: bool) -> Result<Outs> {
+    let flags: Vec<bool> = (0..operands.len()).map(|i| i < mapped).collect();
+    let whole = if in_turn { None } else { Some(batch_function(function, &flags)) };
+    let batched = match whole {
+        Some(Ok(batched)) => batched,
+        // What cannot run for all rows at once runs for one after the other.
+        Some(Err(error)) => batch_by_loop(function, &flags).map_err(|_| error)?,
+        None => batch_by_loop(function, &flags)?,
+    };
+    let mut outs = call(&batched.function, operands)?;
+    for (out, _) in outs.iter_mut().zip(&batched.outputs).filter(|(_, mapped)| !**mapped) {
+        let shape = |v: &Var| {
+            Ok::<_, Error>(apply(&array::SHAPE, std::slice::from_ref(v), &[("dtype", DType::I64.into())])?.remove(0))
+        };
+        let (rows, own) = (shape(&operands[0])?, shape(out)?);
+        let [zero, one] = [0i64, 1].map(|n| constant(Tensor::vector(&[n])));
+        let rows = apply(&slicing::SLICE, &[rows, zero?, one?], &[])?.remove(0);
+        let shape = apply(&joining::CONCAT, &[rows, own], &[("axis", 0i64.into())])?.remove(0);
+        *out = apply(&shape_ops::BROADCAST_TO, &[out.clone(), shape], &[])?.remove(0);
+    }
+    Ok(outs)
+}
