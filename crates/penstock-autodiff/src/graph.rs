@@ -61,6 +61,16 @@ pub(crate) struct InstStep {
     pub(crate) operands: usize,
 }
 
+impl InstStep {
+    pub(crate) fn of(graph: &Graph, inst: Inst) -> InstStep {
+        let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
+        let data = &graph.insts[inst];
+        let mut inputs: SmallVec<[Option<Value>; 4]> = data.operands.iter().map(key).collect();
+        inputs.extend(captures(graph, &data.regions).iter().filter_map(key).map(Some));
+        InstStep { inst, inputs, outputs: data.results.iter().map(key).collect(), operands: data.operands.len() }
+    }
+}
+
 impl Step for InstStep {
     type Key = Value;
     fn inputs(&self) -> impl Iterator<Item = Option<Value>> {
@@ -78,12 +88,7 @@ pub(crate) fn path(
     sources: &[Value],
 ) -> Path<InstStep> {
     let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
-    let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| {
-        let data = &graph.insts[inst];
-        let mut inputs: SmallVec<[Option<Value>; 4]> = data.operands.iter().map(key).collect();
-        inputs.extend(captures(graph, &data.regions).iter().filter_map(key).map(Some));
-        InstStep { inst, inputs, outputs: data.results.iter().map(key).collect(), operands: data.operands.len() }
-    });
+    let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| InstStep::of(graph, inst));
     let targets: Vec<Value> = targets.iter().filter_map(key).collect();
     Path::new(steps, &targets, sources)
 }

@@ -15,6 +15,7 @@ mod graph;
 mod repeat;
 mod reverse;
 mod rules;
+mod segments;
 mod tape;
 
 pub use function::{Residual, VjpPair, vjp_function};

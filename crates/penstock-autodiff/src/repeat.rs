@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::graph::{GraphPass, InstStep, path};
 use crate::reverse::{Grads, Path};
 use crate::rules;
+use crate::segments::checkpoint_every;
 
 /// How many instructions are looked back through for what does not change from round to round.
 const LOOK_BACK: usize = 32;
@@ -36,36 +37,75 @@ pub(crate) struct LoopFrame {
 }
 
 /// Which variables of a loop, and which values that its body sees from outside, have a cotangent of use.
-struct Flow {
-    variables: Vec<usize>,
-    captures: Vec<Value>,
+pub(crate) struct Flow {
+    pub(crate) variables: Vec<usize>,
+    pub(crate) captures: Vec<Value>,
 }
 
 impl GraphPass<'_> {
     /// The derivative of `while`.
     pub(crate) fn repeat(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
+        let flow = self.flow(step, grads, needed);
+        if !flow.variables.iter().any(|&k| needed[k]) && flow.captures.is_empty() {
+            return Ok(Grads::from_elem(None, needed.len()));
+        }
+        if let Some(every) = checkpoint_every(self.graph(), step.inst) {
+            return self.repeat_in_segments(step, &flow, grads, every);
+        }
+        let body = self.graph().insts[step.inst].regions[1];
+        let outside = self.builder.current();
+        let rounds = self.rounds(step.inst)?;
+        let (ends, params) = (self.graph().regions[body].results.clone(), self.graph().regions[body].params.clone());
+        let (variables, captured) = self.backward_loop(step, &flow, grads, rounds, |this, round, state| {
+            let inside = this.builder.current();
+            let recalled = FxHashMap::default();
+            this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled });
+            let seeds: Vec<(Value, Option<Value>)> =
+                flow.variables.iter().zip(state).map(|(&k, &g)| (ends[k], Some(g))).collect();
+            let sources: Vec<Value> =
+                flow.variables.iter().map(|&k| params[k]).chain(flow.captures.iter().copied()).collect();
+            let found = this.region(body, &seeds, &sources).and_then(|mut found| {
+                for (grad, &source) in found.iter_mut().zip(&sources).take(flow.variables.len()) {
+                    if grad.is_none() {
+                        *grad = Some(rules::zeros(this, source)?);
+                    }
+                }
+                Ok(found)
+            });
+            this.loops.remove(&body);
+            found
+        })?;
+        let mut out = Grads::from_elem(None, needed.len());
+        for (&k, grad) in flow.variables.iter().zip(variables) {
+            out[k] = Some(grad);
+        }
+        for (i, input) in step.inputs.iter().enumerate().skip(step.operands) {
+            out[i] = flow.captures.iter().position(|&c| *input == Some(c)).map(|j| captured[j]);
+        }
+        Ok(out)
+    }
+
+    /// A loop from the last round to the first, at the current place. `body` gives, for the number of the round and the
+    /// cotangents of the variables after it, those of the variables before it, and what it adds to those of the captures.
+    /// The result is all of these before the first round.
+    pub(crate) fn backward_loop(
+        &mut self,
+        step: &InstStep,
+        flow: &Flow,
+        grads: &[Option<Value>],
+        rounds: Value,
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Option<Value>>>,
+    ) -> Result<(Vec<Value>, Vec<Value>)> {
         let data = self.graph().insts[step.inst].clone();
         let loc = self.graph().locs[step.inst];
-        let body = data.regions[1];
-        let (params, ends) = (self.graph().regions[body].params.clone(), self.graph().regions[body].results.clone());
-        let flow = self.flow(step, grads, needed);
-        let mut out = Grads::from_elem(None, needed.len());
-        let place = |v: Value| {
-            let captures = step.inputs.iter().enumerate().skip(step.operands);
-            captures.filter(move |(_, c)| **c == Some(v)).map(|(i, _)| i)
-        };
-        if !flow.variables.iter().any(|&k| needed[k]) && flow.captures.is_empty() {
-            return Ok(out);
-        }
-
-        let mut init = vec![self.rounds(step.inst)?];
+        let (count, params) = (flow.variables.len(), self.graph().regions[data.regions[1]].params.clone());
+        let mut init = vec![rounds];
         let mut types = vec![Type::scalar(DType::I64)];
         for &k in &flow.variables {
-            let grad = match grads[k] {
+            init.push(match grads[k] {
                 Some(grad) => grad,
                 None => rules::zeros(self, data.results[k])?,
-            };
-            init.push(grad);
+            });
             types.push(self.graph().ty(params[k]).clone());
         }
         for &v in &flow.captures {
@@ -76,8 +116,6 @@ impl GraphPass<'_> {
         for (&v, ty) in init.iter().zip(&types) {
             self.builder.refine(v, ty.shape())?;
         }
-
-        let outside = self.builder.current();
         let cond = self.builder.begin_region(types.clone());
         let left = self.builder.params(cond)[0];
         let zero = self.builder.constant(Tensor::from(0i64));
@@ -88,21 +126,15 @@ impl GraphPass<'_> {
         let state = self.builder.params(inside);
         let one = self.builder.constant(Tensor::from(1i64));
         let round = self.builder.emit(&binary::SUB, &[state[0], one], &[])?[0];
-        self.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled: FxHashMap::default() });
-        let seeds: Vec<(Value, Option<Value>)> =
-            flow.variables.iter().zip(&state[1..]).map(|(&k, &g)| (ends[k], Some(g))).collect();
-        let sources: Vec<Value> =
-            flow.variables.iter().map(|&k| params[k]).chain(flow.captures.iter().copied()).collect();
-        let next = self.region(body, &seeds, &sources).and_then(|found| {
+        let next = body(self, round, &state[1..=count]).and_then(|found| {
+            self.builder.set_loc(loc);
             let mut next = vec![round];
             for (j, (grad, ty)) in found.into_iter().zip(&types[1..]).enumerate() {
                 let sum = match grad {
-                    Some(grad) if j < flow.variables.len() => grad,
                     Some(grad) => {
                         self.builder.refine(grad, ty.shape())?;
-                        rules::add(self, state[1 + j], grad)?
+                        if j < count { grad } else { rules::add(self, state[1 + j], grad)? }
                     }
-                    None if j < flow.variables.len() => rules::zeros(self, sources[j])?,
                     None => state[1 + j],
                 };
                 self.builder.refine(sum, ty.shape())?;
@@ -110,19 +142,12 @@ impl GraphPass<'_> {
             }
             Ok(next)
         });
-        self.loops.remove(&body);
         self.builder.set_loc(loc);
         let next = next.inspect_err(|_| self.builder.abandon_region())?;
         self.builder.end_region(&next)?;
         let inst = self.builder.inst(&control::WHILE, &init, Attrs::EMPTY, &[cond, inside])?;
-        let results = self.builder.results(inst).to_vec();
-        for (&k, &grad) in flow.variables.iter().zip(&results[1..]) {
-            out[k] = Some(grad);
-        }
-        for (&v, &grad) in flow.captures.iter().zip(&results[1 + flow.variables.len()..]) {
-            place(v).for_each(|i| out[i] = Some(grad));
-        }
-        Ok(out)
+        let results = &self.builder.results(inst)[1..];
+        Ok((results[..count].to_vec(), results[count..].to_vec()))
     }
 
     fn body_path(&self, body: Region, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
@@ -167,28 +192,31 @@ impl GraphPass<'_> {
         }
     }
 
+    /// Emits before an instruction of the program, in its region.
+    pub(crate) fn before(&mut self, inst: Inst, make: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
+        let region = self.graph().values[self.graph().insts[inst].results[0]].region;
+        let count = self.graph().regions[region].insts.len();
+        let made = self.at(region, make)?;
+        let insts = &mut self.builder.graph_mut().regions[region].insts;
+        let fresh = insts.split_off(count);
+        let at =
+            insts.iter().rposition(|&i| i == inst).ok_or_else(|| Error::internal("a loop is not in its region"))?;
+        insts.splice(at..at, fresh);
+        Ok(made)
+    }
+
     /// Adds a variable to a loop of the program: it starts as what `init` makes before the loop, and the end of the body
     /// makes its next value of its present one. Gives its last value.
-    fn add_variable(
+    pub(crate) fn add_variable(
         &mut self,
         inst: Inst,
         init: impl FnOnce(&mut Self) -> Result<Value>,
         next: impl FnOnce(&mut Self, Value) -> Result<Value>,
     ) -> Result<Value> {
+        let first = self.before(inst, init)?;
         let data = self.graph().insts[inst].clone();
         let region = self.graph().values[data.results[0]].region;
-        let before = self.graph().regions[region].insts.len();
-        self.builder.reopen_region(region);
-        let first = init(self);
-        self.builder.abandon_region();
-        let first = first?;
         let graph = self.builder.graph_mut();
-        let insts = &mut graph.regions[region].insts;
-        let made = insts.split_off(before);
-        let at =
-            insts.iter().rposition(|&i| i == inst).ok_or_else(|| Error::internal("a loop is not in its region"))?;
-        insts.splice(at..at, made);
-
         let ty = graph.ty(first).clone();
         let index = data.results.len() as u32;
         let mut add = |def: Def, region: Region| graph.values.push(ValueData { ty: ty.clone(), def, region });
@@ -199,10 +227,7 @@ impl GraphPass<'_> {
         graph.insts[inst].results.push(result);
         graph.regions[cond].params.push(seen);
         graph.regions[body].params.push(present);
-        self.builder.reopen_region(body);
-        let after = next(self, present);
-        self.builder.abandon_region();
-        let after = after?;
+        let after = self.at(body, |this| next(this, present))?;
         self.builder.graph_mut().regions[body].results.push(after);
         Ok(result)
     }
@@ -223,31 +248,39 @@ impl GraphPass<'_> {
         (scalars && fixed && (a == param || b == param)).then_some((data.operands[k], step))
     }
 
-    /// The number of rounds that a loop of the program ran.
-    fn rounds(&mut self, inst: Inst) -> Result<Value> {
+    /// The variable of a loop of the program that counts its rounds from 0.
+    pub(crate) fn counter(&mut self, inst: Inst) -> Result<usize> {
         let is = |this: &Self, v: Value, n: i64| {
             this.graph().constant(v).and_then(|t| t.to_ints().ok()).is_some_and(|ints| ints[..] == [n])
         };
-        let counter = (0..self.graph().insts[inst].operands.len()).find(|&k| {
+        let count = self.graph().insts[inst].operands.len();
+        let found = (0..count).find(|&k| {
             let found = self.steps_by(inst, k);
             found.is_some_and(|(first, step)| is(self, first, 0) && is(self, step, 1))
         });
-        let counted = match counter {
-            Some(k) => self.graph().insts[inst].results[k],
-            None => self.add_variable(
-                inst,
-                |this| Ok(this.builder.constant(Tensor::from(0i64))),
-                |this, present| {
-                    let one = this.builder.constant(Tensor::from(1i64));
-                    Ok(this.builder.emit(&binary::ADD, &[present, one], &[])?[0])
-                },
-            )?,
-        };
+        if let Some(k) = found {
+            return Ok(k);
+        }
+        self.add_variable(
+            inst,
+            |this| Ok(this.builder.constant(Tensor::from(0i64))),
+            |this, present| {
+                let one = this.builder.constant(Tensor::from(1i64));
+                Ok(this.builder.emit(&binary::ADD, &[present, one], &[])?[0])
+            },
+        )?;
+        Ok(count)
+    }
+
+    /// The number of rounds that a loop of the program ran.
+    pub(crate) fn rounds(&mut self, inst: Inst) -> Result<Value> {
+        let k = self.counter(inst)?;
+        let counted = self.graph().insts[inst].results[k];
         let counted = self.resolve(counted)?;
         self.as_int(counted, DType::I64)
     }
 
-    fn as_int(&mut self, value: Value, dtype: DType) -> Result<Value> {
+    pub(crate) fn as_int(&mut self, value: Value, dtype: DType) -> Result<Value> {
         if self.graph().ty(value).dtype() == dtype {
             return Ok(value);
         }

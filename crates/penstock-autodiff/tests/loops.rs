@@ -227,3 +227,46 @@ fn a_second_derivative_keeps_nothing_twice() {
     assert!(lists_in(&twice) <= 2 * lists + 4, "{}", twice.to_text());
     run(&twice, &[int(2), vector(), other()]);
 }
+
+/// The program with its loops keeping their state every so many rounds.
+fn in_segments(text: &str, every: usize) -> String {
+    text.replace(" ((%", &format!(" {{checkpoint_every={every}}} ((%"))
+}
+
+#[test]
+fn loops_that_keep_their_state_now_and_then_agree_with_differences() {
+    let body = "%v = read_variable %w\n%row = gather %x, %i {axis=0}\n%p = mul %a, %v\n%q = sin %p\n%c = add %q, %row\n\
+         %nil = const {value=i64[] 0}\n%two = const {value=i64[] 2}\n%m = floormod %i, %two\n%even = equal %m, %nil\n\
+         %r = cond %even ({\n%u = read_variable %w\n%t = mul %b, %u\nyield %t\n}, {\nyield %c\n})";
+    let text = format!(
+        "func @f(%n: i64[], %x: f64[7,3], %w: var f64[3], %y: f64[3], %z: f64[3]) -> f64[3], f64[3] {{\n{}return %a_out, %b_out\n}}",
+        counting(&[("a", "f64[3]", "%y"), ("b", "f64[3]", "%z")], body, "%r, %a")
+    );
+    let rows = f64s(&[7, 3], &(0..21).map(|i| f64::from(i) * 0.1 - 1.0).collect::<Vec<_>>());
+    for every in [1, 2, 3, 10] {
+        let f = parse(&in_segments(&text, every));
+        assert!(f.to_text().contains("checkpoint_every"));
+        for n in [0, 1, 3, 7] {
+            let order = if n == 3 { 2 } else { 1 };
+            check(&f, &[int(n), rows.clone(), vector(), other(), vector()], order);
+        }
+    }
+    let squares = in_segments(
+        "func @f(%x: f64[3]) -> f64[3] {\n\
+         %a = while %x ((%s: f64[3]) {\n%m = reduce_max %s {axes=[0]}\n%t = const {value=f64[] 0.05}\n%go = greater %m, %t\nyield %go\n\
+         }, (%b: f64[3]) {\n%k = const {value=f64[] 0.9}\n%h = mul %b, %k\n%c = mul %h, %x\nyield %c\n})\nreturn %a\n}",
+        2,
+    );
+    check(&parse(&squares), &[f64s(&[3], &[0.9, 0.5, 0.7])], 2);
+}
+
+#[test]
+fn a_loop_that_prints_is_not_run_again() {
+    let text = format!(
+        "func @f(%n: i64[], %x: f64[3], %y: f64[3]) -> f64[3] {{\n{}return %a_out\n}}",
+        counting(&[("a", "f64[3]", "%x")], "print %i\n%b = mul %a, %y\n%c = sin %b", "%c")
+    );
+    let f = parse(&in_segments(&text, 2));
+    let pair = vjp_function(&f, &[false, true, true], &[true]).unwrap();
+    assert!(!pair.backward.as_ref().unwrap().to_text().contains("print"));
+}
