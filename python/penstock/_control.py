@@ -182,9 +182,9 @@ def while_loop(
         swap_memory: accepted and ignored.
         maximum_iterations: at most this many repetitions.
         name: ignored.
-        checkpoint_every: of which repetitions the loop keeps its variables for its gradient: of one in so many. The
-            gradient repeats those in between, which takes the time of one more run and the memory of that many
-            repetitions. By default it keeps what the gradient reads of all. A body that prints, draws random
+        checkpoint_every: keep the loop variables for the gradient only at every so many repetitions. The
+            gradient repeats those in between, which takes the time of one more run and the memory of that
+            many repetitions. By default all that the gradient reads is kept. A body that prints, draws random
             numbers, assigns to variables or runs Python is never repeated.
 
     Returns:

@@ -62,6 +62,6 @@ def set_loop_options(
         maximum_iterations: at most this many iterations.
         shape_invariants: pairs of a variable of the loop and the shape that it keeps to, `None` for sizes
             that change.
-        checkpoint_every: of which iterations the loop keeps its variables for its gradient, as in `tf.while_loop`:
-            of one in so many.
+        checkpoint_every: keep the loop variables for the gradient only at every so many iterations, as
+            `tf.while_loop` does.
     """
