@@ -608,10 +608,16 @@ ARRAY: dict[str, Model] = {
     "split": split,
     "strided_slice": strided_slice,
     "strided_slice_grad": strided_slice_grad,
+    "strided_slice_accumulate": lambda x, begin, end, strides, dy, **masks: (
+        x + strided_slice_grad(np.array(x.shape, np.int64), begin, end, strides, dy, **masks)
+    ),
     "slice": lambda x, begin, size: x[box(begin, size.tolist())],
     "slice_grad": slice_grad,
     "gather": gather,
     "gather_grad": own(gather_grad),
+    "gather_accumulate": own(
+        lambda x, indices, dy, **attributes: x + gather_grad(np.array(x.shape), indices, dy, **attributes)
+    ),
     "gather_nd": gather_nd,
     "scatter_nd": own(lambda at, xs, shape: scattered(np.add)(zeros(shape, xs.dtype), at, xs)),
     "tensor_scatter_nd_update": scattered(lambda _, update: update),

@@ -6,7 +6,7 @@
 
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData};
-use penstock_ops::{array, control, list};
+use penstock_ops::{array, control, gather, list, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -359,6 +359,24 @@ impl<'b> GraphPass<'b> {
 }
 
 impl GraphPass<'_> {
+    /// The sum of two cotangents where the second is zero but for what a read of a part has put there: that is added in its
+    /// place. So a loop over rows takes time linear in the rows.
+    fn accumulated(&mut self, sum: Value, part: Value) -> Result<Option<Value>> {
+        let Some(data) = self.graph().def_inst(part).map(|inst| self.graph().insts[inst].clone()) else {
+            return Ok(None);
+        };
+        let op = if data.op.is(&gather::GATHER_GRAD) {
+            &gather::GATHER_ACCUMULATE
+        } else if data.op.is(&slicing::STRIDED_SLICE_GRAD) {
+            &slicing::STRIDED_SLICE_ACCUMULATE
+        } else {
+            return Ok(None);
+        };
+        let operands: SmallVec<[Value; 4]> = std::iter::once(sum).chain(data.operands[1..].iter().copied()).collect();
+        let inst = self.builder.inst(op, &operands, data.attrs, &[])?;
+        Ok(Some(self.builder.results(inst)[0]))
+    }
+
     /// The cotangents with what the inputs' types say of their shapes: regions and callees lose it.
     fn refined(&mut self, step: &InstStep, grads: Grads<Value>) -> Result<Grads<Value>> {
         for (grad, input) in grads.iter().zip(&step.inputs) {
@@ -392,7 +410,13 @@ impl Pass<InstStep> for GraphPass<'_> {
     }
 
     fn add(&mut self, a: &Value, b: &Value) -> Result<Value> {
-        rules::add(self, *a, *b)
+        if let Some(sum) = self.accumulated(*a, *b)? {
+            return Ok(sum);
+        }
+        match self.accumulated(*b, *a)? {
+            Some(sum) => Ok(sum),
+            None => rules::add(self, *a, *b),
+        }
     }
 }
 

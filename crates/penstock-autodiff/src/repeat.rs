@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::graph::{GraphPass, InstStep, path};
-use crate::reverse::{Grads, Path};
+use crate::reverse::{Grads, Pass, Path};
 use crate::rules;
 use crate::segments::checkpoint_every;
 
@@ -133,7 +133,7 @@ impl GraphPass<'_> {
                 let sum = match grad {
                     Some(grad) => {
                         self.builder.refine(grad, ty.shape())?;
-                        if j < count { grad } else { rules::add(self, state[1 + j], grad)? }
+                        if j < count { grad } else { self.add(&state[1 + j], &grad)? }
                     }
                     None => state[1 + j],
                 };

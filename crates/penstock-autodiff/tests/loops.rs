@@ -270,3 +270,21 @@ fn a_loop_that_prints_is_not_run_again() {
     let pair = vjp_function(&f, &[false, true, true], &[true]).unwrap();
     assert!(!pair.backward.as_ref().unwrap().to_text().contains("print"));
 }
+
+#[test]
+fn rows_of_what_is_read_in_a_loop_are_added_in_place() {
+    let body = "%one_ = const {value=i64[] 1}\n%row = gather %x, %i\n\
+         %b = stack %i {axis=0}\n%j = add %i, %one_\n%e = stack %j {axis=0}\n%s = const {value=i64[1] [1]}\n\
+         %again = strided_slice %x, %b, %e, %s {shrink_axis_mask=1}\n%p = mul %a, %row\n%c = add %p, %again";
+    let f = parse(&format!(
+        "func @f(%n: i64[], %x: f64[4,3], %y: f64[3]) -> f64[3] {{\n{}return %a_out\n}}",
+        counting(&[("a", "f64[3]", "%y")], body, "%c")
+    ));
+    let rows = f64s(&[4, 3], &(0..12).map(|i| f64::from(i) * 0.3 - 1.0).collect::<Vec<_>>());
+    for n in [0, 1, 4] {
+        check(&f, &[int(n), rows.clone(), other()], 2);
+    }
+    let backward = vjp_function(&f, &[false, true, true], &[true]).unwrap().backward.clone().unwrap().to_text();
+    assert!(backward.contains("gather_accumulate") && backward.contains("strided_slice_accumulate"), "{backward}");
+    assert!(!backward.contains("gather_grad") && !backward.contains("strided_slice_grad"), "{backward}");
+}
