@@ -2,7 +2,7 @@
 
     python benches/checkpoints.py
 
-Each case runs in a process of its own. The memory is the peak of the resident set beyond that of the process before the
+Each case runs in a process of its own. The memory is the peak of the resident set beyond that before the
 first call.
 """
 

@@ -75,7 +75,14 @@ pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: 
 
 /// Records a part of the innermost trace as one operation. Its gradient goes through the
 /// instructions of `part`, and is recorded in the same way, so that outer tapes differentiate it.
-fn record_segment(part: Vec<Range<usize>>, inputs: Vec<Var>, outputs: Vec<Var>) {
+fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Var>) {
+    // The gradient is by value, however often the part takes it: as an operand and from inside a region, say.
+    let mut met: SmallVec<[u64; 8]> = SmallVec::new();
+    inputs.retain(|v| {
+        let new = !met.contains(&v.id());
+        met.push(v.id());
+        new
+    });
     let make = || -> CustomVjp<Var> {
         let (part, inputs, outputs) = (part.clone(), inputs.clone(), outputs.clone());
         Box::new(move |_, grads, needed| {
