@@ -168,6 +168,7 @@ def while_loop(
     swap_memory: bool = False,
     maximum_iterations: Any = None,
     name: str | None = None,
+    checkpoint_every: int | None = None,
 ) -> Any:
     """Repeats `body` while `cond` gives true.
 
@@ -181,6 +182,10 @@ def while_loop(
         swap_memory: accepted and ignored.
         maximum_iterations: at most this many repetitions.
         name: ignored.
+        checkpoint_every: keep the loop variables for the gradient only at every so many repetitions. The
+            gradient repeats those in between, which takes the time of one more run and the memory of that
+            many repetitions. By default all that the gradient reads is kept. A body that prints, draws random
+            numbers, assigns to variables or runs Python is never repeated.
 
     Returns:
         The last values, in the structure of `loop_vars`.
@@ -194,7 +199,7 @@ def while_loop(
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
         raise ValueError("argument 'loop_vars' must be a non-empty list or tuple")
     if maximum_iterations is not None:
-        return _bounded(cond, body, loop_vars, shape_invariants, maximum_iterations)
+        return _bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, checkpoint_every)
     flat = [_core._convert(leaf) for leaf in nest.flatten(loop_vars)]
     if not _core._is_tracing():
         return _eager_loop(cond, body, nest.pack_sequence_as(loop_vars, flat))
@@ -228,7 +233,7 @@ def while_loop(
         _core._abandon_region()
         raise
     body_region = _core._end_region(after)
-    outs = _core._emit_regions("while", flat, [test_region, body_region]) or ()
+    outs = _core._emit_regions("while", flat, [test_region, body_region], checkpoint_every) or ()
     return nest.pack_sequence_as(loop_vars, outs)
 
 
@@ -283,7 +288,12 @@ def _eager_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: A
 
 
 def _bounded(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, shape_invariants: Any, limit: Any
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any,
+    limit: Any,
+    checkpoint_every: int | None,
 ) -> Any:
     limit = _core._convert(limit, None, _core.int32)
     structure = list(loop_vars)
@@ -299,7 +309,7 @@ def _bounded(
 
     invariants = None if shape_invariants is None else [TensorShape([]), list(shape_invariants)]
     first = _core._convert(0, limit.dtype)
-    _, out = while_loop(test, step, (first, structure), invariants)
+    _, out = while_loop(test, step, (first, structure), invariants, checkpoint_every=checkpoint_every)
     return type(loop_vars)(*out) if hasattr(loop_vars, "_fields") else type(loop_vars)(out)
 
 

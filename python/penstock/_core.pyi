@@ -33,6 +33,7 @@ float64: DType
 complex64: DType
 complex128: DType
 string: DType
+variant: DType
 
 @final
 class DType:
@@ -445,7 +446,7 @@ def _abandon_region() -> None: ...
 
 # None where the regions have no results.
 def _emit_regions(
-    op: str, operands: Sequence[Any], regions: Sequence[_Region]
+    op: str, operands: Sequence[Any], regions: Sequence[_Region], checkpoint_every: int | None = None
 ) -> tuple[Tensor, ...] | None: ...
 def _known_value(value: Tensor) -> Tensor | None: ...
 def _computed(value: Tensor) -> Tensor | None: ...

@@ -27,14 +27,21 @@ def tensor_repr(tensor: _core.Tensor) -> str:
     """`repr()` of a tensor."""
     if tensor._is_symbolic:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
+    if tensor.dtype == _core.variant:
+        return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={tensor.numpy()!r}>"
+
+
+def _list_text(tensor: _core.Tensor) -> str:
+    return f"<list of {_core._ops()['list_length'](tensor).numpy()} tensors>"
 
 
 def tensor_str(tensor: _core.Tensor) -> str:
     """`str()` of a tensor."""
     if tensor._is_symbolic:
         return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
-    return f"tf.Tensor({tensor.numpy()}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+    value = _list_text(tensor) if tensor.dtype == _core.variant else tensor.numpy()
+    return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name})"
 
 
 def print_to(stream: str, text: str) -> None:

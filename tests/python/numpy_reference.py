@@ -766,10 +766,16 @@ ARRAY: dict[str, Model] = {
     "split": split,
     "strided_slice": strided_slice,
     "strided_slice_grad": strided_slice_grad,
+    "strided_slice_accumulate": lambda x, begin, end, strides, dy, **masks: (
+        x + strided_slice_grad(np.array(x.shape, np.int64), begin, end, strides, dy, **masks)
+    ),
     "slice": lambda x, begin, size: x[box(begin, size.tolist())],
     "slice_grad": slice_grad,
     "gather": gather,
     "gather_grad": own(gather_grad),
+    "gather_accumulate": own(
+        lambda x, indices, dy, **attributes: x + gather_grad(np.array(x.shape), indices, dy, **attributes)
+    ),
     "gather_nd": gather_nd,
     "scatter_nd": own(lambda at, xs, shape: scattered(np.add)(zeros(shape, xs.dtype), at, xs)),
     "tensor_scatter_nd_update": scattered(lambda _, update: update),
@@ -1031,6 +1037,7 @@ EQUATIONS = "rounds by the condition of its matrices: test_linalg checks what de
 FACTORS = "its factors are unique only up to signs: test_linalg checks what defines them"
 DRAWN = "random numbers: their distribution is what is tested"
 STATELESS = "random numbers, the same for a seed: their distribution is what is tested"
+LISTS = "takes or gives a list of tensors, which NumPy has not"
 REGIONS = "runs regions: it has no result of its own, and no samples"
 VARIABLES = "works on a variable, which no sample can be"
 
@@ -1074,6 +1081,21 @@ EXEMPT: dict[str, str] = {
     "call": REGIONS,
     "fused": REGIONS,
     "native": REGIONS,
+    "list_new": LISTS,
+    "list_from_tensor": LISTS,
+    "list_length": LISTS,
+    "list_get": LISTS,
+    "list_set": LISTS,
+    "list_take": LISTS,
+    "list_accumulate": LISTS,
+    "list_push": LISTS,
+    "list_pop": LISTS,
+    "list_resize": LISTS,
+    "list_stack": LISTS,
+    "list_lengths": LISTS,
+    "list_concat": LISTS,
+    "list_split": LISTS,
+    "list_add": LISTS,
     "read_variable": VARIABLES,
     "assign": VARIABLES,
     "assign_add": VARIABLES,

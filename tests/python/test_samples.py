@@ -35,7 +35,9 @@ def samples(name: str) -> list[tuple[list[tf.Tensor], dict[str, Any]]]:
 
 
 def array(tensor: tf.Tensor) -> np.ndarray:
-    """Strings as an array of `bytes` objects, of rank 0 too."""
+    """Strings as an array of `bytes` objects, of rank 0 too; a list as what it says of itself."""
+    if tensor.dtype == tf.variant:
+        return np.array(repr(tensor))
     value = tensor.numpy()
     if tensor.dtype != tf.string:
         return np.asarray(value)

@@ -20,8 +20,10 @@ mod forward;
 mod function;
 mod graph;
 mod jvp;
+mod repeat;
 mod reverse;
 mod rules;
+mod segments;
 mod tape;
 
 pub use accumulator::Accumulator;

@@ -187,11 +187,15 @@ impl Builder {
         }
     }
 
-    /// Adds an instruction with complete attributes and finished regions.
+    /// Adds an instruction with finished regions. Attributes that are missing at the end and may be left out are.
     ///
     /// # Errors
     /// What the operator's declaration and inference report, with operator, argument and location.
     pub fn inst(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs, regions: &[Region]) -> Result<Inst> {
+        let mut attrs = attrs;
+        for def in op.attrs.iter().skip(attrs.0.len()) {
+            attrs.0.extend(def.default_value());
+        }
         let results = self.infer(op, operands, &attrs, regions).map_err(|e| e.in_op(op.name).at(self.loc))?;
         Ok(self.push_inst(op, operands, attrs, regions, results))
     }
@@ -310,6 +314,11 @@ impl Builder {
         let results = self.graph.insts[copy].results.clone();
         for (&old, new) in data.results.iter().zip(results) {
             map.insert(old, new);
+            // What was known beyond inference holds here too, but for symbols, which may be those of another graph.
+            if let Some(shape) = self.graph.ty(new).shape().merge(&source.ty(old).shape().erased()) {
+                let ty = &mut self.graph.values[new].ty;
+                *ty = ty.with_shape(shape);
+            }
             if let Some(name) = source.names.get(&old) {
                 self.graph.names.insert(new, name.clone());
             }

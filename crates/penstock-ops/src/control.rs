@@ -31,7 +31,10 @@ pub static CONST: OpDef = OpDef {
     operands: &[],
     attrs: &[AttrDef::required("value", AttrKind::Tensor)],
     effects: &[],
-    infer: |cx| one(Type::of(cx.attrs.tensor(0))),
+    infer: |cx| match cx.attrs.tensor(0) {
+        list if list.dtype() == DType::Variant => Err(Error::dtype("a list is not a constant")),
+        tensor => one(Type::of(tensor)),
+    },
     cpu: Cpu::Executor,
     cuda: Cuda::HostFallback("constants are copied to the device once"),
     vjp: Vjp::Zero,
@@ -119,10 +122,13 @@ pub static WHILE: OpDef = OpDef {
     doc: "Repeats its second region while its first gives true.\n\n\
           Both regions take the loop variables as parameters; the operands are their first values, the results of the \
           second region their next, and the results of the instruction their last. A loop variable keeps its dtype, \
-          and its shape stays within the type of the parameter.",
+          and its shape stays within the type of the parameter.\n\n\
+          For its derivative a loop keeps what that reads of every round; with `checkpoint_every` = k it keeps its \
+          variables every k-th round, and the derivative runs the rounds in between again. A body with effects other \
+          than reads is not run again: the attribute has no effect then.",
     dtypes: &[],
-    operands: &[args_of("init", ArgType::In(DTypeSet::ANY))],
-    attrs: &[],
+    operands: &[args_of("init", ArgType::In(DTypeSet::ALL))],
+    attrs: &[AttrDef::optional("checkpoint_every", AttrKind::Int)],
     effects: &[],
     infer: infer_while,
     cpu: Cpu::Executor,
@@ -133,6 +139,11 @@ pub static WHILE: OpDef = OpDef {
 };
 
 fn infer_while(cx: &InferCx<'_>) -> Result<OutTypes> {
+    if let Some(every) = cx.attrs.opt_int(0)
+        && every < 1
+    {
+        return Err(Error::invalid(format!("must be positive, got {every}")).argument("checkpoint_every"));
+    }
     let [cond, body] = cx.regions else { return Err(Error::invalid("needs a condition and a body")) };
     match cond.results.as_slice() {
         [ty] if ty.dtype() == DType::Bool && !ty.is_variable() => require_scalar(ty, 0)?,

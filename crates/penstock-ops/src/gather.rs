@@ -208,6 +208,72 @@ pub static GATHER_GRAD: OpDef = OpDef {
     },
 };
 
+/// Adds where a `gather` has read.
+pub static GATHER_ACCUMULATE: OpDef = OpDef {
+    name: "gather_accumulate",
+    tf_name: "GatherAccumulate",
+    doc: "`x` with each entry of `dy` added where `gather` with the same `indices` and attributes would have read it.\n\n\
+          It is `x` plus `gather_grad`, in time linear in `dy` where nobody else sees `x`, along the first dimension.",
+    dtypes: NUMERIC,
+    operands: &[arg("x"), index_arg("indices"), arg("dy")],
+    attrs: GATHER_ATTRS,
+    effects: &[],
+    infer: |cx| {
+        if let (Some(x), Some(indices)) = (cx.shape(0).dims(), cx.shape(1).dims()) {
+            check_dy(&Shape::new(gathered(x, indices, cx.attrs)?), cx.shape(2))?;
+        }
+        one(like(cx, 0, cx.shape(0).clone()))
+    },
+    cpu: Cpu::Update(run_gather_accumulate),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        let g = cx.grads[0].unwrap_or(cx.outputs[0]);
+        let dy = cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone())?[0];
+        Ok(smallvec![Some(g), None, Some(dy)])
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let of = |x: &[usize], dims: &[usize], indices: &[i32], dy: &[usize]| {
+            Sample::new(vec![f64s(x), i32_array(dims, indices), f64s(dy)])
+        };
+        let mut out = vec![
+            of(&[3, 2], &[4], &[2, 0, 0, 1], &[4, 2]),
+            of(&[3], &[], &[1], &[]),
+            of(&[3], &[0], &[], &[0]),
+            of(&[0, 2], &[0], &[], &[0, 2]),
+            of(&[2, 3, 2], &[3], &[1, 1, 0], &[2, 3, 3]).with("axis", -1),
+            of(&[3], &[3], &[-1, 2, 2], &[3]).with("drop_negative", true),
+        ];
+        out.push(Sample::new(vec![
+            tensor(DType::I32, &[3, 2], LINE),
+            Tensor::scalar(1i64),
+            tensor(DType::I32, &[2], LINE),
+        ]));
+        out
+    },
+};
+
+fn run_gather_accumulate(call: &mut Call<'_>) -> Result<()> {
+    let (indices, dy) = (call.inputs[0], call.inputs[1]);
+    let dims = Dims::from(call.outputs[0].dims());
+    let (axis, batch) = axes(call.attrs, dims.len(), indices.rank())?;
+    if axis == 0 && batch == 0 && !call.attrs.flag(2) {
+        let known = |dims: &[usize]| crate::operands::known_dims(dims);
+        let due = gathered(&known(&dims), &known(indices.dims()), call.attrs)?;
+        check_dy(&Shape::new(due), &Shape::known(dy.dims()))?;
+        moves::own(&mut call.outputs[0])?;
+        return moves::scatter(call, Some(Binary::Add), dy, indices, dims[0])
+            .map_err(|at| not_in(indices, at, dims[0], "indices"));
+    }
+    let shape = Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
+    let (mut made, mut sum) = ([Tensor::default()], Tensor::default());
+    let inputs = [&shape, indices, dy];
+    run_gather_grad(&mut Call { inputs: &inputs, attrs: call.attrs, outputs: &mut made, env: call.env })?;
+    crate::run::binary_into(Binary::Add, &call.outputs[0], &made[0], &mut sum)?;
+    call.set(0, sum);
+    Ok(())
+}
+
 fn check_dy(due: &Shape, got: &Shape) -> Result<()> {
     if due.compatible(got) {
         return Ok(());

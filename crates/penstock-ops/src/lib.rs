@@ -16,6 +16,8 @@ mod grad;
 pub mod host;
 pub mod joining;
 pub mod linalg;
+pub mod list;
+mod list_kernels;
 mod moves;
 pub mod nn;
 mod operands;
@@ -61,6 +63,7 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("random", random::OPS),
     ("strings", strings::OPS),
     ("text", text::OPS),
+    ("list", list::OPS),
     ("host", host::OPS),
     ("control", control::OPS),
     ("fused", fused::OPS),

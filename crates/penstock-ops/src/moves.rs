@@ -86,6 +86,30 @@ pub(crate) fn embed(call: &mut Call<'_>, from: &Tensor, window: &Window<'_>, dim
     Ok(())
 }
 
+/// Gives a tensor that is changed in place memory that nobody else sees.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn own(tensor: &mut Tensor) -> Result<()> {
+    if tensor.as_mut_ptr().is_none() {
+        let mut copy = Tensor::empty(tensor.dtype(), tensor.dims())?;
+        copy.bytes_mut().copy_from_slice(tensor.bytes());
+        *tensor = copy;
+    }
+    Ok(())
+}
+
+/// Puts the elements of `from` into a box of `to`, which nobody else sees.
+pub(crate) fn assign(to: &mut Tensor, from: &Tensor, window: &Window<'_>) {
+    window.check(to.dims());
+    assert!(from.dtype() == to.dtype() && Some(from.len()) == num_elements(window.counts));
+    let dims: SmallVec<[usize; 4]> = to.dims().into();
+    let (size, out) = (to.dtype().size(), to.bytes_mut().as_mut_ptr());
+    let Window { begin, step, counts } = *window;
+    // SAFETY: the box lies inside `to`, whose elements only it sees; `from` holds as many elements as the box.
+    unsafe { copy::strided_assign(size, from.as_ptr(), &dims, begin, step, counts, out) };
+}
+
 /// Makes the result `x` with the marked dimensions reversed.
 ///
 /// # Errors

@@ -82,6 +82,7 @@ fn never_fails(graph: &Graph, inst: Inst) -> bool {
         && match data.op.cpu {
             Cpu::Elementwise(_) => !(DIVISIONS.contains(&data.op.name) && integers()),
             Cpu::Kernel(_) => data.op.is_pure() && SAFE.contains(&data.op.name),
+            Cpu::Update(_) => false,
             Cpu::Executor => data.op.is(&CONST),
         }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_ir::{Attrs, Function, Graph, Region, Type, Value};
+use penstock_ir::{Attr, Attrs, Function, Graph, Region, Type, Value};
 use penstock_trace::{self as trace, Symbolic};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -240,20 +240,23 @@ pub(crate) fn _abandon_region() {
     trace::abandon_region();
 }
 
-/// Adds an instruction with regions: `cond`, `switch` or `while`.
+/// Adds an instruction with regions: `cond`, `switch` or `while`, this perhaps with `checkpoint_every`.
 #[pyfunction]
+#[pyo3(signature = (op, operands, regions, checkpoint_every=None))]
 pub(crate) fn _emit_regions(
     py: Python<'_>,
     op: &str,
     operands: Vec<Bound<'_, PyAny>>,
     regions: Vec<Bound<'_, PyRegion>>,
+    checkpoint_every: Option<i64>,
 ) -> PyResult<Py<PyAny>> {
     if !trace::is_tracing() {
         return Err(PyTypeError::new_err("regions belong to a trace"));
     }
     let inputs = operands.iter().map(|v| to_var(v, None, None)).collect::<PyResult<Vec<_>>>()?;
     let regions: Vec<Region> = regions.iter().map(|r| r.get().0).collect();
-    let outs = trace::apply_regions(find(op), &inputs, Attrs::EMPTY, &regions).or_py(py)?;
+    let attrs = checkpoint_every.map_or(Attrs::EMPTY, |k| Attrs(smallvec::smallvec![Attr::Int(k)]));
+    let outs = trace::apply_regions(find(op), &inputs, attrs, &regions).or_py(py)?;
     let single = outs.len() == 1;
     let made = wrap_outs(py, outs)?;
     if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }

@@ -43,6 +43,7 @@ class Options(NamedTuple):
     maximum_iterations: Any = None
     parallel_iterations: Any = None
     swap_memory: Any = None
+    checkpoint_every: int | None = None
 
 
 class _Carried(NamedTuple):
@@ -185,6 +186,7 @@ class _Loop:
             key,
         )
         self.invariants = _Invariants(state, options, where)
+        self.checkpoint_every = options.checkpoint_every
         self.carried: list[_Carried] = []
         self.size = len(state.slots)
         # What the variables hold after the traced iteration; None where it always raises.
@@ -207,7 +209,8 @@ class _Loop:
         body_region = self._body_region()
         state.restore()
         first = [*hidden, *(leaf for c in self.carried for leaf in c.leaves)]
-        return list(_core._emit_regions("while", first, [test_region, body_region]) or ())
+        regions = [test_region, body_region]
+        return list(_core._emit_regions("while", first, regions, self.checkpoint_every) or ())
 
     def specs(self) -> list[TensorSpec]:
         return [TensorSpec(h.shape, h.dtype) for h in self.hidden] + [

@@ -545,7 +545,13 @@ class _Statements:
                 callee = node.value.func
                 name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
                 if name == "set_loop_options":
-                    names = ("parallel_iterations", "swap_memory", "maximum_iterations", "shape_invariants")
+                    names = (
+                        "parallel_iterations",
+                        "swap_memory",
+                        "maximum_iterations",
+                        "shape_invariants",
+                        "checkpoint_every",
+                    )
                     given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
                     given += node.value.keywords
                     options = ast.Call(_operator("options"), [], copy.deepcopy(given))

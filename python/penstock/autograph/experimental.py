@@ -52,6 +52,7 @@ def set_loop_options(
     swap_memory: bool | None = None,
     maximum_iterations: Any = None,
     shape_invariants: list[tuple[Any, Any]] | None = None,
+    checkpoint_every: int | None = None,
 ) -> None:
     """Options of the loop in whose body it is called, at its beginning. Elsewhere it does nothing.
 
@@ -61,4 +62,6 @@ def set_loop_options(
         maximum_iterations: at most this many iterations.
         shape_invariants: pairs of a variable of the loop and the shape that it keeps to, `None` for sizes
             that change.
+        checkpoint_every: keep the loop variables for the gradient only at every so many iterations, as
+            `tf.while_loop` does.
     """

@@ -1,5 +1,7 @@
 //! Numbers to hold derivatives against.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 use std::sync::Arc;
 
 use penstock_autodiff::{Request, Residual, gradients_in, vjp_function};

@@ -1,0 +1,313 @@
+"""Gradients through loops, and through lists of tensors in them."""
+
+import numpy as np
+import pytest
+from support import assert_same
+
+import penstock as tf
+from penstock import raw_ops
+
+EMPTY = np.array([], np.int64)
+
+
+def slope(f, x, step=1e-5):
+    """Central differences of a scalar function of one array."""
+    x = np.asarray(x, np.float64)
+    out = np.zeros_like(x)
+    for i in np.ndindex(x.shape):
+        high, low = x.copy(), x.copy()
+        high[i] += step
+        low[i] -= step
+        out[i] = (float(f(tf.constant(high))) - float(f(tf.constant(low)))) / (2 * step)
+    return out
+
+
+def tape_gradient(f, x):
+    x = tf.constant(x, tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    return tape.gradient(y, x).numpy()
+
+
+def graph_gradient(f, x):
+    @tf.function
+    def inside(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    return inside(tf.constant(x, tf.float64)).numpy()
+
+
+def both_ways(f, x):
+    """The gradient outside and inside of a traced function, which must be that of differences."""
+    outside, inside = tape_gradient(tf.function(f), x), graph_gradient(f, x)
+    due = slope(tf.function(f), x)
+    np.testing.assert_allclose(outside, due, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(inside, due, rtol=1e-5, atol=1e-7)
+
+
+def power(n):
+    def f(x):
+        _, y = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), (tf.constant(0), x))
+        return y
+
+    return f
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_loop_that_multiplies_is_a_power(n):
+    both_ways(power(tf.constant(n)), 1.3)
+
+
+def test_higher_derivatives_of_a_loop():
+    x = tf.constant(1.5, tf.float64)
+
+    @tf.function
+    def f(x):
+        return power(4)(x)  # x ** 5
+
+    with tf.GradientTape() as third:
+        third.watch(x)
+        with tf.GradientTape() as second:
+            second.watch(x)
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = f(x)
+            g = first.gradient(y, x)
+        h = second.gradient(g, x)
+    t = third.gradient(h, x)
+    np.testing.assert_allclose([float(g), float(h), float(t)], [5 * 1.5**4, 20 * 1.5**3, 60 * 1.5**2])
+
+
+def test_second_derivatives_inside_a_traced_function():
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as second:
+            second.watch(x)
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = power(2)(x)
+            g = first.gradient(y, x)
+        return g, second.gradient(g, x)
+
+    g, h = f(tf.constant(2.0, tf.float64))
+    assert_same([float(g), float(h)], [12.0, 12.0])
+
+
+def test_newton_iteration_until_it_converges():
+    def root(a):
+        return tf.while_loop(lambda x: tf.abs(x * x - a) > 1e-12, lambda x: (0.5 * (x + a / x),), (a,))[0]
+
+    a = tf.constant(2.0, tf.float64)
+    np.testing.assert_allclose(tape_gradient(tf.function(root), a), 0.5 / np.sqrt(2.0))
+    np.testing.assert_allclose(graph_gradient(root, 2.0), 0.5 / np.sqrt(2.0))
+
+
+def test_an_ode_solver_with_nested_loops_and_branches():
+    def solve(x):
+        def step(t, y):
+            def inner(k, z):
+                z = tf.cond(tf.reduce_sum(z) > 0, lambda: z + 0.1 * tf.sin(z), lambda: z - 0.1 * z * x)
+                return k + 1, z
+
+            _, y = tf.while_loop(lambda k, z: k < t, inner, (0, y))
+            return t + 1, y
+
+        _, y = tf.while_loop(lambda t, y: t < 4, step, (0, tf.cos(x)))
+        return tf.reduce_sum(y * y)
+
+    both_ways(solve, np.array([0.4, -1.2, 2.0]))
+
+
+def test_converted_python_loops_with_break():
+    @tf.function
+    def f(x, n):
+        total = x * 0.0
+        for i in tf.range(n):
+            if total > 10.0:
+                break
+            total = total + x * tf.cast(i, tf.float64)
+        return total
+
+    for n, due in [(0, 0.0), (1, 0.0), (4, 6.0), (10, 6.0)]:
+        x = tf.constant(2.0, tf.float64)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, tf.constant(n))
+        assert float(tape.gradient(y, x)) == due
+
+
+def rnn(xs, w, steps):
+    """The states of a small recurrent net over rows of `xs`, on a list, and the last state."""
+    states = raw_ops.list_new(tf.cast(steps, tf.int64), dtype=xs.dtype)
+    first = tf.zeros_like(xs[0])
+
+    def step(i, h, states):
+        h = tf.tanh(tf.linalg.matvec(w, h) + tf.gather(xs, i))
+        return i + 1, h, raw_ops.list_set(states, i, h)
+
+    _, h, states = tf.while_loop(lambda i, h, s: i < steps, step, (tf.constant(0), first, states))
+    return raw_ops.list_stack(states, tf.shape(first, tf.int64), dtype=xs.dtype), h
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_recurrent_net_of_dynamic_length_agrees_with_the_unrolled_one(steps):
+    rng = np.random.default_rng(3)
+    xs = rng.normal(size=(4, 3))
+    w = tf.Variable(rng.normal(size=(3, 3)))
+
+    @tf.function
+    def loss(xs, steps):
+        states, h = rnn(xs, w, steps)
+        return tf.reduce_sum(states * states) + tf.reduce_sum(h)
+
+    def unrolled(xs):
+        h, total = tf.zeros_like(xs[0]), 0.0
+        for i in range(steps):
+            h = tf.tanh(tf.linalg.matvec(w, h) + xs[i])
+            total = total + tf.reduce_sum(h * h)
+        return total + tf.reduce_sum(h)
+
+    x = tf.constant(xs)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, due = loss(x, tf.constant(steps)), unrolled(x)
+    np.testing.assert_allclose(y, due)
+    for _ in range(2):
+        found, right = tape.gradient(y, [x, w]), tape.gradient(due, [x, w])
+        for a, b in zip(found, right, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_elements_that_are_read_and_written_in_loops():
+    def f(x):
+        values = raw_ops.list_from_tensor(x)
+        out = raw_ops.list_new(tf.constant(0, tf.int64))
+
+        def step(i, out):
+            a = raw_ops.list_get(values, i, EMPTY, dtype=tf.float64)
+            b = raw_ops.list_get(values, 2 - i, EMPTY, dtype=tf.float64)
+            return i + 1, raw_ops.list_push(out, a * a * b)
+
+        _, out = tf.while_loop(lambda i, out: i < 3, step, (tf.constant(0), out))
+        return tf.reduce_sum(tf.sin(raw_ops.list_stack(out, EMPTY, dtype=tf.float64)))
+
+    both_ways(f, np.array([0.3, -0.8, 1.4]))
+
+
+def test_pieces_of_different_lengths():
+    def f(x):
+        lengths = tf.constant([2, 0, 3], tf.int64)
+        pieces = raw_ops.list_split(x, lengths)
+        last = raw_ops.list_get(pieces, 2, np.array([-1], np.int64), dtype=tf.float64)
+        swapped = raw_ops.list_set(pieces, 0, last * 2.0)
+        shape = np.array([-1], np.int64)
+        sizes = raw_ops.list_lengths(swapped, shape)
+        return tf.reduce_sum(tf.exp(raw_ops.list_concat(swapped, sizes, shape, dtype=tf.float64)))
+
+    both_ways(f, np.array([0.3, -0.8, 1.4, 0.2, 0.1]))
+
+
+def test_lists_keep_strings_and_say_what_is_wrong():
+    words = raw_ops.list_from_tensor(tf.constant(["a", "b"]))
+    assert words.dtype == tf.variant
+    assert repr(words) == "<tf.Tensor: shape=(), dtype=variant, value=<list of 2 tensors>>"
+    assert list(raw_ops.list_stack(words, EMPTY, dtype=tf.string).numpy()) == [b"a", b"b"]
+    with pytest.raises(tf.errors.OutOfRangeError, match="index 2 of a list of 2"):
+        raw_ops.list_get(words, 2, EMPTY, dtype=tf.string)
+    with pytest.raises(tf.errors.OutOfRangeError, match="cannot grow"):
+        raw_ops.list_set(words, 5, tf.constant("c"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not set"):
+        raw_ops.list_get(raw_ops.list_new(3), 1, np.array([-1], np.int64), dtype=tf.float32)
+    with pytest.raises(TypeError, match="list of tensors"):
+        words.numpy()
+    with pytest.raises(TypeError):
+        tf.constant(1, tf.variant)
+
+
+def test_integers_in_the_state_have_no_gradient():
+    @tf.function
+    def f(x, k):
+        return tf.while_loop(lambda i, x, k: i < 3, lambda i, x, k: (i + 1, x * x, k + 1), (0, x, k))[1:]
+
+    x, k = tf.constant(1.1, tf.float64), tf.constant(2)
+    with tf.GradientTape() as tape:
+        tape.watch([x, k])
+        y, _ = f(x, k)
+    dx, dk = tape.gradient(y, [x, k])
+    np.testing.assert_allclose(dx, 8 * 1.1**7)
+    assert dk is None
+
+
+def test_maximum_iterations_and_state_that_grows():
+    def f(x):
+        (y,) = tf.while_loop(
+            lambda y: True,
+            lambda y: (tf.concat([y, tf.sin(y[:1])], 0),),
+            (tf.reshape(x, [1]),),
+            shape_invariants=(tf.TensorShape([None]),),
+            maximum_iterations=3,
+        )
+        return tf.reduce_sum(y)
+
+    both_ways(f, 0.9)
+
+
+@pytest.mark.parametrize("steps", [50, 5000])
+def test_gradients_of_long_loops_are_right(steps):
+    both = tape_gradient(
+        tf.function(
+            lambda x: tf.while_loop(
+                lambda i, y: i < steps, lambda i, y: (i + 1, y * x), (0, tf.ones_like(x))
+            )[1]
+        ),
+        1.0001,
+    )
+    np.testing.assert_allclose(both, steps * 1.0001 ** (steps - 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("every", [1, 3, 7, 100])
+def test_a_loop_that_keeps_its_state_now_and_then_has_the_same_gradient(every):
+    w = tf.Variable(1.1, dtype=tf.float64)
+
+    def run(checkpoint_every):
+        @tf.function
+        def f(x, n):
+            return tf.while_loop(
+                lambda i, y: i < n,
+                lambda i, y: (i + 1, tf.sin(y * w) + x),
+                (0, x),
+                checkpoint_every=checkpoint_every,
+            )[1]
+
+        x = tf.constant(0.4, tf.float64)
+        grads = []
+        for n in (0, 1, 10):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x, tf.constant(n))
+            grads += [g if g is None else g.numpy() for g in tape.gradient(y, [x, w])]
+        return grads
+
+    for a, b in zip(run(every), run(None), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_checkpoints_as_an_option_of_a_converted_loop():
+    def run(every):
+        @tf.function
+        def f(x):
+            y = x
+            for _ in tf.range(10):
+                tf.autograph.experimental.set_loop_options(checkpoint_every=every)
+                y = tf.sin(y * 1.3)
+            return y
+
+        return tape_gradient(f, 0.7)
+
+    np.testing.assert_allclose(run(4), run(None), rtol=1e-14)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="must be positive"):
+        run(0)
