@@ -54,6 +54,12 @@ def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
     return penstock.gather(tensor, indices)
 
 
+def _filtered(traceback: Any) -> Any:
+    from penstock.autograph._traceback import filtered
+
+    return filtered(traceback)
+
+
 def install() -> None:
     """Hands the table over."""
     _core._set_error_classes(errors._BY_CLASS)
@@ -70,6 +76,7 @@ def install() -> None:
             "concrete_str": lambda trace: "ConcreteFunction " + _function.describe(trace),
             "conform_to_signature": _function.conform_to_signature,
             "constant": _conversion.constant,
+            "filtered_traceback": _filtered,
             "gather": _gather,
             "graph_def": _graph.graph_def,
             "made_variables": _function.made_variables,

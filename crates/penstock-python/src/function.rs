@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use penstock_exec::Arg;
-use penstock_ir::{Function, Type};
+use penstock_ir::Type;
 use penstock_trace::{self as trace, Cache, Concrete, Kind, RawKey, Token, Var, generalize, is_subtype};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use crate::errors::OrPy;
 use crate::graph::PyGraph;
 use crate::layer;
+use crate::recursion::{self, Met};
 use crate::structure::{Leaf, Leaves, RawSink, Sink, Tree, TypeSink, rebuild, walk};
 use crate::tensor::wrap;
 
@@ -183,7 +184,7 @@ fn eager_arg(leaf: &Leaf<'_>) -> Option<Arg> {
 /// One trace of a function.
 pub(crate) struct Trace {
     pub(crate) concrete: Concrete,
-    tree: Tree,
+    tree: Arc<Tree>,
     /// The trace type of the arguments.
     ty: Vec<Token>,
     /// The tokens of each named parameter, as a range of `ty`.
@@ -306,9 +307,22 @@ impl PyFunction {
             return Ok(candidates[i].1.clone());
         }
         let ty = self.relaxed(ty, &candidates);
-        let trace = self.trace(py, bound, ty.clone())?;
-        // Inside another trace the captures may be symbolic: such a trace serves this once.
-        if trace.concrete.captures.iter().any(|v| matches!(v.kind(), Kind::Symbolic(_))) {
+        if let Met::Call(concrete, tree) = recursion::met(self.id(), &self.name, &ty)? {
+            return Ok(Arc::new(Trace {
+                concrete,
+                tree,
+                ty,
+                spans: Vec::new(),
+                signature: (PyTuple::empty(py).unbind(), PyDict::new(py).unbind()),
+                name: self.name.clone(),
+                python: OnceLock::new(),
+            }));
+        }
+        let open = recursion::Guard::enter(self.id(), ty.clone(), self.signature.is_some());
+        let trace =
+            self.trace(py, bound, ty.clone(), &open).map_err(|e| filtered(py, open.error(py, &self.name, e)))?;
+        // Inside another trace the captures may be symbolic, or its callees unfinished: such a trace serves this once.
+        if !open.is_final() || trace.concrete.captures.iter().any(|v| matches!(v.kind(), Kind::Symbolic(_))) {
             return Ok(trace);
         }
         let mut cache = self.cache();
@@ -325,17 +339,34 @@ impl PyFunction {
         traces.iter().rev().find_map(|(other, _)| generalize(&ty, other)).unwrap_or(ty)
     }
 
+    /// What tells the function from others that are traced at the same time.
+    fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Runs the Python function on symbolic arguments.
-    fn trace<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, ty: Vec<Token>) -> PyResult<Arc<Trace>> {
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        bound: &Bindings<'py>,
+        ty: Vec<Token>,
+        open: &recursion::Guard,
+    ) -> PyResult<Arc<Trace>> {
         self.traced.fetch_add(1, Ordering::Relaxed);
         let function = self.python_function.bind(py);
-        let (tree, outs, signature) = loop {
-            trace::begin_trace();
-            let traced = self.trace_body(py, bound, function, &ty);
+        let (function, tree, traced, signature) = loop {
+            open.begin(trace::begin_trace());
+            let traced = self.trace_body(py, bound, function, &ty, open);
             // A trace that made variables is made again, so that what it holds is what every later trace holds.
             let again = traced.is_ok() && layer::call(py, "made_variables", (function,))?.is_truthy()?;
             match traced {
-                Ok(parts) if !again => break parts,
+                Ok((tree, outs, signature)) if !again => {
+                    let traced = trace::end_trace(&outs).or_py(py)?;
+                    let (graph, tree) = (penstock_ir::compact(&traced.graph), Arc::new(tree));
+                    if let Some(function) = open.settle(py, &self.name, &traced, graph, &tree)? {
+                        break (function, tree, traced, signature);
+                    }
+                }
                 Ok(_) => trace::abandon_trace(),
                 Err(e) => {
                     trace::abandon_trace();
@@ -343,10 +374,7 @@ impl PyFunction {
                 }
             }
         };
-        let traced = trace::end_trace(&outs).or_py(py)?;
         let spans = self.spans(bound)?;
-        let name = format!("{}_{}", self.name, trace::fresh_id());
-        let function = Arc::new(Function::new(name.as_str(), penstock_ir::compact(&traced.graph)));
         Ok(Arc::new(Trace {
             concrete: Concrete::new(function, traced.captures, traced.trainable),
             tree,
@@ -364,6 +392,7 @@ impl PyFunction {
         bound: &Bindings<'py>,
         function: &Bound<'py, PyAny>,
         ty: &[Token],
+        open: &recursion::Guard,
     ) -> PyResult<(Tree, Vec<Var>, (Py<PyTuple>, Py<PyDict>))> {
         // Tensors stand in the type in the order of the walk.
         let mut tensors = ty.iter().filter_map(|token| match token {
@@ -405,6 +434,7 @@ impl PyFunction {
         }
         let (spec_args, spec_kwargs) = described.call_args(py, &self.params)?;
         let (args, kwargs) = symbolic.call_args(py, &self.params)?;
+        open.capture(py)?;
         let result = function.call(args, Some(&kwargs))?;
         let mut outs = Vec::new();
         let tree = Tree::of(&result, &mut outs)?;
@@ -446,6 +476,15 @@ impl PyFunction {
         };
         trace.object(py, &self.params)
     }
+}
+
+/// An exception of a trace with the frames of this package left out of its traceback.
+fn filtered(py: Python<'_>, error: PyErr) -> PyErr {
+    // Where filtering fails the exception is as it was.
+    if let Some(kept) = error.traceback(py).and_then(|t| layer::call(py, "filtered_traceback", (t,)).ok()) {
+        error.set_traceback(py, kept.cast_into::<pyo3::types::PyTraceback>().ok());
+    }
+    error
 }
 
 /// An argument as a trace keeps it: an object that counts by identity, such as a method's `self`, by a

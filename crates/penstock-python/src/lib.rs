@@ -10,6 +10,7 @@ mod host;
 mod index;
 mod layer;
 mod ops;
+mod recursion;
 mod structure;
 mod tape;
 mod tensor;
@@ -100,6 +101,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         m.add_function(function)?;
     }
+    m.add("_Recursion", m.py().get_type::<recursion::_Recursion>())?;
     for d in penstock_data::ALL_DTYPES {
         m.add(d.tf_name(), dtype::object(m.py(), d)?)?;
     }

@@ -504,6 +504,23 @@ impl Tree {
         Ok(Tree::Leaf)
     }
 
+    /// Whether two structures are one.
+    pub(crate) fn same(&self, py: Python<'_>, other: &Tree) -> bool {
+        let all = |a: &[Tree], b: &[Tree]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(py, b));
+        match (self, other) {
+            (Tree::Leaf, Tree::Leaf) | (Tree::None, Tree::None) => true,
+            (Tree::Tuple(a), Tree::Tuple(b)) | (Tree::List(a), Tree::List(b)) => all(a, b),
+            (Tree::Named(a, x), Tree::Named(b, y)) => a.is(b) && all(x, y),
+            (Tree::Dict(a), Tree::Dict(b)) => {
+                let alike = |(k, x): &(Py<PyAny>, Tree), (l, y): &(Py<PyAny>, Tree)| {
+                    k.bind(py).eq(l).unwrap_or(false) && x.same(py, y)
+                };
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+            }
+            _ => false,
+        }
+    }
+
     /// The results as that structure.
     pub(crate) fn build<'py>(
         &self,

@@ -8,8 +8,8 @@ mod var;
 
 pub use context::{
     Host, Paused, SharedTape, Suspended, Traced, abandon_region, abandon_trace, begin_region, begin_trace,
-    bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known, pause_tapes, placeholder,
-    pop_tape, push_tape, refine, region_results, set_host, set_name, suspend, with_graph, with_graph_of,
+    bind_variable, capture_all, current_trace, end_region, end_trace, host, is_plain, is_tracing, known, pause_tapes,
+    placeholder, pop_tape, push_tape, refine, region_results, set_host, set_name, suspend, with_graph, with_graph_of,
 };
 pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,

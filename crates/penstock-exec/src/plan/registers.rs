@@ -292,6 +292,7 @@ fn finish(
         sweep,
         cost,
         planned_bytes,
+        loops: code.loops.len(),
         frames: Mutex::new(Vec::new()),
     })
 }
