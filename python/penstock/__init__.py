@@ -476,6 +476,7 @@ float32 = _core.float32
 float64 = double = _core.float64
 complex64, complex128 = _core.complex64, _core.complex128
 string = _core.string
+variant = _core.variant
 newaxis = None
 
 __version__ = _core.__version__

@@ -33,6 +33,7 @@ float64: DType
 complex64: DType
 complex128: DType
 string: DType
+variant: DType
 
 @final
 class DType:

@@ -742,6 +742,7 @@ REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **NUMERIC, **ARRAY, 
 
 DRAWN = "random numbers: their distribution is what is tested"
 STATELESS = "random numbers, the same for a seed: their distribution is what is tested"
+LISTS = "takes or gives a list of tensors, which NumPy has not"
 REGIONS = "runs regions: it has no result of its own, and no samples"
 VARIABLES = "works on a variable, which no sample can be"
 
@@ -766,6 +767,21 @@ EXEMPT: dict[str, str] = {
     "while": REGIONS,
     "call": REGIONS,
     "fused": REGIONS,
+    "list_new": LISTS,
+    "list_from_tensor": LISTS,
+    "list_length": LISTS,
+    "list_get": LISTS,
+    "list_set": LISTS,
+    "list_take": LISTS,
+    "list_accumulate": LISTS,
+    "list_push": LISTS,
+    "list_pop": LISTS,
+    "list_resize": LISTS,
+    "list_stack": LISTS,
+    "list_lengths": LISTS,
+    "list_concat": LISTS,
+    "list_split": LISTS,
+    "list_add": LISTS,
     "read_variable": VARIABLES,
     "assign": VARIABLES,
     "assign_add": VARIABLES,

@@ -3,14 +3,14 @@
 use num_traits::One;
 use penstock_data::{DType, Error, Result, Tensor, num_elements, with_dtype};
 use penstock_ir::{Attrs, Cotangents, Emitter, OpDef, Type, Value, Vjp, VjpCx};
-use penstock_ops::{array, binary, state};
+use penstock_ops::{array, binary, list, state};
 
 /// Constants of up to this many elements stand in the graph as they are; larger ones are filled.
 const INLINE_ELEMENTS: usize = 16;
 
 /// Whether values of this type carry cotangents.
 pub(crate) fn carries(ty: &Type) -> bool {
-    ty.dtype().is_differentiable()
+    ty.dtype().carries_cotangents()
 }
 
 /// Whether an instruction takes part in a reverse pass. One that has no derivative does: asking
@@ -41,7 +41,8 @@ pub(crate) fn apply(
 
 /// The sum of two cotangents.
 pub(crate) fn add(emit: &mut dyn Emitter, a: Value, b: Value) -> Result<Value> {
-    emit.emit(&binary::ADD, &[a, b], &[])
+    let op = if emit.type_of(a).dtype() == DType::Variant { &list::LIST_ADD } else { &binary::ADD };
+    emit.emit(op, &[a, b], &[])
 }
 
 /// A tensor of the dtype and shape of `like`, every element one: the cotangent of a target for which
@@ -53,8 +54,12 @@ pub(crate) fn ones(emit: &mut dyn Emitter, like: Value) -> Result<Value> {
     })
 }
 
-/// A tensor of the dtype and shape of `like`, every element zero.
+/// A tensor of the dtype and shape of `like`, every element zero; a list of as many unset elements.
 pub(crate) fn zeros(emit: &mut dyn Emitter, like: Value) -> Result<Value> {
+    if emit.type_of(like).dtype() == DType::Variant {
+        let length = emit.emit(&list::LIST_LENGTH, &[like], &[])?;
+        return emit.emit(&list::LIST_NEW, &[length], &[]);
+    }
     filled(emit, like, Tensor::zeros)
 }
 

@@ -77,7 +77,7 @@ enum Action<H> {
 }
 
 fn key<H: Handle>(handle: &H) -> Option<u64> {
-    handle.dtype().is_differentiable().then(|| handle.id())
+    handle.dtype().carries_cotangents().then(|| handle.id())
 }
 
 impl<H: Handle> Tape<H> {

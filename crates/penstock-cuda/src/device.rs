@@ -208,8 +208,8 @@ impl Opened {
     }
 
     fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<CudaSlice<u8>> {
-        if dtype == DType::Str {
-            return Err(Error::dtype("strings are kept on the host"));
+        if dtype.size() == 0 {
+            return Err(Error::dtype("strings and lists are kept on the host"));
         }
         let bytes = num_elements(dims).and_then(|n| n.checked_mul(dtype.size())).filter(|&n| n <= self.info.memory);
         let bytes = bytes.ok_or_else(|| {

@@ -49,16 +49,18 @@ pub enum DType {
     C128 = 14,
     /// A byte string of any length.
     Str = 15,
+    /// A list of tensors; always a scalar.
+    Variant = 16,
 }
 
 /// Every dtype, in the order of the discriminants.
-pub const ALL_DTYPES: [DType; 16] = {
+pub const ALL_DTYPES: [DType; 17] = {
     use DType::*;
-    [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128, Str]
+    [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128, Str, Variant]
 };
 
 /// `(short name of the text form, TensorFlow's name, NumPy's name)` by discriminant.
-const NAMES: [(&str, &str, &str); 16] = [
+const NAMES: [(&str, &str, &str); 17] = [
     ("bool", "bool", "bool"),
     ("i8", "int8", "int8"),
     ("i16", "int16", "int16"),
@@ -75,13 +77,14 @@ const NAMES: [(&str, &str, &str); 16] = [
     ("c64", "complex64", "complex64"),
     ("c128", "complex128", "complex128"),
     ("str", "string", "object"),
+    ("variant", "variant", "object"),
 ];
 
 impl DType {
-    /// Bytes of one element; 0 for [`DType::Str`], whose elements are not stored in a flat buffer.
+    /// Bytes of one element; 0 for [`DType::Str`] and [`DType::Variant`], whose elements are not stored in a flat buffer.
     #[inline]
     pub const fn size(self) -> usize {
-        const SIZES: [u8; 16] = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0];
+        const SIZES: [u8; 17] = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0];
         SIZES[self as usize] as usize
     }
 
@@ -95,7 +98,7 @@ impl DType {
         NAMES[self as usize].1
     }
 
-    /// NumPy's name: as TensorFlow's, but `object` for strings.
+    /// NumPy's name: as TensorFlow's, but `object` for strings and lists.
     pub const fn numpy_name(self) -> &'static str {
         NAMES[self as usize].2
     }
@@ -130,9 +133,14 @@ impl DType {
         matches!(self, DType::C64 | DType::C128)
     }
 
-    /// Floating point or complex: the dtypes that carry gradients.
+    /// Floating point or complex: the dtypes that gradients are of.
     pub const fn is_differentiable(self) -> bool {
         self.is_float() || self.is_complex()
+    }
+
+    /// Whether values of this dtype have cotangents: what is differentiable, and lists, which may hold it.
+    pub const fn carries_cotangents(self) -> bool {
+        self.is_differentiable() || matches!(self, DType::Variant)
     }
 
     /// Integer, floating point or complex.
@@ -163,8 +171,12 @@ pub struct DTypeSet(u32);
 impl DTypeSet {
     /// No dtype.
     pub const NONE: DTypeSet = DTypeSet(0);
-    /// Every dtype.
+    /// Every dtype of arrays: all but lists.
     pub const ANY: DTypeSet = DTypeSet(0xffff);
+    /// Every dtype.
+    pub const ALL: DTypeSet = DTypeSet(0x1ffff);
+    /// Lists only.
+    pub const VARIANT: DTypeSet = DTypeSet::of(&[DType::Variant]);
     /// Booleans only.
     pub const BOOL: DTypeSet = DTypeSet::of(&[DType::Bool]);
     /// Signed and unsigned integers.
@@ -179,7 +191,7 @@ impl DTypeSet {
     pub const REAL: DTypeSet = DTypeSet(0x1ffe);
     /// Integer, floating point and complex.
     pub const NUMERIC: DTypeSet = DTypeSet(0x7ffe);
-    /// Everything with a flat buffer: all but strings.
+    /// Everything with a flat buffer: all but strings and lists.
     pub const PLAIN: DTypeSet = DTypeSet(0x7fff);
     /// Strings only.
     pub const STR: DTypeSet = DTypeSet::of(&[DType::Str]);
@@ -338,7 +350,7 @@ mod tests {
             assert_eq!(DType::from_name(d.name()), Some(d));
             assert_eq!(DType::from_name(d.tf_name()), Some(d));
         }
-        assert_eq!(DType::from_index(16), None);
+        assert_eq!(DType::from_index(17), None);
     }
 
     #[test]
@@ -357,7 +369,9 @@ mod tests {
             assert_eq!(DTypeSet::COMPLEX.contains(d), d.is_complex(), "{d}");
             assert_eq!(DTypeSet::INEXACT.contains(d), d.is_differentiable(), "{d}");
             assert_eq!(DTypeSet::NUMERIC.contains(d), d.is_numeric(), "{d}");
-            assert_eq!(DTypeSet::PLAIN.contains(d), d != DType::Str, "{d}");
+            assert_eq!(DTypeSet::PLAIN.contains(d), d.size() > 0, "{d}");
+            assert_eq!(DTypeSet::ANY.contains(d), d != DType::Variant, "{d}");
+            assert!(DTypeSet::ALL.contains(d), "{d}");
         }
     }
 }

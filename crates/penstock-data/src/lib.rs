@@ -1,9 +1,10 @@
 //! The data that Penstock computes on: dtypes, symbolic shapes, buffers and their pool, tensors,
-//! source locations and errors.
+//! lists of them, source locations and errors.
 
 mod buffer;
 mod dtype;
 mod error;
+mod list;
 mod loc;
 mod shape;
 mod tensor;
@@ -12,6 +13,7 @@ pub use buffer::{ALIGNMENT, Buffer, release_pool, retained_bytes};
 pub use dtype::{ALL_DTYPES, Bool8, C64, C128, DType, DTypeSet, Element};
 pub use error::{Class, Error, Result};
 pub use half::{bf16, f16};
+pub use list::List;
 pub use loc::{Frame, Loc};
 pub use shape::{Dim, Dims, Shape, Symbol, num_elements};
 pub use tensor::{Bytes, INLINE_BYTES, Tensor};

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use crate::buffer::Buffer;
 use crate::dtype::{Bool8, DType, Element};
 use crate::error::{Error, Result};
+use crate::list::List;
 use crate::shape::{Dims, num_elements};
 use crate::with_dtype;
 
@@ -35,6 +36,8 @@ enum Storage {
     Shared { buffer: Arc<Buffer>, offset: usize },
     /// The elements of a string tensor.
     Str(Arc<[Bytes]>),
+    /// The list that a `variant` scalar is.
+    List(Arc<List>),
 }
 
 /// The bytes that `dims` elements of `dtype` take, or a `ResourceExhausted` error on overflow.
@@ -63,14 +66,20 @@ impl Default for Tensor {
 }
 
 impl Tensor {
-    /// A tensor of unspecified contents (empty strings for `str`), to be written through [`Tensor::as_mut_ptr`].
+    /// A tensor of unspecified contents (empty strings for `str`, an empty list for `variant`), to be written through
+    /// [`Tensor::as_mut_ptr`].
     ///
     /// # Errors
-    /// `ResourceExhausted` where the memory cannot be had.
+    /// `ResourceExhausted` where the memory cannot be had, `InvalidArgument` for a `variant` that is no scalar.
     pub fn empty(dtype: DType, dims: &[usize]) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
         let storage = if dtype == DType::Str {
             Storage::Str(std::iter::repeat_n(Bytes::from([]), bytes).collect())
+        } else if dtype == DType::Variant {
+            if !dims.is_empty() {
+                return Err(Error::invalid(format!("a list is a scalar, not of shape {dims:?}")));
+            }
+            Storage::List(Arc::default())
         } else if bytes <= INLINE_BYTES {
             Storage::Inline([0; 2])
         } else {
@@ -79,10 +88,10 @@ impl Tensor {
         Ok(Tensor { dims: Dims::from_slice(dims), dtype, storage })
     }
 
-    /// A tensor of zeros (empty strings for `str`).
+    /// A tensor of zeros (empty strings for `str`, an empty list for `variant`).
     ///
     /// # Errors
-    /// `ResourceExhausted` where the memory cannot be had.
+    /// As [`Tensor::empty`].
     pub fn zeros(dtype: DType, dims: &[usize]) -> Result<Tensor> {
         let mut t = Tensor::empty(dtype, dims)?;
         if let Some(ptr) = t.as_mut_ptr() {
@@ -132,13 +141,37 @@ impl Tensor {
         Ok(Tensor { dims: dims.into(), dtype: DType::Str, storage: Storage::Str(values) })
     }
 
+    /// A `variant` scalar: a list.
+    pub fn from_list(list: List) -> Tensor {
+        Tensor { dims: Dims::new(), dtype: DType::Variant, storage: Storage::List(Arc::new(list)) }
+    }
+
+    /// The list that a `variant` scalar is.
+    #[inline]
+    pub fn list(&self) -> Option<&List> {
+        match &self.storage {
+            Storage::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// The list that a `variant` scalar is, for changing it. Where somebody else sees it, it is copied first; the
+    /// elements are shared all the same.
+    #[inline]
+    pub fn list_mut(&mut self) -> Option<&mut List> {
+        match &mut self.storage {
+            Storage::List(list) => Some(Arc::make_mut(list)),
+            _ => None,
+        }
+    }
+
     /// A tensor over memory that somebody else owns, without a copy.
     ///
     /// # Errors
     /// `InvalidArgument` where the buffer is too short, or not aligned to its elements.
     pub fn from_buffer(dtype: DType, dims: &[usize], buffer: Arc<Buffer>) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
-        if dtype == DType::Str || buffer.capacity() < bytes {
+        if dtype.size() == 0 || buffer.capacity() < bytes {
             return Err(Error::invalid(format!(
                 "a buffer of {} bytes does not hold a {dtype} tensor of shape {dims:?}",
                 buffer.capacity()
@@ -182,20 +215,20 @@ impl Tensor {
         self.dims.contains(&0)
     }
 
-    /// The bytes of the elements; 0 for strings.
+    /// The bytes of the elements; 0 for strings and lists.
     #[inline]
     pub fn byte_len(&self) -> usize {
         self.len() * self.dtype.size()
     }
 
-    /// The start of the elements. Of no use for strings.
+    /// The start of the elements. Of no use for strings and lists.
     #[inline]
     pub fn as_ptr(&self) -> *const u8 {
         match &self.storage {
             Storage::Inline(words) => words.as_ptr().cast(),
             // SAFETY: the offset lies inside the buffer by construction.
             Storage::Shared { buffer, offset } => unsafe { buffer.as_ptr().add(*offset) },
-            Storage::Str(_) => std::ptr::NonNull::<u64>::dangling().as_ptr().cast(),
+            Storage::Str(_) | Storage::List(_) => std::ptr::NonNull::<u64>::dangling().as_ptr().cast(),
         }
     }
 
@@ -214,18 +247,18 @@ impl Tensor {
                 // SAFETY: the offset lies inside the buffer by construction.
                 Some(unsafe { buffer.as_ptr().cast_mut().add(*offset) })
             }
-            Storage::Str(_) => None,
+            Storage::Str(_) | Storage::List(_) => None,
         }
     }
 
-    /// The raw bytes of the elements; empty for strings.
+    /// The raw bytes of the elements; empty for strings and lists.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `as_ptr` starts `byte_len` initialised bytes, which nobody writes while `self` is shared.
         unsafe { std::slice::from_raw_parts(self.as_ptr(), self.byte_len()) }
     }
 
-    /// The raw bytes of the elements for writing; empty for strings.
+    /// The raw bytes of the elements for writing; empty for strings and lists.
     ///
     /// # Panics
     /// Where somebody else sees the data.
@@ -313,7 +346,7 @@ impl Tensor {
     /// # Errors
     /// `DType` where the sizes differ.
     pub fn bitcast(&self, dtype: DType) -> Result<Tensor> {
-        if dtype.size() != self.dtype.size() || dtype == DType::Str || self.dtype == DType::Str {
+        if dtype.size() != self.dtype.size() || dtype.size() == 0 {
             return Err(Error::dtype(format!("{} and {} differ in size", self.dtype.tf_name(), dtype.tf_name())));
         }
         Ok(Tensor { dims: self.dims.clone(), dtype, storage: self.storage.clone() })
@@ -371,13 +404,13 @@ impl Tensor {
         let bytes = byte_len(dtype, dims)?;
         let keep = match &mut self.storage {
             Storage::Shared { buffer, offset: 0 } => {
-                dtype != DType::Str
+                dtype.size() > 0
                     && bytes > INLINE_BYTES
                     && Arc::strong_count(buffer) == 1
                     && buffer.is_pooled()
                     && buffer.capacity() >= bytes
             }
-            Storage::Inline(_) => dtype != DType::Str && bytes <= INLINE_BYTES,
+            Storage::Inline(_) => dtype.size() > 0 && bytes <= INLINE_BYTES,
             _ => false,
         };
         if keep {
@@ -396,6 +429,7 @@ impl Tensor {
         match (&self.storage, &other.storage) {
             (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => Arc::ptr_eq(a, b),
             (Storage::Str(a), Storage::Str(b)) => Arc::ptr_eq(a, b),
+            (Storage::List(a), Storage::List(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -407,6 +441,7 @@ impl PartialEq for Tensor {
         self.dtype == other.dtype
             && self.dims == other.dims
             && self.strings() == other.strings()
+            && self.list() == other.list()
             && self.bytes() == other.bytes()
     }
 }
@@ -420,6 +455,10 @@ impl fmt::Debug for Tensor {
                 .debug_list()
                 .entries(self.strings().iter().take(SHOWN).map(|s| String::from_utf8_lossy(s)))
                 .finish();
+        }
+        if let Some(list) = self.list() {
+            write!(f, "{} of {} elements ", list.dtype().map_or("none", DType::name), list.len())?;
+            return f.debug_map().entries(list.elements().into_iter().take(SHOWN)).finish();
         }
         with_dtype!(plain, self.dtype, T => f.debug_list().entries(self.as_slice::<T>().iter().take(SHOWN)).finish(),
             else Ok(()))?;
@@ -499,6 +538,20 @@ mod tests {
         assert_eq!(nan, nan.clone());
         assert_ne!(Tensor::from(0.0f32), Tensor::from(-0.0f32));
         assert_ne!(Tensor::from("a"), Tensor::from("b"));
+    }
+
+    #[test]
+    fn a_list_is_copied_only_where_it_is_shared() {
+        let mut a = Tensor::from_list(List::zeros(0));
+        a.list_mut().unwrap().push(Tensor::zeros(DType::F64, &[100]).unwrap()).unwrap();
+        let b = a.clone();
+        assert!(b.shares_data(&a));
+        a.list_mut().unwrap().push(Tensor::zeros(DType::F64, &[100]).unwrap()).unwrap();
+        assert_eq!((a.list().unwrap().len(), b.list().unwrap().len()), (2, 1));
+        assert!(a.list().unwrap().get(0).unwrap().shares_data(b.list().unwrap().get(0).unwrap()));
+        assert_ne!(a, b);
+        assert!(Tensor::empty(DType::Variant, &[2]).is_err());
+        assert_eq!((a.dims(), a.byte_len(), a.bytes().len()), (&[][..], 0, 0));
     }
 
     #[test]

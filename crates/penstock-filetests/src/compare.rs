@@ -62,6 +62,11 @@ pub fn same_tensor(a: &Tensor, b: &Tensor) -> bool {
     if a == b {
         return true;
     }
+    if let (Some(a), Some(b)) = (a.list(), b.list()) {
+        let (x, y) = (a.elements(), b.elements());
+        let same = |(x, y): (&(usize, &Tensor), &(usize, &Tensor))| x.0 == y.0 && same_tensor(x.1, y.1);
+        return a.len() == b.len() && x.len() == y.len() && x.iter().zip(&y).all(same);
+    }
     a.dtype() == b.dtype()
         && a.dims() == b.dims()
         && with_dtype!(float, a.dtype().real(), T => {

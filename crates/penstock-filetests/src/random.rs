@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, Loc, Result, Shape, Tensor};
+use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
 use penstock_exec::reference;
 use penstock_ir::{
     ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
@@ -358,16 +358,45 @@ impl Generator<'_> {
     /// A value like `tensor`: any of its type where it is a number with a fraction, else just this one.
     fn leaf(&mut self, tensor: &Tensor) -> Item {
         let ty = Type::of(tensor);
-        if ty.dtype().is_differentiable() && !self.rng.one_in(3) {
-            let fits: Vec<&Item> = self.pool.iter().filter(|i| *self.b.graph().ty(i.value) == ty).collect();
+        if ty.dtype().carries_cotangents() && !self.rng.one_in(3) {
+            // Of a list, dtype and length must be right as well.
+            let alike = |i: &&Item| match (tensor.list(), i.tensor.as_ref().and_then(Tensor::list)) {
+                (Some(due), Some(got)) => due.dtype() == got.dtype() && due.len() == got.len(),
+                (due, _) => due.is_none(),
+            };
+            let fits: Vec<&Item> =
+                self.pool.iter().filter(|i| *self.b.graph().ty(i.value) == ty).filter(alike).collect();
             if let Some(&item) = self.rng.pick(&fits) {
                 return item.clone();
             }
         }
-        let value = if self.rng.one_in(4) { self.input(tensor) } else { self.b.constant(tensor.clone()) };
+        let value = match tensor.list() {
+            Some(list) => self.list(list),
+            None if self.rng.one_in(4) => self.input(tensor),
+            None => self.b.constant(tensor.clone()),
+        };
         let item = Item { value, tensor: Some(tensor.clone()) };
         self.pool.push(item.clone());
         item
+    }
+
+    /// A list, made element by element.
+    fn list(&mut self, list: &List) -> Value {
+        let emit = |g: &mut Self, op: &str, operands: &[Value]| {
+            let op = Ops.find(op).expect("an operator of lists");
+            g.b.emit(op, operands, &[]).expect("a list of what another holds")[0]
+        };
+        let length = self.b.constant(Tensor::from(list.len() as i64));
+        let mut made = emit(self, "list_new", &[length]);
+        for (i, element) in list.elements() {
+            let index = self.b.constant(Tensor::from(i as i64));
+            let value = match element.list() {
+                Some(inner) => self.list(inner),
+                None => self.b.constant(element.clone()),
+            };
+            made = emit(self, "list_set", &[made, index, value]);
+        }
+        made
     }
 
     /// Up to `count` values of the pool, the latest among them.
@@ -438,6 +467,9 @@ impl Generator<'_> {
             self.pool.iter().filter(|i| self.b.graph().ty(i.value).dtype() == dtype).map(|i| i.value).collect();
         if let Some(&value) = self.rng.pick(&fits) {
             return value;
+        }
+        if dtype == DType::Variant {
+            return self.list(&List::zeros(0));
         }
         let dims = shape.extents().unwrap_or_default();
         self.b.constant(Tensor::zeros(dtype, &dims).expect("memory for a small tensor"))

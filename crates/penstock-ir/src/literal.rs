@@ -212,8 +212,18 @@ pub(crate) fn unescape(inside: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Appends `f32[2] [1,2]`, or `f32[] 1` for a scalar. With `elide`, at most that many elements and `...`.
+/// Appends `f32[2] [1,2]`, or `f32[] 1` for a scalar. With `elide`, at most that many elements and `...`. A list, which
+/// is never read back, is its elements that are set: `variant[] {0: f32[] 1, 2: f32[] 3} of 4`.
 pub(crate) fn write_tensor(out: &mut String, tensor: &Tensor, elide: Option<usize>) {
+    if let Some(list) = tensor.list() {
+        out.push_str("variant[] {");
+        for (k, (i, element)) in list.elements().into_iter().enumerate() {
+            let _ = write!(out, "{}{i}: ", if k > 0 { ", " } else { "" });
+            write_tensor(out, element, elide);
+        }
+        let _ = write!(out, "}} of {}", list.len());
+        return;
+    }
     let _ = write!(out, "{}{} ", tensor.dtype(), penstock_data::Shape::known(tensor.dims()));
     let shown = elide.unwrap_or(usize::MAX).min(tensor.len());
     let scalar = tensor.rank() == 0;

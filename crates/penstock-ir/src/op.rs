@@ -304,6 +304,9 @@ pub enum Cpu {
     Elementwise(fn(&[DType], &Attrs) -> Option<LoopFn>),
     /// By a kernel over whole tensors.
     Kernel(fn(&mut Call<'_>) -> Result<()>),
+    /// By a kernel that makes result 0 of operand 0 in its place. When it starts, that operand is in the place of the
+    /// result, and [`Call::inputs`] are the operands after it.
+    Update(fn(&mut Call<'_>) -> Result<()>),
     /// By the executor itself: control flow, calls and variables.
     Executor,
 }

@@ -589,7 +589,8 @@ impl<'a, 'e> Parser<'a, 'e> {
     fn tensor(&mut self) -> Result<Tensor> {
         let at = self.start;
         let ty = self.ty()?;
-        let Some(dims) = ty.shape().extents().filter(|_| !ty.is_variable()) else {
+        let is_array = !ty.is_variable() && ty.dtype() != DType::Variant;
+        let Some(dims) = ty.shape().extents().filter(|_| is_array) else {
             return Err(self.error_at(at, format!("expected the type of a constant, found {ty}")));
         };
         with_dtype!(plain, ty.dtype(), T => {

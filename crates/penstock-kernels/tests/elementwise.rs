@@ -238,13 +238,13 @@ fn binary_vectors_equal_scalars() {
 fn casts_and_selects_vectors_equal_scalars() {
     for a in ALL_DTYPES {
         for b in ALL_DTYPES {
-            let plain = a != DType::Str && b != DType::Str;
+            let plain = a.size() > 0 && b.size() > 0;
             assert_eq!(cast(a, b).is_some(), plain);
             if let Some(f) = cast(a, b) {
                 vector_equals_scalar(&format!("cast {a} {b}"), f, &[a], b, false);
             }
         }
-        if a != DType::Str {
+        if a.size() > 0 {
             vector_equals_scalar(&format!("select {a}"), select(a), &[DType::Bool, a, a], a, false);
         }
     }

@@ -66,7 +66,7 @@ pub static SELECT: OpDef = OpDef {
     effects: &[],
     infer: infer_select,
     cpu: Cpu::Elementwise(|dtypes, _| {
-        dtypes.get(1).filter(|d| **d != DType::Str).map(|&d| penstock_kernels::select(d))
+        dtypes.get(1).filter(|d| DTypeSet::PLAIN.contains(**d)).map(|&d| penstock_kernels::select(d))
     }),
     cuda: E("({0} ? {1} : {2})"),
     vjp: Vjp::Rule(|cx| {

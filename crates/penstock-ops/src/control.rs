@@ -31,7 +31,10 @@ pub static CONST: OpDef = OpDef {
     operands: &[],
     attrs: &[AttrDef::required("value", AttrKind::Tensor)],
     effects: &[],
-    infer: |cx| one(Type::of(cx.attrs.tensor(0))),
+    infer: |cx| match cx.attrs.tensor(0) {
+        list if list.dtype() == DType::Variant => Err(Error::dtype("a list is not a constant")),
+        tensor => one(Type::of(tensor)),
+    },
     cpu: Cpu::Executor,
     cuda: Cuda::HostFallback("constants are copied to the device once"),
     vjp: Vjp::Zero,
@@ -121,7 +124,7 @@ pub static WHILE: OpDef = OpDef {
           second region their next, and the results of the instruction their last. A loop variable keeps its dtype, \
           and its shape stays within the type of the parameter.",
     dtypes: &[],
-    operands: &[args_of("init", ArgType::In(DTypeSet::ANY))],
+    operands: &[args_of("init", ArgType::In(DTypeSet::ALL))],
     attrs: &[],
     effects: &[],
     infer: infer_while,

@@ -12,6 +12,8 @@ mod grad;
 pub mod host;
 pub mod joining;
 pub mod linalg;
+pub mod list;
+mod list_kernels;
 mod moves;
 pub mod nn;
 mod operands;
@@ -43,6 +45,7 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("array", array::OPS),
     ("random", random::OPS),
     ("strings", strings::OPS),
+    ("list", list::OPS),
     ("host", host::OPS),
     ("control", control::OPS),
     ("fused", fused::OPS),

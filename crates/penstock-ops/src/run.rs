@@ -70,7 +70,7 @@ pub(crate) fn cast_into(x: &Tensor, dtype: DType, out: &mut Tensor) -> Result<()
 /// do not broadcast; `ResourceExhausted`.
 pub(crate) fn select_into(condition: &Tensor, x: &Tensor, y: &Tensor, out: &mut Tensor) -> Result<()> {
     let dtype = x.dtype();
-    if condition.dtype() != DType::Bool || dtype != y.dtype() || dtype == DType::Str {
+    if condition.dtype() != DType::Bool || dtype != y.dtype() || dtype.size() == 0 {
         return Err(unsupported(dtype));
     }
     // SAFETY: the loop takes a boolean and two elements of this dtype.

@@ -7,7 +7,7 @@ use penstock_ir::Sample;
 /// a complex element is half the next value.
 ///
 /// # Panics
-/// For strings, or where `values` is empty but the tensor is not.
+/// For strings and lists, or where `values` is empty but the tensor is not.
 pub fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
     let n = num_elements(dims).unwrap_or(0);
     let at = |i: usize| values[i % values.len()];
@@ -15,7 +15,7 @@ pub fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
         ($($dtype:ident => $of:expr),*) => {
             match dtype {
                 $(DType::$dtype => Tensor::from_slice(dims, &(0..n).map($of).collect::<Vec<_>>()),)*
-                DType::Str => unreachable!("strings are not made of numbers"),
+                DType::Str | DType::Variant => unreachable!("only arrays of numbers are made of numbers"),
             }
         };
     }

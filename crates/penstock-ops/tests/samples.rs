@@ -10,7 +10,7 @@ use penstock_data::{C128, Class, DType, Dim, Shape, Symbol, Tensor};
 use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 
 /// Operators whose result's extents depend on the values of their operands.
-const DATA_DEPENDENT: &[&str] = &["where", "unique", "boolean_mask", "host_call"];
+const DATA_DEPENDENT: &[&str] = &["where", "unique", "boolean_mask", "host_call", "list_stack", "list_lengths"];
 
 /// Calls `f` with every operator that runs alone, its samples and their attributes. A failure does not keep the
 /// other operators from being tried.

@@ -48,6 +48,10 @@ fn run(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor], outputs: &mut Outp
             }
         }
         Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env })?,
+        Cpu::Update(kernel) => {
+            outputs[0] = inputs[0].clone();
+            kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env })?;
+        }
         Cpu::Executor => match attrs.0.first() {
             Some(Attr::Tensor(value)) if op.name == penstock_ir::CONST => outputs[0] = value.clone(),
             _ => return Err(Error::internal("runs in a graph only")),

@@ -106,7 +106,7 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRe
 
 /// An array that is asked for as another dtype, as `tf.constant(array, dtype)` allows.
 fn cast(py: Python<'_>, tensor: Tensor, dtype: DType) -> PyResult<Tensor> {
-    if tensor.dtype() == DType::Str || dtype == DType::Str {
+    if tensor.dtype().size() == 0 || dtype.size() == 0 {
         return Err(PyTypeError::new_err(format!(
             "cannot convert an array of {} to dtype {}",
             tensor.dtype().tf_name(),
@@ -204,6 +204,9 @@ unsafe impl Sync for HeldBuffer {}
 /// The NumPy array of a tensor: a read-only view of its memory; strings become an array of `bytes`.
 pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
+    if value.dtype() == DType::Variant {
+        return Err(PyTypeError::new_err(crate::tensor::LIST_HAS_NO_VALUE));
+    }
     let numpy = py.import("numpy")?;
     if value.dtype() == DType::Str {
         let items = PyList::new(py, value.strings().iter().map(|s| crate::convert::bytes_object(py, s)))?;
@@ -234,8 +237,8 @@ pub(crate) unsafe fn get_buffer(
     if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err("tensors are immutable: their memory is read-only"));
     }
-    if value.dtype() == DType::Str {
-        return Err(PyBufferError::new_err("string tensors have no flat memory"));
+    if value.dtype().size() == 0 {
+        return Err(PyBufferError::new_err("tensors of strings and lists have no flat memory"));
     }
     let rank = value.rank();
     let size = value.dtype().size();
@@ -329,7 +332,7 @@ fn dl_dtype(dtype: DType) -> Option<(u8, u8)> {
     Some(match dtype {
         DType::Bool => (6, 8),
         DType::Bf16 => (4, 16),
-        DType::Str => return None,
+        DType::Str | DType::Variant => return None,
         d if d.is_unsigned() => (1, bits),
         d if d.is_integer() => (0, bits),
         d if d.is_float() => (2, bits),

@@ -167,6 +167,11 @@ impl FromScalar for Bool8 {
 }
 
 fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> PyResult<Tensor> {
+    if dtype == DType::Variant {
+        return Err(PyTypeError::new_err(
+            "Python values cannot be converted to dtype variant, that of lists of tensors",
+        ));
+    }
     if dtype == DType::Str {
         let strings: PyResult<Vec<Bytes>> = scalars
             .iter()
@@ -187,7 +192,7 @@ fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> Py
         }
         Ok(t)
     }
-    penstock_data::with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings are handled above"))
+    penstock_data::with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings and lists are handled above"))
 }
 
 /// Walks nested sequences: appends their scalars and checks that they are rectangular. `Ok(false)`

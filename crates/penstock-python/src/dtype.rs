@@ -74,7 +74,7 @@ pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, Py
     }
     py.import("numpy")?.getattr(match dtype {
         DType::Bool => "bool_",
-        DType::Str => "object_",
+        DType::Str | DType::Variant => "object_",
         other => other.numpy_name(),
     })
 }

@@ -345,6 +345,7 @@ impl Operand {
         }
         match t.dtype() {
             DType::Str => Ok(!t.strings()[0].is_empty()),
+            DType::Variant => Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
             _ => {
                 let b = cast(py, Var::eager(t.clone()), DType::Bool)?;
                 Ok(b.tensor().and_then(|t| t.item::<Bool8>()).is_some_and(|b| b.get()))
@@ -417,6 +418,9 @@ fn scalar_item(slf: &Bound<'_, Operand>, what: &str) -> PyResult<Py<PyAny>> {
     item(py, t, 0)
 }
 
+/// The message where a list is asked for a value.
+pub(crate) const LIST_HAS_NO_VALUE: &str = "a tensor of dtype variant is a list of tensors, which has no value in Python or NumPy; stack it or read its elements";
+
 /// Element `i` as a Python object.
 pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> {
     use penstock_data::{C64, C128, bf16, f16};
@@ -448,6 +452,7 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
             pyo3::types::PyComplex::from_doubles(py, z.re, z.im).into_any().unbind()
         }
         DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
+        DType::Variant => return Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
     })
 }
 

@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use penstock_autodiff::{CustomVjp, Dispatcher, Residual, Tape, vjp_function};
-use penstock_data::{Error, Result, Tensor};
+use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Arg, Executable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, OpSet, Region, Type};
-use penstock_ops::{control, state};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
+use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
 use crate::context::Traced;
@@ -79,12 +79,12 @@ fn record_segment(part: Vec<Range<usize>>, inputs: Vec<Var>, outputs: Vec<Var>) 
     let make = || -> CustomVjp<Var> {
         let (part, inputs, outputs) = (part.clone(), inputs.clone(), outputs.clone());
         Box::new(move |_, grads, needed| {
-            let flowing = |i: usize| grads[i].is_some() && outputs[i].dtype().is_differentiable();
+            let flowing = |i: usize| grads[i].is_some() && outputs[i].dtype().carries_cotangents();
             let targets: Vec<Var> = (0..outputs.len()).filter(|&i| flowing(i)).map(|i| outputs[i].clone()).collect();
             let cotangents: Vec<Option<Var>> =
                 (0..outputs.len()).filter(|&i| flowing(i)).map(|i| grads[i].clone()).collect();
             let wanted: Vec<usize> =
-                (0..inputs.len()).filter(|&i| needed[i] && inputs[i].dtype().is_differentiable()).collect();
+                (0..inputs.len()).filter(|&i| needed[i] && inputs[i].dtype().carries_cotangents()).collect();
             let sources: Vec<Var> = wanted.iter().map(|&i| inputs[i].clone()).collect();
             let start = context::inst_count()?;
             let found = context::differentiate(&targets, &cotangents, &sources, &|i| {
@@ -271,7 +271,7 @@ fn call_under(function: &Arc<Function>, operands: &[Var], tapes: &[SharedTape]) 
         for (grad, out) in grads.iter().zip(&flowing) {
             match grad {
                 Some(g) => args.push(g.clone()),
-                None if out.dtype().is_differentiable() => args.push(zeros_like(out)?),
+                None if out.dtype().carries_cotangents() => args.push(zeros_like(out)?),
                 None => {}
             }
         }
@@ -283,8 +283,12 @@ fn call_under(function: &Arc<Function>, operands: &[Var], tapes: &[SharedTape]) 
 }
 
 fn zeros_like(value: &Var) -> Result<Var> {
-    let op = penstock_ops::Ops.find("zeros_like").ok_or_else(|| Error::internal("there is no zeros_like"))?;
-    apply(op, std::slice::from_ref(value), &[]).map(|mut o| o.remove(0))
+    let first = |outs: Outs| outs.into_iter().next().ok_or_else(|| Error::internal("an operator without result"));
+    if value.dtype() == DType::Variant {
+        let length = first(apply(&list::LIST_LENGTH, std::slice::from_ref(value), &[])?)?;
+        return first(apply(&list::LIST_NEW, &[length], &[])?);
+    }
+    first(apply(&array::ZEROS_LIKE, std::slice::from_ref(value), &[])?)
 }
 
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {

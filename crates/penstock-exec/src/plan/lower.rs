@@ -23,6 +23,8 @@ pub(super) struct Lowered {
     pub(super) origins: Vec<(&'static str, Loc)>,
     /// What each value needs.
     pub(super) kinds: Vec<Kind>,
+    /// Whether each value is a list.
+    pub(super) lists: Vec<bool>,
     pub(super) constants: Constants,
     pub(super) arguments: Vec<(Reg, usize)>,
     pub(super) outputs: Vec<Reg>,
@@ -55,6 +57,7 @@ pub(super) fn lower(graph: &Graph) -> Result<Lowered> {
             steps: Vec::new(),
             origins: Vec::new(),
             kinds: Vec::new(),
+            lists: Vec::new(),
             constants: Vec::new(),
             arguments: Vec::new(),
             outputs: Vec::new(),
@@ -96,7 +99,7 @@ fn kind_of(ty: &Type) -> Kind {
     let Some(bytes) = ty.shape().num_elements().and_then(|n| n.checked_mul(ty.dtype().size())) else {
         return Kind::Any;
     };
-    if ty.dtype() == DType::Str {
+    if ty.dtype().size() == 0 {
         Kind::Any
     } else if bytes <= INLINE_BYTES {
         Kind::Inline(ty.dtype(), dims)
@@ -108,6 +111,7 @@ fn kind_of(ty: &Type) -> Kind {
 impl Lowerer<'_> {
     fn fresh(&mut self, kind: Kind) -> Reg {
         self.out.kinds.push(kind);
+        self.out.lists.push(false);
         self.out.snapshots.push(None);
         self.out.kinds.len() as Reg - 1
     }
@@ -115,6 +119,7 @@ impl Lowerer<'_> {
     /// A number for a value that a step makes.
     fn define(&mut self, value: Value) -> Reg {
         let reg = self.fresh(kind_of(self.graph.ty(value)));
+        self.out.lists[reg as usize] = self.graph.ty(value).dtype() == DType::Variant;
         self.places.insert(value, Place::Reg(reg));
         reg
     }
@@ -173,8 +178,8 @@ impl Lowerer<'_> {
         let op = data.op.0;
         match op.cpu {
             Cpu::Elementwise(lookup) => self.elementwise(data, lookup),
-            Cpu::Kernel(run) => {
-                let ins = self.regs(&data.operands)?;
+            Cpu::Kernel(run) | Cpu::Update(run) => {
+                let mut ins = self.regs(&data.operands)?;
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
                 let infer = !data.operands.iter().chain(&data.results).all(is_static);
                 let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
@@ -183,15 +188,13 @@ impl Lowerer<'_> {
                 for &out in &outs {
                     self.out.snapshots[out as usize] = shared;
                 }
-                self.push(Step::Kernel(Box::new(KernelStep {
-                    op,
-                    run,
-                    attrs: data.attrs.clone(),
-                    ins,
-                    outs,
-                    types,
-                    infer,
-                })));
+                let update = matches!(op.cpu, Cpu::Update(_));
+                if update {
+                    // Where the operand is of no further use, this moves it, and nobody else sees what is changed.
+                    self.push(Step::Moves(vec![(ins.remove(0), outs[0])]));
+                }
+                let attrs = data.attrs.clone();
+                self.push(Step::Kernel(Box::new(KernelStep { op, run, attrs, ins, outs, types, infer, update })));
                 Ok(())
             }
             Cpu::Executor if op.is(&CONST) => {
@@ -252,7 +255,7 @@ impl Lowerer<'_> {
         let n = result.shape().num_elements();
         let out = self.define(data.results[0]);
         let step = match (flat, extents, n) {
-            (Some(ins), Some(dims), Some(n)) if data.operands.len() <= 4 && result.dtype() != DType::Str => {
+            (Some(ins), Some(dims), Some(n)) if data.operands.len() <= 4 && result.dtype().size() > 0 => {
                 let inline = matches!(self.out.kinds[out as usize], Kind::Inline(..));
                 match ins[..] {
                     [a, b] if n == 1 && inline => Step::Scalar2 { f, ins: [a.0, b.0], out },

@@ -32,6 +32,9 @@ pub(super) fn assign(mut code: Lowered) -> Result<Plan> {
 /// Where each value is live.
 struct Liveness {
     intervals: Vec<SmallVec<[Interval; 2]>>,
+    /// Moves out of lists that are live only in other branches, by step and value. To leave such a list behind would make
+    /// the operator that changes it copy it.
+    last_moves: FxHashSet<(usize, Reg)>,
 }
 
 impl Liveness {
@@ -68,7 +71,58 @@ impl Liveness {
                 }
             })
             .collect();
-        Liveness { intervals }
+        let mut live = Liveness { intervals, last_moves: FxHashSet::default() };
+        live.last_moves = live.moves_on_dead_paths(code);
+        live
+    }
+
+    /// The moves of lists after which, on every path that the steps take, the value is not read before it is written.
+    fn moves_on_dead_paths(&self, code: &mut Lowered) -> FxHashSet<(usize, Reg)> {
+        let mut doubtful: Vec<(usize, Reg)> = Vec::new();
+        for (i, step) in code.steps.iter().enumerate() {
+            let Step::Moves(moves) = step else { continue };
+            let again = |r: Reg| code.lists[r as usize] && self.is_live(r, 2 * i as Position + 1);
+            doubtful.extend(moves.iter().filter(|m| again(m.0)).map(|m| (i, m.0)));
+        }
+        if doubtful.is_empty() {
+            return FxHashSet::default();
+        }
+        let mut touched: Vec<SmallVec<[(Reg, bool); 4]>> = Vec::with_capacity(code.steps.len());
+        let mut next: Vec<SmallVec<[usize; 2]>> = Vec::with_capacity(code.steps.len());
+        for (i, step) in code.steps.iter_mut().enumerate() {
+            let mut registers = SmallVec::new();
+            step.registers(&mut |r, role| registers.push((*r, role == Role::Write)));
+            touched.push(registers);
+            let mut to: SmallVec<[usize; 2]> = SmallVec::new();
+            if !matches!(step, Step::Jump(_) | Step::Back { .. } | Step::Switch { .. }) {
+                to.push(i + 1);
+            }
+            step.targets(&mut |t| to.push(*t as usize));
+            next.push(to);
+        }
+        let is_read = |value: Reg, from: usize| {
+            let mut seen: FxHashSet<usize> = FxHashSet::default();
+            let mut stack: Vec<usize> = next[from].to_vec();
+            while let Some(i) = stack.pop() {
+                if !seen.insert(i) {
+                    continue;
+                }
+                let Some(touches) = touched.get(i) else {
+                    if code.outputs.contains(&value) {
+                        return true;
+                    }
+                    continue;
+                };
+                if touches.contains(&(value, false)) {
+                    return true;
+                }
+                if !touches.contains(&(value, true)) {
+                    stack.extend(&next[i]);
+                }
+            }
+            false
+        };
+        doubtful.into_iter().filter(|&(i, value)| !is_read(value, i)).collect()
     }
 
     fn is_live(&self, value: Reg, at: Position) -> bool {
@@ -319,7 +373,9 @@ fn sequence(
             Move {
                 from: registers.of[from as usize],
                 to: registers.of[to as usize],
-                last: !fixed && once && !live.is_live(from, after),
+                last: !fixed
+                    && once
+                    && (!live.is_live(from, after) || live.last_moves.contains(&(after as usize / 2, from))),
             }
         })
         .filter(|m| m.from != m.to)

@@ -322,7 +322,12 @@ unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
     if s.infer {
-        infer(s.op, &s.attrs, &inputs)?;
+        let mut all = inputs.clone();
+        if s.update {
+            // SAFETY: the caller's promise; nothing is written yet.
+            all.insert(0, unsafe { regs.get(s.outs[0]) });
+        }
+        infer(s.op, &s.attrs, &all)?;
     }
     if let [out] = s.outs[..] {
         // SAFETY: the caller's promise.

@@ -88,6 +88,8 @@ pub(crate) struct KernelStep {
     pub(crate) types: SmallVec<[Type; 1]>,
     /// Whether inference could not see all types, and so has to look at each run.
     pub(crate) infer: bool,
+    /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
+    pub(crate) update: bool,
 }
 
 pub(crate) struct ReadStep {

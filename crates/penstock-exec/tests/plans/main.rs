@@ -1,5 +1,6 @@
 //! Plans against the reference interpreter.
 
+mod lists;
 mod ops;
 mod random;
 

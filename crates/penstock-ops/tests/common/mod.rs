@@ -51,6 +51,10 @@ pub(crate) fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, ou
     match op.cpu {
         Cpu::Executor => return Err(Error::unimplemented("needs an executor")),
         Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env: &Quiet })?,
+        Cpu::Update(kernel) => {
+            outputs[0] = inputs[0].clone();
+            kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env: &Quiet })?;
+        }
         Cpu::Elementwise(find) => {
             let dtypes: Vec<_> = inputs.iter().map(|t| t.dtype()).collect();
             let f = find(&dtypes, attrs).ok_or_else(|| Error::dtype(format!("there is no loop for {dtypes:?}")))?;

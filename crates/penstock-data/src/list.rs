@@ -1,0 +1,209 @@
+//! Lists of tensors: what a `variant` tensor holds.
+
+use rustc_hash::FxHashMap;
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// A list of tensors of one dtype, of which any may be unset.
+///
+/// An unset element stands for zeros and takes no memory, whatever the length. Reading, setting, pushing and popping
+/// one element takes constant time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct List {
+    dtype: Option<DType>,
+    shape: Shape,
+    len: usize,
+    set: FxHashMap<usize, Tensor>,
+}
+
+impl Default for List {
+    /// A list without elements.
+    fn default() -> List {
+        List::zeros(0)
+    }
+}
+
+impl List {
+    /// A list of `len` unset elements of this dtype whose shapes are of the type `shape`.
+    pub fn new(dtype: DType, shape: Shape, len: usize) -> List {
+        List { dtype: Some(dtype), shape, len, set: FxHashMap::default() }
+    }
+
+    /// A list of `len` zeros of whatever dtype and shape is written to it.
+    pub fn zeros(len: usize) -> List {
+        List { dtype: None, shape: Shape::UNRANKED, len, set: FxHashMap::default() }
+    }
+
+    /// The dtype of the elements; `None` for a list of zeros that nothing was written to.
+    pub fn dtype(&self) -> Option<DType> {
+        self.dtype
+    }
+
+    /// What the shapes of all elements have in common.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The number of elements, unset ones included.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Element `index`; `None` where it is unset or not there.
+    pub fn get(&self, index: usize) -> Option<&Tensor> {
+        self.set.get(&index)
+    }
+
+    /// Element `index` for changing it; `None` where it is unset or not there.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Tensor> {
+        self.set.get_mut(&index)
+    }
+
+    /// Sets element `index`. The list grows where it is too short and `grow` says so.
+    ///
+    /// # Errors
+    /// `OutOfRange` for an index that is not there, `DType` and `InvalidArgument` for a tensor of another dtype or shape.
+    pub fn set(&mut self, index: usize, value: Tensor, grow: bool) -> Result<()> {
+        if index >= self.len && !grow {
+            return Err(Error::out_of_range(format!(
+                "tried to write to index {index} of a list that cannot grow and has {} elements",
+                self.len
+            )));
+        }
+        self.check(&value)?;
+        self.len = self.len.max(index + 1);
+        self.set.insert(index, value);
+        Ok(())
+    }
+
+    /// Adds an element at the end.
+    ///
+    /// # Errors
+    /// `DType` and `InvalidArgument` for a tensor of another dtype or shape.
+    pub fn push(&mut self, value: Tensor) -> Result<()> {
+        self.set(self.len, value, true)
+    }
+
+    /// Removes the last element, and gives it where it is set.
+    ///
+    /// # Errors
+    /// `OutOfRange` where there is none.
+    pub fn pop(&mut self) -> Result<Option<Tensor>> {
+        let last = self.len.checked_sub(1).ok_or_else(|| Error::out_of_range("tried to pop from an empty list"))?;
+        self.len = last;
+        Ok(self.set.remove(&last))
+    }
+
+    /// Unsets element `index`, and gives what it was.
+    pub fn take(&mut self, index: usize) -> Option<Tensor> {
+        self.set.remove(&index)
+    }
+
+    /// Drops the elements from `len` on, or adds unset ones up to there.
+    pub fn resize(&mut self, len: usize) {
+        if self.len.saturating_sub(len) < self.set.len() {
+            (len..self.len).for_each(|i| drop(self.set.remove(&i)));
+        } else {
+            self.set.retain(|&i, _| i < len);
+        }
+        self.len = len;
+    }
+
+    /// The elements that are set, in the order of their indices.
+    pub fn elements(&self) -> Vec<(usize, &Tensor)> {
+        let mut all: Vec<(usize, &Tensor)> = self.set.iter().map(|(&i, t)| (i, t)).collect();
+        all.sort_unstable_by_key(|&(i, _)| i);
+        all
+    }
+
+    /// The elements that are set, in no particular order, with the list left empty.
+    pub fn drain(&mut self) -> impl Iterator<Item = (usize, Tensor)> + '_ {
+        self.len = 0;
+        self.set.drain()
+    }
+
+    /// The number of elements that are set.
+    pub fn count(&self) -> usize {
+        self.set.len()
+    }
+
+    fn check(&mut self, value: &Tensor) -> Result<()> {
+        let due = *self.dtype.get_or_insert(value.dtype());
+        if due != value.dtype() {
+            return Err(Error::dtype(format!(
+                "tried to write a tensor of dtype {} to a list of {}",
+                value.dtype().tf_name(),
+                due.tf_name()
+            )));
+        }
+        let fits = match self.shape.dims() {
+            None => true,
+            Some(dims) => {
+                dims.len() == value.rank()
+                    && dims.iter().zip(value.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
+            }
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "tried to write a tensor of shape {} to a list of elements of shape {}",
+            Shape::known(value.dims()),
+            self.shape
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Class;
+
+    fn scalars(list: &List) -> Vec<(usize, f64)> {
+        list.elements().into_iter().map(|(i, t)| (i, t.item::<f64>().unwrap())).collect()
+    }
+
+    #[test]
+    fn unset_elements_take_no_memory() {
+        let mut list = List::new(DType::F64, Shape::scalar(), usize::MAX / 2);
+        list.set(1 << 40, Tensor::from(1.0f64), false).unwrap();
+        assert_eq!((list.count(), list.get(3).is_none()), (1, true));
+        list.resize(5);
+        assert_eq!((list.count(), list.len()), (0, 5));
+    }
+
+    #[test]
+    fn pushes_and_pops_are_a_stack() {
+        let mut list = List::zeros(0);
+        for i in 0..3 {
+            list.push(Tensor::from(f64::from(i))).unwrap();
+        }
+        list.resize(4);
+        assert!(list.pop().unwrap().is_none());
+        assert_eq!(list.pop().unwrap(), Some(Tensor::from(2.0f64)));
+        assert_eq!(scalars(&list), [(0, 0.0), (1, 1.0)]);
+        list.resize(1);
+        assert_eq!(scalars(&list), [(0, 0.0)]);
+        list.pop().unwrap();
+        assert_eq!(list.pop().unwrap_err().class(), Class::OutOfRange);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut list = List::new(DType::F64, Shape::known(&[2]), 1);
+        let fits = Tensor::vector(&[1.0f64, 2.0]);
+        assert_eq!(list.set(0, Tensor::from(1.0f64), false).unwrap_err().class(), Class::InvalidArgument);
+        assert_eq!(list.set(0, Tensor::vector(&[1i64, 2]), false).unwrap_err().class(), Class::DType);
+        assert_eq!(list.set(1, fits.clone(), false).unwrap_err().class(), Class::OutOfRange);
+        list.set(3, fits, true).unwrap();
+        assert_eq!((list.len(), list.count()), (4, 1));
+    }
+}
