@@ -172,6 +172,21 @@ from penstock._conversion import (
 from penstock._core import DType as DType
 from penstock._core import Tensor as Tensor
 from penstock._function import function as function
+from penstock._functional import (
+    foldl as foldl,
+)
+from penstock._functional import (
+    foldr as foldr,
+)
+from penstock._functional import (
+    map_fn as map_fn,
+)
+from penstock._functional import (
+    scan as scan,
+)
+from penstock._functional import (
+    vectorized_map as vectorized_map,
+)
 from penstock._host import (
     numpy_function as numpy_function,
 )
@@ -265,6 +280,12 @@ from penstock._spec import (
 )
 from penstock._spec import (
     type_spec_from_value as type_spec_from_value,
+)
+from penstock._tensor_array import (
+    TensorArray as TensorArray,
+)
+from penstock._tensor_array import (
+    TensorArraySpec as TensorArraySpec,
 )
 from penstock._tape import (
     GradientTape as GradientTape,

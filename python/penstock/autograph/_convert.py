@@ -304,8 +304,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
-        outer = tracing.notes, tracing.depth, tracing.states
-        tracing.notes, tracing.depth, tracing.states = [], 0, []
+        outer = tracing.notes, tracing.depth, tracing.states, tracing.converting
+        tracing.notes, tracing.depth, tracing.states, tracing.converting = [], 0, [], True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -315,7 +315,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            tracing.notes, tracing.depth, tracing.states = outer
+            tracing.notes, tracing.depth, tracing.states, tracing.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))
