@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Builder, Function, Graph, Region, Value, compact, effects_of};
-use penstock_ops::{array, control};
-use rustc_hash::{FxHashMap, FxHashSet};
+use penstock_ir::{Builder, Function, Graph, Region, Value, compact, drop_dead};
+use penstock_ops::{array, control, list};
+use rustc_hash::FxHashMap;
 
 use crate::graph::{GraphPass, captures};
 use crate::rules;
@@ -125,7 +125,9 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
     if results.is_empty() {
         return Ok(VjpPair { forward: function.clone(), backward: None, residuals: Vec::new(), grads });
     }
-    drop_unused(joint.graph_mut(), derivative);
+    // A rule may emit for an operand whose cotangent nobody wants; what that takes is not worth keeping.
+    joint.graph_mut().regions[body].results = outputs.iter().copied().collect();
+    drop_dead(joint.graph_mut(), &[body, derivative], &mut || true);
 
     let mut residuals = Vec::new();
     let mut kept = Vec::new();
@@ -153,18 +155,20 @@ fn build(function: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<
         function.clone()
     } else {
         joint.graph_mut().regions[body].results = outputs.iter().copied().collect();
-        drop_unused(joint.graph_mut(), body);
+        drop_dead(joint.graph_mut(), &[body], &mut || true);
         let forward = compact(&joint.finish(&outputs)?);
         Arc::new(Function::new(format!("{}.forward", function.name()), forward))
     };
     Ok(VjpPair { forward, backward: Some(backward), residuals, grads })
 }
 
-/// Whether a captured value is made again rather than kept: a constant, and the shape of what is kept.
+/// Whether a captured value is made again rather than kept: a constant, and the shape or length of what is kept.
 fn is_remade(graph: &Graph, value: Value, captured: &[Value]) -> bool {
     let Some(inst) = graph.def_inst(value) else { return false };
     let data = &graph.insts[inst];
-    data.op.0.is(&control::CONST) || (data.op.0.is(&array::SHAPE) && captured.contains(&data.operands[0]))
+    let op = data.op.0;
+    let of_kept = op.is(&array::SHAPE) || op.is(&list::LIST_LENGTH);
+    op.is(&control::CONST) || (of_kept && captured.contains(&data.operands[0]))
 }
 
 /// A region as a graph of its own: its inputs are the values `kept` from outside and the region's
@@ -192,21 +196,4 @@ fn copy(builder: &mut Builder, source: &Graph, region: Region, map: &mut FxHashM
         .iter()
         .flat_map(|&inst| &source.insts[inst].results)
         .try_for_each(|v| builder.refine(map[v], source.ty(*v).shape()))
-}
-
-/// Removes from a region what neither acts nor is used: a rule may emit for an operand whose
-/// cotangent nobody wants, and what that takes is not worth keeping.
-fn drop_unused(graph: &mut Graph, region: Region) {
-    let mut used: FxHashSet<Value> = graph.regions[region].results.iter().copied().collect();
-    let mut kept = Vec::new();
-    for &inst in graph.regions[region].insts.iter().rev() {
-        let data = &graph.insts[inst];
-        if effects_of(graph, inst).acts() || data.results.iter().any(|r| used.contains(r)) {
-            used.extend(&data.operands);
-            used.extend(captures(graph, &data.regions));
-            kept.push(inst);
-        }
-    }
-    kept.reverse();
-    graph.regions[region].insts = kept;
 }

@@ -4,13 +4,14 @@
 //! closed regions leaves those as further results of the instructions that own them: the instructions
 //! themselves change in place, and nothing is computed twice.
 
-use penstock_data::{Error, Result, Tensor};
+use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData};
-use penstock_ops::{array, control};
+use penstock_ops::{array, control, list};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::function::{Residual, vjp_function};
+use crate::repeat::LoopFrame;
 use crate::reverse::{Grads, Pass, Path, Step};
 use crate::rules;
 
@@ -34,7 +35,7 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// `InvalidArgument` for the wrong number of target cotangents, `NotFound` where a cotangent is due
-/// through an operator without gradient, `Unimplemented` for one through `while`.
+/// through an operator without gradient.
 pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<Option<Value>>> {
     let Request { targets, target_grads, sources, recorded } = *request;
     if !target_grads.is_empty() && target_grads.len() != targets.len() {
@@ -53,9 +54,11 @@ pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<
 
 /// An instruction as a step: its inputs are its operands and then what its regions capture.
 pub(crate) struct InstStep {
-    inst: Inst,
-    inputs: SmallVec<[Option<Value>; 4]>,
+    pub(crate) inst: Inst,
+    pub(crate) inputs: SmallVec<[Option<Value>; 4]>,
     outputs: SmallVec<[Option<Value>; 1]>,
+    /// How many of the inputs are operands.
+    pub(crate) operands: usize,
 }
 
 impl Step for InstStep {
@@ -68,13 +71,18 @@ impl Step for InstStep {
     }
 }
 
-fn path(graph: &Graph, insts: impl Iterator<Item = Inst>, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
+pub(crate) fn path(
+    graph: &Graph,
+    insts: impl Iterator<Item = Inst>,
+    targets: &[Value],
+    sources: &[Value],
+) -> Path<InstStep> {
     let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
     let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| {
         let data = &graph.insts[inst];
         let mut inputs: SmallVec<[Option<Value>; 4]> = data.operands.iter().map(key).collect();
         inputs.extend(captures(graph, &data.regions).iter().filter_map(key).map(Some));
-        InstStep { inst, inputs, outputs: data.results.iter().map(key).collect() }
+        InstStep { inst, inputs, outputs: data.results.iter().map(key).collect(), operands: data.operands.len() }
     });
     let targets: Vec<Value> = targets.iter().filter_map(key).collect();
     Path::new(steps, &targets, sources)
@@ -108,15 +116,17 @@ pub fn captures(graph: &Graph, regions: &[Region]) -> Vec<Value> {
 
 /// A reverse pass that emits into a graph.
 pub(crate) struct GraphPass<'b> {
-    builder: &'b mut Builder,
+    pub(crate) builder: &'b mut Builder,
     /// How many of the open regions belong to the program that is differentiated, and not to its derivative.
     floor: usize,
     /// The instruction that owns a region, and which of its regions it is, for the regions entered.
     owners: FxHashMap<Region, (Inst, usize)>,
     /// What leaves the regions of an instruction beyond its results so far.
     slots: FxHashMap<Inst, Vec<Slot>>,
-    /// The shapes of values of the program.
+    /// The shapes and lengths of values of the program.
     shapes: FxHashMap<Value, (Attrs, Value)>,
+    /// The loops through which the pass is going, by their bodies.
+    pub(crate) loops: FxHashMap<Region, LoopFrame>,
 }
 
 /// A further result of an instruction with branches.
@@ -136,6 +146,7 @@ impl<'b> GraphPass<'b> {
             owners: FxHashMap::default(),
             slots: FxHashMap::default(),
             shapes: FxHashMap::default(),
+            loops: FxHashMap::default(),
         }
     }
 
@@ -163,12 +174,12 @@ impl<'b> GraphPass<'b> {
         self.run(path, seeds)
     }
 
-    fn graph(&self) -> &Graph {
+    pub(crate) fn graph(&self) -> &Graph {
         self.builder.graph()
     }
 
     /// A value of the program as one that can be used at the current place.
-    fn resolve(&mut self, value: Value) -> Result<Value> {
+    pub(crate) fn resolve(&mut self, value: Value) -> Result<Value> {
         let mut visible = value;
         loop {
             let region = self.graph().values[visible].region;
@@ -177,6 +188,10 @@ impl<'b> GraphPass<'b> {
             }
             if let Some(constant) = self.graph().constant(visible).cloned() {
                 return Ok(self.builder.constant(constant));
+            }
+            if self.loops.contains_key(&region) {
+                visible = self.recall(region, visible)?;
+                continue;
             }
             let Some(&(inst, branch)) = self.owners.get(&region) else {
                 return Err(Error::internal(format!("{value} is out of reach of its derivative")));
@@ -248,6 +263,10 @@ impl<'b> GraphPass<'b> {
 
     fn filler(&mut self, like: Value) -> Result<Value> {
         let ty = self.graph().ty(like).clone();
+        if ty.dtype() == DType::Variant {
+            let none = self.builder.constant(Tensor::from(0i64));
+            return Ok(self.builder.emit(&list::LIST_NEW, &[none], &[])?[0]);
+        }
         if ty.shape().is_static() {
             return rules::zeros(self, like);
         }
@@ -359,7 +378,7 @@ impl Pass<InstStep> for GraphPass<'_> {
         } else if op.is(&control::CALL) {
             self.call(step, &grads, needed).and_then(|found| self.refined(step, found))
         } else if op.is(&control::WHILE) {
-            Err(Error::unimplemented("has no gradient in reverse mode yet"))
+            self.repeat(step, &grads, needed).and_then(|found| self.refined(step, found))
         } else {
             let data = self.graph().insts[step.inst].clone();
             rules::apply(self, op, &data.attrs, &data.operands, &data.results, &grads, needed)
@@ -375,7 +394,7 @@ impl Pass<InstStep> for GraphPass<'_> {
 impl Emitter for GraphPass<'_> {
     fn emit_attrs(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs) -> Result<SmallVec<[Value; 1]>> {
         if let &[value] = operands
-            && op.is(&array::SHAPE)
+            && (op.is(&array::SHAPE) || op.is(&list::LIST_LENGTH))
             && !self.builder.open_regions()[self.floor..].contains(&self.graph().values[value].region)
         {
             return self.shape_of(op, value, attrs);
@@ -398,16 +417,24 @@ impl Emitter for GraphPass<'_> {
 }
 
 impl GraphPass<'_> {
-    /// The shape of a value of the program is taken there, so that only the shape has to be kept.
+    /// The shape of a value of the program, or the length of a list, is taken there, so that only that has to be kept.
     fn shape_of(&mut self, op: &'static OpDef, value: Value, attrs: Attrs) -> Result<SmallVec<[Value; 1]>> {
         let found = self.shapes.get(&value).filter(|(a, _)| *a == attrs).map(|(_, shape)| *shape);
         let shape = match found {
             Some(shape) => shape,
             None => {
-                self.builder.reopen_region(self.graph().values[value].region);
+                let region = self.graph().values[value].region;
+                self.builder.reopen_region(region);
                 let made = self.builder.emit_attrs(op, &[value], attrs.clone());
                 self.builder.abandon_region();
                 let shape = made?[0];
+                if op.is(&list::LIST_LENGTH) {
+                    // At the end of the region it would keep the list alive over what changes it.
+                    let def = self.graph().def_inst(value);
+                    let insts = &mut self.builder.graph_mut().regions[region].insts;
+                    let at = def.and_then(|def| insts.iter().rposition(|&i| i == def)).map_or(0, |i| i + 1);
+                    insts[at..].rotate_right(1);
+                }
                 self.shapes.insert(value, (attrs, shape));
                 shape
             }

@@ -12,6 +12,7 @@
 
 mod function;
 mod graph;
+mod repeat;
 mod reverse;
 mod rules;
 mod tape;

@@ -30,6 +30,8 @@ pub(crate) struct Path<S: Step> {
     sources: Vec<S::Key>,
     /// The values that depend on a source.
     live: FxHashSet<S::Key>,
+    /// The targets, and the values on which a target depends along these steps.
+    wanted: FxHashSet<S::Key>,
 }
 
 impl<S: Step> Path<S> {
@@ -53,12 +55,17 @@ impl<S: Step> Path<S> {
             }
         }
         kept.reverse();
-        Path { steps: kept, sources: sources.to_vec(), live }
+        Path { steps: kept, sources: sources.to_vec(), live, wanted }
     }
 
     /// Whether a value depends on a source: only then is its cotangent of use.
     pub(crate) fn reaches(&self, key: S::Key) -> bool {
         self.live.contains(&key)
+    }
+
+    /// Whether a target is, or depends on, this value, which depends on a source.
+    pub(crate) fn wants(&self, key: S::Key) -> bool {
+        self.wanted.contains(&key)
     }
 
     /// Carries the cotangents `seeds` back to the sources. Each step is dropped once it is done.

@@ -5,7 +5,7 @@ mod common;
 use common::{check, derivative, f64s, parse, run};
 use penstock_autodiff::{Request, Residual, gradients_in, vjp_function};
 use penstock_data::{Bool8, Class, DType, Tensor};
-use penstock_ir::{Builder, Type};
+use penstock_ir::{ArgType, Builder, Cpu, Cuda, Fold, OpDef, OpSet, Type, Vjp, arg_of, no_hosts, parse_function};
 use penstock_ops::{Ops, control};
 
 fn vector() -> Tensor {
@@ -180,23 +180,54 @@ fn instructions_that_were_not_recorded_let_nothing_through() {
     assert!(grads[0].is_none() && grads[1].is_some());
 }
 
+/// The identity, without gradient.
+static HARD: OpDef = OpDef {
+    name: "hard",
+    tf_name: "Hard",
+    doc: "",
+    dtypes: &[],
+    operands: &[arg_of("x", ArgType::Fixed(DType::F64))],
+    attrs: &[],
+    effects: &[],
+    infer: |cx| Ok(cx.inputs.iter().cloned().collect()),
+    cpu: Cpu::Kernel(|call| {
+        call.outputs[0] = call.inputs[0].clone();
+        Ok(())
+    }),
+    cuda: Cuda::HostFallback("a test"),
+    vjp: Vjp::NonDifferentiable("a test"),
+    fold: Fold::Never("a test"),
+    samples: Vec::new,
+};
+
+struct WithHard;
+
+impl OpSet for WithHard {
+    fn find(&self, name: &str) -> Option<&'static OpDef> {
+        if name == "hard" { Some(&HARD) } else { Ops.find(name) }
+    }
+}
+
 #[test]
 fn a_gradient_that_is_refused_leaves_the_graph_whole() {
-    let f = parse(
+    let f = parse_function(
         "func @f(%p: bool[], %x: f64[3], %n: i64[]) -> f64[3] {\n\
          %r = cond %p ({\n\
            %w, %m = while %x, %n ((%a: f64[3], %i: i64[]) {\n%go = less %i, %n\nyield %go\n\
-           }, (%b: f64[3], %j: i64[]) {\nyield %b, %j\n})\n\
+           }, (%b: f64[3], %j: i64[]) {\n%c = hard %b\n%d = sin %c\nyield %d, %j\n})\n\
            %s = sin %w\n\
            yield %s\n\
          }, {\nyield %x\n})\nreturn %r\n}",
-    );
+        &WithHard,
+        &no_hosts,
+    )
+    .unwrap();
     let mut b = Builder::new(&control::CONST);
     let inputs: Vec<_> = f.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
     let y = b.inline(f.graph().unwrap(), &inputs).unwrap()[0];
     let request = Request { targets: &[y], target_grads: &[], sources: &[inputs[1]], recorded: None };
     let error = gradients_in(&mut b, &request).err().unwrap();
-    assert_eq!((error.class(), error.op()), (Class::Unimplemented, Some("while")));
+    assert_eq!((error.class(), error.op()), (Class::NotFound, Some("hard")));
     assert_eq!(b.depth(), 1);
     penstock_ir::verify(&b.finish(&[y]).unwrap()).unwrap();
 }

@@ -1,0 +1,405 @@
+//! Reverse mode through loops.
+//!
+//! The derivative of a `while` is a `while` over as many rounds, backward. What a round of it reads of the values of the
+//! same round of the program is pushed on lists, each a further variable of the program's loop; what does not change
+//! from round to round is taken, or computed once more, from outside, and what counts rounds is computed from their
+//! number. Cotangents of the loop variables are the variables of the backward loop, next to the sums of those of the
+//! values that the body sees from outside.
+//!
+//! Both loops are graphs like any other: the lists have cotangents, so the derivative has one in turn.
+
+use penstock_data::{DType, Dim, Error, Result, Tensor};
+use penstock_ir::{Attr, Attrs, Def, Emitter, Inst, Region, Type, Value, ValueData};
+use penstock_ops::{binary, cast, compare, control, list};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::graph::{GraphPass, InstStep, path};
+use crate::reverse::{Grads, Path};
+use crate::rules;
+
+/// How many instructions are looked back through for what does not change from round to round.
+const LOOK_BACK: usize = 32;
+
+/// A loop of the program whose backward loop is being made.
+pub(crate) struct LoopFrame {
+    /// The loop of the program.
+    inst: Inst,
+    /// The region that the backward loop goes to.
+    outside: Region,
+    /// Its body.
+    inside: Region,
+    /// The number of the round, in the body: from the last to 0.
+    round: Value,
+    /// What values of the round have become there.
+    recalled: FxHashMap<Value, Value>,
+}
+
+/// Which variables of a loop, and which values that its body sees from outside, have a cotangent of use.
+struct Flow {
+    variables: Vec<usize>,
+    captures: Vec<Value>,
+}
+
+impl GraphPass<'_> {
+    /// The derivative of `while`.
+    pub(crate) fn repeat(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
+        let data = self.graph().insts[step.inst].clone();
+        let loc = self.graph().locs[step.inst];
+        let body = data.regions[1];
+        let (params, ends) = (self.graph().regions[body].params.clone(), self.graph().regions[body].results.clone());
+        let flow = self.flow(step, grads, needed);
+        let mut out = Grads::from_elem(None, needed.len());
+        let place = |v: Value| {
+            let captures = step.inputs.iter().enumerate().skip(step.operands);
+            captures.filter(move |(_, c)| **c == Some(v)).map(|(i, _)| i)
+        };
+        if !flow.variables.iter().any(|&k| needed[k]) && flow.captures.is_empty() {
+            return Ok(out);
+        }
+
+        let mut init = vec![self.rounds(step.inst)?];
+        let mut types = vec![Type::scalar(DType::I64)];
+        for &k in &flow.variables {
+            let grad = match grads[k] {
+                Some(grad) => grad,
+                None => rules::zeros(self, data.results[k])?,
+            };
+            init.push(grad);
+            types.push(self.graph().ty(params[k]).clone());
+        }
+        for &v in &flow.captures {
+            init.push(rules::zeros(self, v)?);
+            let ty = self.graph().ty(v);
+            types.push(Type::tensor(ty.dtype(), ty.shape().clone()));
+        }
+        for (&v, ty) in init.iter().zip(&types) {
+            self.builder.refine(v, ty.shape())?;
+        }
+
+        let outside = self.builder.current();
+        let cond = self.builder.begin_region(types.clone());
+        let left = self.builder.params(cond)[0];
+        let zero = self.builder.constant(Tensor::from(0i64));
+        let go = self.builder.emit(&compare::GREATER, &[left, zero], &[])?[0];
+        self.builder.end_region(&[go])?;
+
+        let inside = self.builder.begin_region(types.clone());
+        let state = self.builder.params(inside);
+        let one = self.builder.constant(Tensor::from(1i64));
+        let round = self.builder.emit(&binary::SUB, &[state[0], one], &[])?[0];
+        self.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled: FxHashMap::default() });
+        let seeds: Vec<(Value, Option<Value>)> =
+            flow.variables.iter().zip(&state[1..]).map(|(&k, &g)| (ends[k], Some(g))).collect();
+        let sources: Vec<Value> =
+            flow.variables.iter().map(|&k| params[k]).chain(flow.captures.iter().copied()).collect();
+        let next = self.region(body, &seeds, &sources).and_then(|found| {
+            let mut next = vec![round];
+            for (j, (grad, ty)) in found.into_iter().zip(&types[1..]).enumerate() {
+                let sum = match grad {
+                    Some(grad) if j < flow.variables.len() => grad,
+                    Some(grad) => {
+                        self.builder.refine(grad, ty.shape())?;
+                        rules::add(self, state[1 + j], grad)?
+                    }
+                    None if j < flow.variables.len() => rules::zeros(self, sources[j])?,
+                    None => state[1 + j],
+                };
+                self.builder.refine(sum, ty.shape())?;
+                next.push(sum);
+            }
+            Ok(next)
+        });
+        self.loops.remove(&body);
+        self.builder.set_loc(loc);
+        let next = next.inspect_err(|_| self.builder.abandon_region())?;
+        self.builder.end_region(&next)?;
+        let inst = self.builder.inst(&control::WHILE, &init, Attrs::EMPTY, &[cond, inside])?;
+        let results = self.builder.results(inst).to_vec();
+        for (&k, &grad) in flow.variables.iter().zip(&results[1..]) {
+            out[k] = Some(grad);
+        }
+        for (&v, &grad) in flow.captures.iter().zip(&results[1 + flow.variables.len()..]) {
+            place(v).for_each(|i| out[i] = Some(grad));
+        }
+        Ok(out)
+    }
+
+    fn body_path(&self, body: Region, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
+        let graph = self.graph();
+        path(graph, graph.regions[body].insts.iter().copied(), targets, sources)
+    }
+
+    /// A variable has a cotangent of use where its value in some round depends on a source and a target on it.
+    fn flow(&self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Flow {
+        let graph = self.graph();
+        let body = graph.insts[step.inst].regions[1];
+        let (params, ends) = (&graph.regions[body].params, &graph.regions[body].results);
+        let count = step.operands;
+        let captures: Vec<Value> =
+            step.inputs[count..].iter().zip(&needed[count..]).filter(|(_, n)| **n).filter_map(|(v, _)| *v).collect();
+        let with =
+            |mask: &[bool], of: &[Value]| -> Vec<Value> { (0..count).filter(|&k| mask[k]).map(|k| of[k]).collect() };
+
+        let mut live: Vec<bool> = (0..count).map(|k| needed[k]).collect();
+        let mut changed = true;
+        while changed {
+            let sources: Vec<Value> = with(&live, params).into_iter().chain(captures.iter().copied()).collect();
+            let path = self.body_path(body, ends, &sources);
+            changed = false;
+            for k in (0..count).filter(|&k| rules::carries(graph.ty(params[k]))) {
+                if !live[k] && path.reaches(ends[k]) {
+                    live[k] = true;
+                    changed = true;
+                }
+            }
+        }
+        let sources: Vec<Value> = with(&live, params).into_iter().chain(captures.iter().copied()).collect();
+        let mut reached: Vec<bool> = (0..count).map(|k| live[k] && grads[k].is_some()).collect();
+        loop {
+            let path = self.body_path(body, &with(&reached, ends), &sources);
+            let more: Vec<usize> = (0..count).filter(|&k| live[k] && !reached[k] && path.wants(params[k])).collect();
+            if more.is_empty() {
+                let variables = (0..count).filter(|&k| reached[k]).collect();
+                return Flow { variables, captures: captures.into_iter().filter(|&v| path.wants(v)).collect() };
+            }
+            more.into_iter().for_each(|k| reached[k] = true);
+        }
+    }
+
+    /// Adds a variable to a loop of the program: it starts as what `init` makes before the loop, and the end of the body
+    /// makes its next value of its present one. Gives its last value.
+    fn add_variable(
+        &mut self,
+        inst: Inst,
+        init: impl FnOnce(&mut Self) -> Result<Value>,
+        next: impl FnOnce(&mut Self, Value) -> Result<Value>,
+    ) -> Result<Value> {
+        let data = self.graph().insts[inst].clone();
+        let region = self.graph().values[data.results[0]].region;
+        let before = self.graph().regions[region].insts.len();
+        self.builder.reopen_region(region);
+        let first = init(self);
+        self.builder.abandon_region();
+        let first = first?;
+        let graph = self.builder.graph_mut();
+        let insts = &mut graph.regions[region].insts;
+        let made = insts.split_off(before);
+        let at =
+            insts.iter().rposition(|&i| i == inst).ok_or_else(|| Error::internal("a loop is not in its region"))?;
+        insts.splice(at..at, made);
+
+        let ty = graph.ty(first).clone();
+        let index = data.results.len() as u32;
+        let mut add = |def: Def, region: Region| graph.values.push(ValueData { ty: ty.clone(), def, region });
+        let result = add(Def::Result(inst, index), region);
+        let [cond, body] = [0, 1].map(|i| data.regions[i]);
+        let (seen, present) = (add(Def::Param(index), cond), add(Def::Param(index), body));
+        graph.insts[inst].operands.push(first);
+        graph.insts[inst].results.push(result);
+        graph.regions[cond].params.push(seen);
+        graph.regions[body].params.push(present);
+        self.builder.reopen_region(body);
+        let after = next(self, present);
+        self.builder.abandon_region();
+        let after = after?;
+        self.builder.graph_mut().regions[body].results.push(after);
+        Ok(result)
+    }
+
+    /// A variable of a loop that the body adds the same to in each round, with its first value and what is added.
+    fn steps_by(&self, inst: Inst, k: usize) -> Option<(Value, Value)> {
+        let graph = self.graph();
+        let data = &graph.insts[inst];
+        let body = &graph.regions[data.regions[1]];
+        let end = &graph.insts[graph.def_inst(body.results[k])?];
+        let &[a, b] = &end.operands[..] else { return None };
+        if !end.op.is(&binary::ADD) || !matches!(graph.ty(a).dtype(), DType::I32 | DType::I64) {
+            return None;
+        }
+        let (param, step) = (body.params[k], if a == body.params[k] { b } else { a });
+        let scalars = [data.operands[k], step, param].iter().all(|&v| graph.ty(v).shape().rank() == Some(0));
+        let fixed = graph.constant(step).is_some() || graph.values[step].region != data.regions[1];
+        (scalars && fixed && (a == param || b == param)).then_some((data.operands[k], step))
+    }
+
+    /// The number of rounds that a loop of the program ran.
+    fn rounds(&mut self, inst: Inst) -> Result<Value> {
+        let is = |this: &Self, v: Value, n: i64| {
+            this.graph().constant(v).and_then(|t| t.to_ints().ok()).is_some_and(|ints| ints[..] == [n])
+        };
+        let counter = (0..self.graph().insts[inst].operands.len()).find(|&k| {
+            let found = self.steps_by(inst, k);
+            found.is_some_and(|(first, step)| is(self, first, 0) && is(self, step, 1))
+        });
+        let counted = match counter {
+            Some(k) => self.graph().insts[inst].results[k],
+            None => self.add_variable(
+                inst,
+                |this| Ok(this.builder.constant(Tensor::from(0i64))),
+                |this, present| {
+                    let one = this.builder.constant(Tensor::from(1i64));
+                    Ok(this.builder.emit(&binary::ADD, &[present, one], &[])?[0])
+                },
+            )?,
+        };
+        let counted = self.resolve(counted)?;
+        self.as_int(counted, DType::I64)
+    }
+
+    fn as_int(&mut self, value: Value, dtype: DType) -> Result<Value> {
+        if self.graph().ty(value).dtype() == dtype {
+            return Ok(value);
+        }
+        Ok(self.builder.emit(&cast::CAST, &[value], &[("dtype", dtype.into())])?[0])
+    }
+
+    /// Runs `f` with a region open again.
+    fn at<T>(&mut self, region: Region, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.builder.reopen_region(region);
+        let made = f(self);
+        self.builder.abandon_region();
+        made
+    }
+
+    /// A value of a round of the program's loop with this body, in the same round of the backward loop.
+    pub(crate) fn recall(&mut self, body: Region, value: Value) -> Result<Value> {
+        let frame = &self.loops[&body];
+        if let Some(&found) = frame.recalled.get(&value) {
+            return Ok(found);
+        }
+        let (inst, outside, inside, round) = (frame.inst, frame.outside, frame.inside, frame.round);
+        let found = if self.is_invariant(inst, value, LOOK_BACK) {
+            self.at(outside, |this| this.invariant(inst, value))?
+        } else if let Some(found) = self.counted(inst, inside, round, value)? {
+            found
+        } else {
+            let stack = self.stack_of(inst, value)?;
+            let stack = self.at(outside, |this| this.resolve(stack))?;
+            let ty = self.graph().ty(value).clone();
+            self.at(inside, |this| {
+                let shape = this.builder.constant(element_shape(&ty));
+                let read = &[("dtype", ty.dtype().into())];
+                let found = this.builder.emit(&list::LIST_GET, &[stack, round, shape], read)?[0];
+                this.builder.refine(found, ty.shape())?;
+                Ok(found)
+            })?
+        };
+        if let Some(frame) = self.loops.get_mut(&body) {
+            frame.recalled.insert(value, found);
+        }
+        Ok(found)
+    }
+
+    /// The list to which the body of a loop pushes a value: the last value of the variable that is it.
+    fn stack_of(&mut self, inst: Inst, value: Value) -> Result<Value> {
+        let graph = self.graph();
+        let data = &graph.insts[inst];
+        let body = &graph.regions[data.regions[1]];
+        let is_stack = |k: &usize| {
+            let made = |v: Value| graph.def_inst(v).map(|i| &graph.insts[i]);
+            made(body.results[*k])
+                .is_some_and(|i| i.op.is(&list::LIST_PUSH) && i.operands[..] == [body.params[*k], value])
+                && made(data.operands[*k])
+                    .is_some_and(|i| i.op.is(&list::LIST_NEW) && zero(graph.constant(i.operands[0])))
+        };
+        if let Some(k) = (0..data.operands.len()).find(is_stack) {
+            return Ok(data.results[k]);
+        }
+        let dtype = graph.ty(value).dtype();
+        self.add_variable(
+            inst,
+            |this| {
+                let none = this.builder.constant(Tensor::from(0i64));
+                Ok(this.builder.emit(&list::LIST_NEW, &[none], &[("dtype", dtype.into())])?[0])
+            },
+            |this, present| Ok(this.builder.emit(&list::LIST_PUSH, &[present, value], &[])?[0]),
+        )
+    }
+
+    /// Whether a value of the body of a loop is the same in every round, and can be computed outside: from at most
+    /// `fuel` instructions.
+    fn is_invariant(&self, inst: Inst, value: Value, fuel: usize) -> bool {
+        let graph = self.graph();
+        let data = &graph.insts[inst];
+        let body = data.regions[1];
+        if graph.values[value].region != body {
+            return true;
+        }
+        match graph.values[value].def {
+            Def::Param(k) => graph.regions[body].results[k as usize] == value,
+            Def::Result(made, _) => {
+                let made = &graph.insts[made];
+                let plain = made.op.is_pure()
+                    && made.regions.is_empty()
+                    && !made.attrs.0.iter().any(|a| matches!(a, Attr::Func(_) | Attr::Host(_)));
+                plain
+                    && fuel > 0
+                    && made.operands.iter().all(|&v| self.is_invariant(inst, v, fuel / made.operands.len()))
+            }
+        }
+    }
+
+    /// A value for which [`GraphPass::is_invariant`] holds, computed at the current place.
+    fn invariant(&mut self, inst: Inst, value: Value) -> Result<Value> {
+        let data = &self.graph().insts[inst];
+        let body = data.regions[1];
+        if self.graph().values[value].region != body {
+            return self.resolve(value);
+        }
+        if let Some(&found) = self.loops[&body].recalled.get(&value) {
+            return Ok(found);
+        }
+        match self.graph().values[value].def {
+            Def::Param(k) => {
+                let first = data.operands[k as usize];
+                self.resolve(first)
+            }
+            Def::Result(made, k) => {
+                let made = self.graph().insts[made].clone();
+                let operands: SmallVec<[Value; 3]> =
+                    made.operands.iter().map(|&v| self.invariant(inst, v)).collect::<Result<_>>()?;
+                let results = self.builder.emit_attrs(made.op.0, &operands, made.attrs)?;
+                let ty = self.graph().ty(value).clone();
+                let found = results[k as usize];
+                self.builder.refine(found, ty.shape())?;
+                if let Some(frame) = self.loops.get_mut(&body) {
+                    frame.recalled.insert(value, found);
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    /// A variable that counts, computed from the number of the round.
+    fn counted(&mut self, inst: Inst, inside: Region, round: Value, value: Value) -> Result<Option<Value>> {
+        let body = self.graph().insts[inst].regions[1];
+        let Def::Param(k) = self.graph().values[value].def else { return Ok(None) };
+        if self.graph().values[value].region != body {
+            return Ok(None);
+        }
+        let Some((first, step)) = self.steps_by(inst, k as usize) else { return Ok(None) };
+        let dtype = self.graph().ty(value).dtype();
+        self.at(inside, |this| {
+            let (first, step) = (this.resolve(first)?, this.resolve(step)?);
+            let round = this.as_int(round, dtype)?;
+            let sum = this.builder.emit(&binary::MUL, &[round, step], &[])?[0];
+            Ok(Some(this.builder.emit(&binary::ADD, &[first, sum], &[])?[0]))
+        })
+    }
+}
+
+fn zero(constant: Option<&Tensor>) -> bool {
+    constant.and_then(|t| t.to_ints().ok()).is_some_and(|ints| ints[..] == [0])
+}
+
+/// What `list_get` is told of the shape of values of a type.
+fn element_shape(ty: &Type) -> Tensor {
+    match ty.shape().dims() {
+        None => Tensor::from(-1i64),
+        Some(dims) => {
+            let size = |d: &Dim| d.known().map_or(-1, |n| n as i64);
+            Tensor::vector(&dims.iter().map(size).collect::<Vec<i64>>())
+        }
+    }
+}
