@@ -40,8 +40,11 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
 def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
     lower_jumps(node)
     facts = FactTable()
-    scope = Scope(node, FactTable())
-    node.body = _ItemAssignments(scope).statements(node.body)
+    scope = Scope(node, facts)
+    items = _ItemAssignments(scope)
+    node.body = items.statements(node.body)
+    if items.found:
+        facts = FactTable()
     liveness = Liveness(scope)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, facts, liveness, instance)
@@ -129,6 +132,8 @@ class _ItemAssignments:
 
     def __init__(self, scope: Scope) -> None:
         self.names = scope.locals
+        # Whether there was one.
+        self.found = False
 
     def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
         return [self.statement(s) for s in block]
@@ -157,8 +162,8 @@ class _ItemAssignments:
             part.body = self.statements(part.body)
         return s
 
-    @staticmethod
-    def _rebound(name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
+    def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
+        self.found = True
         ast.copy_location(value, s)
         return ast.copy_location(
             ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s
