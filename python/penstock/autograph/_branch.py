@@ -162,7 +162,7 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
 class Grows(BaseException):
     """A list changes its length in a statement that is traced: it must be one of the graph from the beginning."""
 
-    def __init__(self, slot: int, items: list[Any]) -> None:
+    def __init__(self, slot: int, items: list[TensorSpec]) -> None:
         super().__init__(slot)
         self.slot, self.items = slot, items
 
@@ -174,11 +174,11 @@ def check_lists(state: State, values: list[Any]) -> None:
         if not slot.entry.live or type(before) is not list:
             continue
         if type(value) is TensorList:
-            raise Grows(i, [zeros(TensorSpec(value.element_shape, value.dtype))])
+            raise Grows(i, [TensorSpec(value.element_shape, value.dtype)])
         if type(value) is list and slot.get() is before and len(value) != len(frozen):
             leaves = leaves_of([*frozen, *value])
             if leaves is not None and len(leaves) == len(frozen) + len(value):
-                raise Grows(i, [_core._convert(v) for v in leaves])
+                raise Grows(i, [spec_of(_core._convert(v)) for v in leaves])
 
 
 def make_list(state: State, grows: Grows, where: str) -> None:

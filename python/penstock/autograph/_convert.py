@@ -30,9 +30,7 @@ _warned: set[str] = set()
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120, PTH100
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120, PTH100
 
-_GENERATOR = (
-    0x20 | 0x80 | 0x100 | 0x200
-)  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
 
@@ -101,7 +99,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
 
 def _target(function: FunctionType) -> CodeType | None:
     code = function.__code__
-    if _is_library(code.co_filename) or code.co_flags & _GENERATOR:
+    if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
     try:
         made = _compile(function)

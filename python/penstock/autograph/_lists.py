@@ -104,7 +104,7 @@ def grown(values: list[Any], items: Sequence[Any], name: str, where: str) -> Ten
 
     Args:
         values: what it holds.
-        items: tensors, what it comes to hold; at least one.
+        items: the types of what it comes to hold; at least one.
         name: how messages call it.
         where: the statement in which it changes its length.
 

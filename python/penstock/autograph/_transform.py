@@ -34,7 +34,8 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
         node.body = _Expressions(None).visit(node.body)
         return node
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
-    return _function(node, first.arg if super_class and first is not None else None)
+    instance = first.arg if super_class and first is not None else None
+    return _generator(node, instance) if _is_generator(node) else _function(node, instance)
 
 
 def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
@@ -195,8 +196,9 @@ _AUGMENTED = {
 
 
 def _binds_outside(*nodes: ast.AST) -> bool:
-    """Whether an expression assigns a name: it cannot move into a function then."""
-    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in walk(node))
+    """Whether an expression assigns a name, or yields: it cannot move into a function then."""
+    fixed = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
+    return any(isinstance(n, fixed) for node in nodes for n in walk(node))
 
 
 def _harmless(node: ast.expr) -> bool:
@@ -302,6 +304,30 @@ class _Expressions(Transformer):
         return node
 
 
+class _GeneratorBody(_Expressions):
+    """The body of a generator, whose control flow stays Python's: a graph cannot leave it and come back."""
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        self.inside(node)
+        node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return _generator(node, None) if _is_generator(node) else _function(node, None)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        return node
+
+
+def _generator(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
+    body = _GeneratorBody(instance)
+    node.body = [body.visit(s) for s in node.body]
+    return node
+
+
 class _Statements:
     """Control flow, assertions and exceptions."""
 
@@ -334,7 +360,7 @@ class _Statements:
     def _functiondef(self, s: ast.FunctionDef) -> list[ast.stmt]:
         s.args.defaults = [self.expression(d) for d in s.args.defaults]
         s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
-        return [s] if _is_generator(s) else [_function(s, None)]
+        return [_generator(s, None) if _is_generator(s) else _function(s, None)]
 
     def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
         return [s]
