@@ -281,12 +281,6 @@ from penstock._spec import (
 from penstock._spec import (
     type_spec_from_value as type_spec_from_value,
 )
-from penstock._tensor_array import (
-    TensorArray as TensorArray,
-)
-from penstock._tensor_array import (
-    TensorArraySpec as TensorArraySpec,
-)
 from penstock._tape import (
     GradientTape as GradientTape,
 )
@@ -295,6 +289,12 @@ from penstock._tape import (
 )
 from penstock._tape import (
     custom_gradient as custom_gradient,
+)
+from penstock._tensor_array import (
+    TensorArray as TensorArray,
+)
+from penstock._tensor_array import (
+    TensorArraySpec as TensorArraySpec,
 )
 from penstock._variable import Variable as Variable
 from penstock._variable import variable_creator_scope as variable_creator_scope

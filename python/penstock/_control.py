@@ -102,7 +102,8 @@ def _select(operator: str, selector: Any, functions: Sequence[Callable[[], Any]]
                 raise TypeError(f"{what}: result {k} is None in only one of branches {first} and {i}")
             if a is not None and a.dtype != b.dtype:
                 raise TypeError(
-                    f"{what}: result {k} has dtype {a.dtype.name} in branch {first}, {b.dtype.name} in branch {i}"
+                    f"{what}: result {k} has dtype {a.dtype.name} in branch {first}, "
+                    f"{b.dtype.name} in branch {i}"
                 )
     specs = [TensorSpec(leaf.shape, leaf.dtype) for leaf in flat if leaf is not None]
     regions = [b.region if b.stopped is None else _dead_end(b.region, specs) for b in traced]

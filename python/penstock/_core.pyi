@@ -336,6 +336,9 @@ class _Outside:
     def __enter__(self) -> None: ...
     def __exit__(self, *_exc: object) -> None: ...
 
+class _Recursion(BaseException):
+    """A call of a function by itself, of which it is not known yet what it returns."""
+
 @final
 class _Region:
     """A finished region of the innermost trace, to be given to `_emit_regions`."""

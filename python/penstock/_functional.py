@@ -108,8 +108,8 @@ def map_fn(
     >>> import penstock as tf
     >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
     array([1, 4, 9], dtype=int32)
-    >>> pairs = tf.map_fn(lambda x: (x, -x), tf.constant([1.0, 2.0]), fn_output_signature=(tf.float32, tf.float32))
-    >>> pairs[1].numpy()
+    >>> types = (tf.float32, tf.float32)
+    >>> tf.map_fn(lambda x: (x, -x), tf.constant([1.0, 2.0]), fn_output_signature=types)[1].numpy()
     array([-1., -2.], dtype=float32)
     """
     fn = _callable(fn)
@@ -173,7 +173,7 @@ def _nothing(fn: Callable[..., Any], rows: _Rows, flat: list[TensorSpec]) -> lis
         found = nest.flatten(traced.structured_outputs)
     out = []
     for spec, shape in zip(flat, (s.shape for s in found), strict=True):
-        dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape.dims)]
+        dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape.dims or ())]
         out.append(raw_ops.fill(dims, _core._convert("" if spec.dtype == _core.string else 0, spec.dtype)))
     return out
 

@@ -8,6 +8,7 @@ from typing import Any
 from penstock import _core, errors, raw_ops
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec
+from penstock._wrap import results
 
 __all__ = ["TensorArray", "TensorArraySpec"]
 
@@ -49,9 +50,9 @@ class _Items:
 class TensorArray:
     """An array of tensors of one dtype, which is written and read by index.
 
-    While a function is traced an array is never changed: `write` and its like return the array with the change, and
-    only that has it. Outside of traces the array itself is changed, and returned. An element that was never written
-    reads as zeros, for which the shape of the elements must be known.
+    While a function is traced an array is never changed: `write` and its like return the array with the
+    change, and only that has it. Outside of traces the array itself is changed, and returned. An element that
+    was never written reads as zeros, for which the shape of the elements must be known.
 
     Args:
         dtype: the dtype of the elements.
@@ -192,8 +193,8 @@ class TensorArray:
     def _after_loop(self, after: TensorArray) -> TensorArray:
         if not after._element_shape.is_subtype_of(self._element_shape):
             raise ValueError(
-                f"the elements of a TensorArray must keep their shape in a loop: it is {self._element_shape} before "
-                f"the loop and {after._element_shape} after an iteration"
+                "the elements of a TensorArray must keep their shape in a loop: it is "
+                f"{self._element_shape} before the loop and {after._element_shape} after an iteration"
             )
         return after if self._infer_shape else self
 
@@ -225,7 +226,8 @@ class TensorArray:
         """The shape of the elements once one of `shape` is written; by default, the shape of `value`."""
         if value.dtype != self._dtype:
             raise errors.InvalidArgumentError(
-                f"argument 'value' must have the dtype {self._dtype.name} of the TensorArray, got {value.dtype.name}"
+                f"argument 'value' must have the dtype {self._dtype.name} of the TensorArray, "
+                f"got {value.dtype.name}"
             )
         shape = value.shape if shape is None else shape
         if not self._element_shape.is_compatible_with(shape):
@@ -241,8 +243,8 @@ class TensorArray:
         if value is None:
             if i in items.read_before:
                 raise errors.InvalidArgumentError(
-                    f"index {i} of the TensorArray was read before, which cleared it: clear_after_read=False lets "
-                    "elements be read again"
+                    f"index {i} of the TensorArray was read before, which cleared it: "
+                    "clear_after_read=False lets elements be read again"
                 )
             return self._zeros()
         if self._clear_after_read:
@@ -323,7 +325,8 @@ class TensorArray:
         """The elements as one tensor, along a new first dimension.
 
         Raises:
-            InvalidArgumentError: where elements differ in shape, or one that was never written has no known shape.
+            InvalidArgumentError: where elements differ in shape, or the shape of one that was never written
+                is not known.
         """
         items = self._at_hand()
         if items is not None:
@@ -381,8 +384,7 @@ class TensorArray:
             raise ValueError(
                 f"argument 'value' has {rows} rows for a TensorArray of {len(items.items)} elements"
             )
-        parts = raw_ops.unstack(value, num=rows) if rows else []
-        self._items = _Items([parts] if isinstance(parts, _core.Tensor) else list(parts))
+        self._items = _Items(results(raw_ops.unstack(value, num=rows)) if rows else [])
         self._element_shape = shape
         return self
 
@@ -575,4 +577,7 @@ class TensorArraySpec(TypeSpec):
         return hash((self._fields(), self._element_shape))
 
     def __repr__(self) -> str:
-        return f"TensorArraySpec({self._element_shape}, {self._dtype!r}, {self._dynamic_size}, {self._infer_shape})"
+        return (
+            f"TensorArraySpec({self._element_shape}, {self._dtype!r}, {self._dynamic_size}, "
+            f"{self._infer_shape})"
+        )

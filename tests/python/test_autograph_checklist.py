@@ -1,7 +1,7 @@
 """What converted code may hold, item by item: each gives traced what it gives in plain Python."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: B007, B019, C416, C419, E731, F821, F841, PERF401, PERF402, PLR1704, PLW2901, RET503, RET505, SIM102, SIM108, SIM110, SIM114
+# ruff: noqa: B905, C416, C417, E731, PT018, RUF043, SIM117, SIM201
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_raise_fires_only_where_its_branch_runs() -> None:
 
 def test_logic_comparisons_and_conditional_expressions() -> None:
     def f(a: Any, b: Any) -> Any:
-        first = a > 0 and b > 0 or not a == b
+        first = (a > 0 and b > 0) or not a == b
         second = 0 < a < b <= 10
         third = (a if a > b else b) if first else -1
         return (1 if first else 0) + (10 if second else 0) + third
@@ -334,7 +334,7 @@ def test_builtins_of_tensors() -> None:
     assert found == {
         "len": 3, "sum": 6, "min": 1, "max": 3, "both": [3, 4], "any": False, "all": True, "abs": 4,
         "int": 4, "float": 4.0, "reversed": [2, 1, 3],
-        "list": [3, 1, 2], "zip": [9, 1, 4], "enumerate": [0, 1, 4], "map": [4, 2, 3], 
+        "list": [3, 1, 2], "zip": [9, 1, 4], "enumerate": [0, 1, 4], "map": [4, 2, 3],
         "divmod": [1, 1], "pow": 16, "bool": True,
     }  # fmt: skip
 
@@ -558,7 +558,7 @@ def test_attributes_of_objects() -> None:
 
 
 def test_lambdas_on_one_line() -> None:
-    fs = [tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 1 if x > 0 else 2)]  # noqa: E501
+    fs = [tf.function(lambda x: x if x > 0 else -x), tf.function(lambda x: 1 if x > 0 else 2)]
     assert [f(tf.constant(-3)).numpy() for f in fs] == [3, 2]
 
 

@@ -1,5 +1,8 @@
 """map_fn, scan, foldl, foldr and vectorized_map, eagerly and traced."""
 
+# The traced functions are written as users write them.
+# ruff: noqa: PT018, RUF043
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -106,7 +109,10 @@ def test_scan_of_nests() -> None:
         return tf.scan(lambda a, _: (a[1], a[0] + a[1]), x, initializer=(0, 1))
 
     for run in ways(f):
-        assert [t.numpy().tolist() for t in run(tf.zeros([5], tf.int32))] == [[1, 1, 2, 3, 5], [1, 2, 3, 5, 8]]
+        assert [t.numpy().tolist() for t in run(tf.zeros([5], tf.int32))] == [
+            [1, 1, 2, 3, 5],
+            [1, 2, 3, 5, 8],
+        ]
 
 
 def test_folds() -> None:

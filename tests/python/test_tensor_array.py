@@ -1,5 +1,8 @@
 """`tf.TensorArray`, eagerly and in graphs."""
 
+# The traced functions are written as users write them.
+# ruff: noqa: PT018, RUF043
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -256,7 +259,9 @@ def test_specifications() -> None:
     assert not spec.is_compatible_with(tf.TensorArray(tf.int32, size=1))
     assert not spec.is_compatible_with(tf.TensorArraySpec([4, 4], tf.float32))
     assert tf.TensorArraySpec.from_value(array) == tf.TensorArraySpec([2, 3], tf.float32)
-    assert tf.TensorArraySpec([2, 3]).is_subtype_of(spec) and not spec.is_subtype_of(tf.TensorArraySpec([2, 3]))
+    assert tf.TensorArraySpec([2, 3]).is_subtype_of(spec) and not spec.is_subtype_of(
+        tf.TensorArraySpec([2, 3])
+    )
     both = spec.most_specific_compatible_type(tf.TensorArraySpec([2, 2], tf.float32))
     assert both == tf.TensorArraySpec([None, None], tf.float32)
     with pytest.raises(ValueError, match="no specification"):

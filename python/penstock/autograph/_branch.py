@@ -102,8 +102,8 @@ class _Branch(NamedTuple):
 def traced_region(state: State, body: Callable[[], Any]) -> BaseException | None:
     """Runs a body in the region that is open. The exception that always ends it, or None.
 
-    That is one of a `raise` statement, which the graph raises then, or a call of a function by itself that it is not
-    known yet how to go on from.
+    That is one of a `raise` statement, which the graph raises then, or a call of a function by itself that it
+    is not known yet how to go on from.
     """
     tracing.depth += 1
     tracing.states.append(state)
@@ -160,7 +160,7 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
 
 
 class Grows(BaseException):
-    """A list changes its length in a statement that is traced: it must be one of the graph from the beginning."""
+    """A list changes its length in a statement that is traced: it must be one of the graph from the start."""
 
     def __init__(self, slot: int, items: list[TensorSpec]) -> None:
         super().__init__(slot)

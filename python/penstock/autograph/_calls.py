@@ -186,7 +186,7 @@ def _sorted(values: Any, **kwargs: Any) -> Any:
         import penstock
 
         direction = "DESCENDING" if kwargs.get("reverse") else "ASCENDING"
-        return penstock.sort(values, axis=0, direction=direction)  # type: ignore[attr-defined]
+        return getattr(penstock, "sort")(values, axis=0, direction=direction)  # noqa: B009 -- defined late
     return builtins.sorted(values, **kwargs)
 
 

@@ -52,8 +52,8 @@ class TensorList:
         value = _core._convert(value, None, self.dtype)
         if value.dtype != self.dtype or not self.element_shape.is_compatible_with(value.shape):
             raise ValueError(
-                f"append: the list holds elements of dtype {self.dtype.name} and shape {self.element_shape}, got "
-                f"{value.dtype.name} of shape {value.shape}"
+                f"append: the list holds elements of dtype {self.dtype.name} and shape "
+                f"{self.element_shape}, got {value.dtype.name} of shape {value.shape}"
             )
         self.flow = raw_ops.list_push(self.flow, value)
 

@@ -10,10 +10,12 @@ __all__ = ["Transformer", "children", "locate", "own_nodes", "walk"]
 
 _SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 # Fields that hold no nodes, or only operators and contexts.
-_PLAIN = frozenset(
-    "arg asname attr conversion ctx id is_async keyword kind kwd_attrs level module name names op ops rest simple "
-    "str tag type_comment".split()
-)
+# fmt: off
+_PLAIN = frozenset({
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "keyword", "kind", "kwd_attrs", "level",
+    "module", "name", "names", "op", "ops", "rest", "simple", "str", "tag", "type_comment",
+})
+# fmt: on
 
 
 class _Fields(dict[type, tuple[str, ...]]):
