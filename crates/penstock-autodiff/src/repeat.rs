@@ -394,7 +394,7 @@ fn zero(constant: Option<&Tensor>) -> bool {
 }
 
 /// What `list_get` is told of the shape of values of a type.
-fn element_shape(ty: &Type) -> Tensor {
+pub(crate) fn element_shape(ty: &Type) -> Tensor {
     match ty.shape().dims() {
         None => Tensor::from(-1i64),
         Some(dims) => {

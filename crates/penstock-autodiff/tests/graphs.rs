@@ -128,13 +128,6 @@ fn calls_agree_with_differences() {
 }
 
 #[test]
-fn a_function_that_calls_itself_has_no_gradient() {
-    let f = parse("func @f(%x: f64[3]) -> f64[3] {\n%y: f64[3] = call %x {func=@f}\nreturn %y\n}");
-    let error = vjp_function(&f, &[true], &[true]).err().unwrap();
-    assert_eq!(error.class(), Class::Unimplemented);
-}
-
-#[test]
 fn variables_get_the_sum_over_their_reads() {
     let f = parse(
         "func @f(%v: var f64[3], %x: f64[3]) -> f64[3] {\n\

@@ -1,7 +1,7 @@
 //! Conditionals whose branch is known.
 
 use penstock_data::{Bool8, Result};
-use penstock_ir::{Graph, InstData, Region};
+use penstock_ir::{Graph, InstData, Region, Value, verify};
 use penstock_ops::control::{COND, SWITCH, WHILE};
 use rustc_hash::FxHashMap;
 
@@ -9,23 +9,40 @@ use crate::Cx;
 use crate::edit::inherit_name;
 
 /// Puts the taken branch in place of a `cond` or `switch` on a constant, and drops loops that never start.
+///
+/// What the branch gives may have a more exact shape, for which an instruction that uses it would fail. That must be left
+/// to the run, which may not come to it: then only what keeps its types is put in place.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let mut replaced = FxHashMap::default();
-    visit(graph, graph.body(), cx, &mut replaced);
-    graph.replace_uses(&replaced);
+    let mut any = false;
+    graph.visit(&mut |_, _, data| any |= taken_branch(graph, data).is_some() || never_starts(graph, data));
+    if !any {
+        return Ok(());
+    }
+    let before = graph.clone();
+    for exact in [false, true] {
+        let mut replaced = FxHashMap::default();
+        visit(graph, graph.body(), cx, exact, &mut replaced);
+        graph.replace_uses(&replaced);
+        if exact || verify(graph).is_ok() {
+            break;
+        }
+        *graph = before.clone();
+    }
     Ok(())
 }
 
-fn visit(graph: &mut Graph, region: Region, cx: &Cx, replaced: &mut FxHashMap<penstock_ir::Value, penstock_ir::Value>) {
+fn visit(graph: &mut Graph, region: Region, cx: &Cx, exact: bool, replaced: &mut FxHashMap<Value, Value>) {
     let old = std::mem::take(&mut graph.regions[region].insts);
     let mut insts = Vec::with_capacity(old.len());
     for inst in old {
         let inner = graph.insts[inst].regions.clone();
         for &r in &inner {
-            visit(graph, r, cx, replaced);
+            visit(graph, r, cx, exact, replaced);
         }
         let data = &graph.insts[inst];
+        let same = |with: &[Value]| !exact || data.results.iter().zip(with).all(|(&a, &b)| graph.ty(a) == graph.ty(b));
         let (results, with) = if let Some(taken) = taken_branch(graph, data)
+            && same(&graph.regions[taken].results)
             && cx.spend()
         {
             let results = data.results.clone();
@@ -37,7 +54,7 @@ fn visit(graph: &mut Graph, region: Region, cx: &Cx, replaced: &mut FxHashMap<pe
             }
             insts.extend(moved);
             (results, graph.regions[taken].results.to_vec())
-        } else if never_starts(graph, data) && cx.spend() {
+        } else if never_starts(graph, data) && same(&data.operands) && cx.spend() {
             (data.results.clone(), data.operands.to_vec())
         } else {
             insts.push(inst);

@@ -3,7 +3,9 @@
 use std::hash::{Hash, Hasher};
 
 use penstock_data::Result;
-use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, Region, Value};
+use penstock_ir::{Attr, Attrs, EffectSet, Graph, Inst, InstData, Region, Value, effects_of};
+use penstock_ops::control::WHILE;
+use penstock_ops::state::READ_VARIABLE;
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
@@ -13,9 +15,10 @@ use crate::edit::inherit_name;
 /// Constants of at most this many bytes are compared by value, larger ones by identity.
 const COMPARED: usize = 4096;
 
-/// Replaces a pure instruction by an equal one before it, in the same region or one around it.
+/// Replaces a pure instruction by an equal one before it, in the same region or one around it; and a read of a variable
+/// by one before it, where nothing in between may write the variable.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let mut pass = Cse { table: FxHashMap::default(), replaced: FxHashMap::default(), cx };
+    let mut pass = Cse { table: FxHashMap::default(), reads: FxHashMap::default(), replaced: FxHashMap::default(), cx };
     pass.region(graph, graph.body());
     let replaced = pass.replaced;
     graph.replace_uses(&replaced);
@@ -25,11 +28,22 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 struct Cse<'a> {
     /// The instructions in scope, by hash.
     table: FxHashMap<u64, SmallVec<[Inst; 1]>>,
+    /// What each variable holds here, where it was read.
+    reads: FxHashMap<Value, Value>,
     replaced: FxHashMap<Value, Value>,
     cx: &'a Cx,
 }
 
 impl Cse<'_> {
+    /// Forgets what variables hold that an instruction with these effects may write.
+    fn forget(&mut self, effects: Option<&EffectSet>) {
+        let Some(effects) = effects else { return };
+        if effects.host {
+            self.reads.clear();
+        }
+        self.reads.retain(|v, _| !effects.writes.contains(v));
+    }
+
     fn region(&mut self, graph: &mut Graph, region: Region) {
         let old = std::mem::take(&mut graph.regions[region].insts);
         let mut insts = Vec::with_capacity(old.len());
@@ -41,10 +55,31 @@ impl Cse<'_> {
                 }
             }
             let inner = graph.insts[inst].regions.clone();
+            let written = (!inner.is_empty() || !graph.insts[inst].op.is_pure() || calls(&graph.insts[inst]))
+                .then(|| effects_of(graph, inst));
+            if graph.insts[inst].op.is(&WHILE) {
+                self.forget(written.as_ref());
+            }
             for &r in &inner {
+                let seen = self.reads.clone();
                 self.region(graph, r);
+                self.reads = seen;
             }
             let data = &graph.insts[inst];
+            if data.op.is(&READ_VARIABLE) {
+                let (variable, value) = (data.operands[0], data.results[0]);
+                if let Some(&known) = self.reads.get(&variable)
+                    && graph.ty(known) == graph.ty(value)
+                    && self.cx.spend()
+                {
+                    inherit_name(graph, value, known);
+                    self.replaced.insert(value, known);
+                    continue;
+                }
+                self.reads.insert(variable, value);
+            } else {
+                self.forget(written.as_ref());
+            }
             let mergeable = inner.is_empty()
                 && data.op.is_pure()
                 && !data.attrs.0.iter().any(|a| matches!(a, Attr::Func(_) | Attr::Host(_)));
@@ -77,6 +112,10 @@ impl Cse<'_> {
             }
         }
     }
+}
+
+fn calls(data: &InstData) -> bool {
+    data.attrs.0.iter().any(|a| matches!(a, Attr::Func(_)))
 }
 
 fn hash(data: &InstData) -> u64 {

@@ -163,3 +163,91 @@ fn elementwise_instructions_fuse_up_to_what_reads_them_between() {
     let no_fuel = Options { fuel: 0, ..Options::default() };
     assert_eq!(ops(&optimize_for(&graph, &types, &no_fuel).unwrap()), ops(&graph));
 }
+
+#[test]
+fn a_branch_that_makes_dead_code_ill_shaped_is_taken_or_left_alone() {
+    let make = |live: bool| {
+        build(|b| {
+            let (x, z, y) = (b.input(f32s(&[2]), None), b.input(f32s(&[3]), None), b.input(f32s(&[3]), None));
+            let taken = b.constant(Tensor::from(true));
+            let then = b.begin_region([]);
+            b.end_region(&[x]).unwrap();
+            let otherwise = b.begin_region([]);
+            b.end_region(&[z]).unwrap();
+            let inst = b.inst(&COND, &[taken], Attrs::EMPTY, &[then, otherwise]).unwrap();
+            let r = b.results(inst)[0];
+            let sum = emit(b, "add", &[r, y]);
+            vec![if live { sum } else { r }]
+        })
+    };
+    assert_eq!(ops(&optimize(&make(true)).unwrap()), ["const", "cond", "add"]);
+    let dead = optimize(&make(false)).unwrap();
+    penstock_ir::verify(&dead).unwrap();
+    assert!(!ops(&dead).contains(&"add"));
+}
+
+#[test]
+fn reads_of_a_variable_are_merged_up_to_the_next_write() {
+    let read = |b: &mut Builder, v: Value| emit(b, "read_variable", &[v]);
+    let graph = optimized(|b| {
+        let v = b.input(Type::Variable(DType::F32, Shape::known(&[2])), None);
+        let p = b.input(Type::scalar(DType::Bool), None);
+        let (first, second) = (read(b, v), read(b, v));
+        let sum = emit(b, "mul", &[first, second]);
+        let then = b.begin_region([]);
+        let inner = read(b, v);
+        b.emit(op("assign_add"), &[v, inner], &[]).unwrap();
+        let changed = read(b, v);
+        b.end_region(&[changed]).unwrap();
+        let otherwise = b.begin_region([]);
+        b.end_region(&[sum]).unwrap();
+        let inst = b.inst(&COND, &[p], Attrs::EMPTY, &[then, otherwise]).unwrap();
+        let r = b.results(inst)[0];
+        let last = read(b, v);
+        vec![emit(b, "add", &[r, last])]
+    });
+    let reads = ops(&graph).iter().filter(|name| **name == "read_variable").count();
+    // Before the branch, after the write in it, and after it.
+    assert_eq!(reads, 3, "{graph}");
+    let in_loop = optimized(|b| {
+        let v = b.input(Type::Variable(DType::F32, Shape::scalar()), None);
+        let limit = b.input(Type::scalar(DType::F32), None);
+        let first = read(b, v);
+        let cond = b.begin_region([Type::scalar(DType::F32)]);
+        let now = read(b, v);
+        let go = emit(b, "less", &[now, limit]);
+        b.end_region(&[go]).unwrap();
+        let body = b.begin_region([Type::scalar(DType::F32)]);
+        let x = b.params(body)[0];
+        b.emit(op("assign_add"), &[v, first], &[]).unwrap();
+        b.end_region(&[x]).unwrap();
+        let inst = b.inst(&WHILE, &[first], Attrs::EMPTY, &[cond, body]).unwrap();
+        b.results(inst).to_vec()
+    });
+    assert_eq!(ops(&in_loop).iter().filter(|name| **name == "read_variable").count(), 2, "{in_loop}");
+}
+
+#[test]
+fn unused_loop_variables_and_branch_results_are_dropped() {
+    let graph = optimized(|b| {
+        let (x, p) = (b.input(f32s(&[2]), None), b.input(Type::scalar(DType::Bool), None));
+        let types = [f32s(&[2]), f32s(&[2])];
+        let cond = b.begin_region(types.clone());
+        b.end_region(&[p]).unwrap();
+        let body = b.begin_region(types);
+        let (a, c) = (b.params(body)[0], b.params(body)[1]);
+        let (a, c) = (emit(b, "sin", &[a]), emit(b, "exp", &[c]));
+        b.end_region(&[a, c]).unwrap();
+        let inst = b.inst(&WHILE, &[x, x], Attrs::EMPTY, &[cond, body]).unwrap();
+        let kept = b.results(inst)[0];
+        let then = b.begin_region([]);
+        let t = emit(b, "tanh", &[x]);
+        b.end_region(&[t, kept]).unwrap();
+        let otherwise = b.begin_region([]);
+        b.end_region(&[x, x]).unwrap();
+        let inst = b.inst(&COND, &[p], Attrs::EMPTY, &[then, otherwise]).unwrap();
+        vec![b.results(inst)[1]]
+    });
+    penstock_ir::verify(&graph).unwrap();
+    assert_eq!(ops(&graph), ["while", "sin", "cond"], "{graph}");
+}
