@@ -1,7 +1,7 @@
 """What converted code may hold, item by item: each gives traced what it gives in plain Python."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: B905, C416, C417, E731, PT018, RUF043, SIM117, SIM201
+# ruff: noqa: B905, C416, C417, E731, PERF401, PT018, RUF043, SIM117, SIM201
 
 from __future__ import annotations
 
@@ -150,6 +150,21 @@ def test_walrus_in_conditions() -> None:
         return y
 
     agree(f, 1, 7, 100)
+
+
+def test_walrus_behind_and_and_or() -> None:
+    def f(x: Any) -> Any:
+        count = y = z = 0
+        while x > 0 and (y := x % 5) != 3:
+            x -= 2
+            count += 1
+            if count > 4:
+                break
+        if x > 100 or (z := x * 2) > 4:
+            return count, y, z
+        return -count, y, z
+
+    agree(f, 0, 3, 7, 11, 200)
 
 
 def test_match_with_guards_alternatives_and_captures() -> None:

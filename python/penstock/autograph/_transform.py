@@ -414,7 +414,34 @@ class _Statements:
         s.test = ast.copy_location(_call("assert_", s.test, message), s.test)
         return [s]
 
+    def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
+        """A test whose later operands assign names, as statements that leave its truth in a variable."""
+        if not isinstance(test, ast.BoolOp) or not _binds_outside(*test.values[1:]):
+            return [], test
+        name = f"test_{test.lineno}_{test.col_offset}__"
+        self.scope.locals.add(name)
+        self.shared.add(name)
+
+        def store(value: ast.expr) -> ast.stmt:
+            target = ast.copy_location(ast.Name(name, ast.Store()), value)
+            return ast.copy_location(ast.Assign([target], value), value)
+
+        first: ast.stmt = store(test.values[0])
+        out = [first]
+        for value in test.values[1:]:
+            so_far: ast.expr = ast.copy_location(_load(name), value)
+            if isinstance(test.op, ast.Or):
+                so_far = ast.copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+            before, value = self._spelled_out(value)
+            step = ast.copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            self.liveness.after[id(step)] = frozenset(self.scope.locals)
+            out.append(step)
+        return out, ast.copy_location(_load(name), test)
+
     def _if(self, s: ast.If) -> list[ast.stmt]:
+        before, s.test = self._spelled_out(s.test)
+        if before:
+            return [*self.block(before), *self._if(s)]
         first, second = self._bound(s.body), self._bound(s.orelse)
         after = self.liveness.after[id(s)]
         entries, names = self._entries(first, second, lambda n: self.liveness.is_live(n, after), after)
@@ -435,9 +462,11 @@ class _Statements:
         entries, names = self._loop_entries(s, bound)
         attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
         pure = _repeatable(s.test)
-        test = ast.copy_location(ast.Return(s.test), s.test)
+        where = s.test
+        before, s.test = self._spelled_out(s.test)
+        test = ast.copy_location(ast.Return(s.test), where)
         out = [
-            _define(_TEST, self._inner([test]), s.test),
+            _define(_TEST, self._inner([*before, test]), where),
             _define(_WHILE, self._inner(s.body), s),
         ]
         args = [_load(_TEST), _load(_WHILE), names, entries, attributes, ast.Constant(pure), *options]
