@@ -144,12 +144,17 @@ def test_vectorized_map() -> None:
     assert repeated.numpy().tolist() == [13, 11, 12]
 
 
-def test_gradients_of_eager_loops() -> None:
+def test_gradients() -> None:
+    def f(x: Any) -> Any:
+        mapped = tf.reduce_sum(tf.map_fn(lambda v: v * v, x))
+        return mapped + tf.foldl(lambda a, v: a * v, x) + tf.reduce_sum(tf.scan(lambda a, v: a + v, x))
+
     x = tf.constant([1.0, 2.0, 3.0])
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = tf.reduce_sum(tf.map_fn(lambda v: v * v, x)) + tf.foldl(lambda a, v: a * v, x)
-    assert tape.gradient(y, x).numpy().tolist() == [8.0, 7.0, 8.0]
+    for run in (f, tf.function(f)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = run(x)
+        assert tape.gradient(y, x).numpy().tolist() == [11.0, 9.0, 9.0]
 
 
 def test_tuple_of_group() -> None:

@@ -243,16 +243,15 @@ def test_the_text_of_its_graph_names_it() -> None:
     assert f"func=@{name}" in text
 
 
-def test_its_gradient_is_refused_with_a_reason() -> None:
-    @tf.function(input_signature=[FLOAT])
-    def f(x: Any) -> Any:
-        if x > 1.0:
-            return 2.0 * f(x / 2.0)
-        return x
+def test_gradients() -> None:
+    @tf.function(input_signature=[FLOAT, INT])
+    def power(x: Any, n: Any) -> Any:
+        if n > 0:
+            return x * power(x, n - 1)
+        return 1.0
 
     x = tf.Variable(3.0)
     with tf.GradientTape() as tape:
-        y = f(x)
-    assert y.numpy() == 3.0
-    with pytest.raises(NotImplementedError, match="calls itself"):
-        tape.gradient(y, x)
+        y = power(x, tf.constant(4))
+    assert y.numpy() == 81.0
+    assert tape.gradient(y, x).numpy() == 108.0

@@ -227,6 +227,24 @@ def test_gradients() -> None:
         assert tape.gradient(y, x).numpy().tolist() == [31.0, 0.0, 110.0]
 
 
+def test_gradients_through_loops_of_writes_and_reads() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        array = tf.TensorArray(tf.float32, size=4)
+        for i in tf.range(4):
+            array = array.write(i, x * tf.cast(i, tf.float32))
+        total = tf.zeros([])
+        for i in tf.range(4):
+            total += array.read(i) * x
+        return total
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert (y.numpy(), tape.gradient(y, x).numpy()) == (54.0, 36.0)
+
+
 def test_captured_arrays() -> None:
     array = tf.TensorArray(tf.int32, size=2, clear_after_read=False).unstack([4, 5])
 
