@@ -293,6 +293,18 @@ def test_raise_fires_only_where_its_branch_runs() -> None:
         f(tf.constant(1))
 
 
+def test_a_loop_that_only_raise_ends() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        while True:
+            x += 1
+            if x > 10:
+                raise StopAsyncIteration("at last")
+
+    with pytest.raises(StopAsyncIteration, match="at last"):
+        f(tf.constant(1))
+
+
 # --- expressions ---
 
 
@@ -508,6 +520,41 @@ def test_lists_that_grow_in_nested_loops() -> None:
 
     assert f(tf.constant(4)).numpy().tolist() == [10, 20, 21, 30, 31, 32]
     assert len(traced) <= 5
+
+
+def test_what_can_be_done_with_a_list_that_grew() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        out: list[Any] = []
+        for i in tf.range(n):
+            out += [i, i + 1]
+        out.extend([7])
+        out[-1] = out[0] + 9
+        total = 0
+        for x in out:
+            total += x
+        return total, sum(out), max(out), out[1:3], len(out), any(out), [x for x in [1]]
+
+    assert plain(f(tf.constant(3))) == [18, 18, 9, [1, 1], 7, True, [1]]
+
+    @tf.function
+    def g(n: Any) -> Any:
+        out = [1, 2]
+        if n > 0:
+            out.append(n)
+        return out
+
+    assert [g(tf.constant(n)).numpy().tolist() for n in (3, -3)] == [[1, 2, 3], [1, 2]]
+
+    @tf.function
+    def h(n: Any) -> Any:
+        out = [1]
+        for i in tf.range(n):
+            out.append(i)
+        return [x for x in out]
+
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="first dimension"):
+        h(tf.constant(3))
 
 
 def test_lists_as_stacks() -> None:

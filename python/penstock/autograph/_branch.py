@@ -125,6 +125,7 @@ def traced_region(state: State, body: Callable[[], Any]) -> BaseException | None
 def _raise_later(error: Exception) -> None:
     # Each run raises it anew, from the line that raised it while tracing.
     delattr(error, _RAISED)
+    tracing.raises += 1
     traceback = error.__traceback__
 
     def throw() -> list[Any]:

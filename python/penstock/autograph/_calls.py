@@ -84,7 +84,13 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
     return builtins.zip(*map(_iteration.unrolled, iterables), strict=strict)
 
 
+def _stacked(values: Any) -> Any:
+    """What a reduction goes over: of a list of the graph, its elements as a tensor."""
+    return values.stack() if isinstance(values, _lists.TensorList) else values
+
+
 def _reversed(iterable: Any) -> Any:
+    iterable = _stacked(iterable)
     if isinstance(iterable, _iteration.Range):
         iterable = iterable.tensor()
     if is_symbolic(iterable):
@@ -126,6 +132,8 @@ def _extreme(original: Callable[..., Any], pick: str) -> Callable[..., Any]:
     def extreme(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return original(*args, **kwargs)
+        if len(args) == 1:
+            args = (_stacked(args[0]),)
         if len(args) == 1 and is_symbolic(args[0]):
             return getattr(raw_ops, "reduce_" + ("max" if pick == "maximum" else "min"))(args[0], axes=[0])
         if len(args) == 1:
@@ -146,6 +154,7 @@ def _extreme(original: Callable[..., Any], pick: str) -> Callable[..., Any]:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         total = raw_ops.reduce_sum(values, axes=[0])
         return total if not is_symbolic(start) and start == 0 else total + start
@@ -153,12 +162,14 @@ def _sum(values: Any, start: Any = 0) -> Any:
 
 
 def _any(values: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         return raw_ops.reduce_any(raw_ops.cast(values, dtype=_core.bool), axes=[0])
     return _fold(values, False)
 
 
 def _all(values: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         return raw_ops.reduce_all(raw_ops.cast(values, dtype=_core.bool), axes=[0])
     return _fold(values, True)
@@ -180,6 +191,7 @@ def _fold(values: Any, neutral: bool) -> Any:
 
 
 def _sorted(values: Any, **kwargs: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         if kwargs.get("key") is not None or values.shape.rank not in (1, None):
             raise TypeError("sorted() of a symbolic tensor takes a vector, and no key: use tf.argsort")

@@ -8,6 +8,7 @@ from typing import Any
 from penstock import _core, nest, raw_ops
 from penstock._shape import TensorShape
 from penstock._tensor_array import _dims
+from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["TensorList", "grown", "outermost", "set_element_type", "stack"]
 
@@ -61,6 +62,15 @@ class TensorList:
         """Adds elements at the end."""
         for value in values:
             self.append(value)
+
+    def __iadd__(self, values: Any) -> TensorList:
+        self.extend(values)
+        return self
+
+    def __iter__(self) -> Any:
+        raise OperatorNotAllowedInGraphError(
+            "iterating here over a list that grows in the graph is not possible: use a for loop, or tf.stack"
+        )
 
     def pop(self) -> Any:
         """Removes the last element, and gives it."""

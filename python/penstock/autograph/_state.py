@@ -112,6 +112,8 @@ class _Tracing(threading.local):
         self.depth = 0
         # The states of the statements that are traced, outermost first.
         self.states: list[State] = []
+        # How many `raise` statements have become part of a graph.
+        self.raises = 0
         # Whether the function that is traced was converted.
         self.converting = False
 

@@ -469,7 +469,9 @@ class _Statements:
             _define(_TEST, self._inner([*before, test]), where),
             _define(_WHILE, self._inner(s.body), s),
         ]
-        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, ast.Constant(pure), *options]
+        endless = isinstance(where, ast.Constant) and bool(where.value)
+        flags = [ast.Constant(pure), ast.Constant(endless)]
+        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, *flags, *options]
         out.append(self._emit("while_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 
