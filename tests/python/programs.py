@@ -270,7 +270,7 @@ def _blocks(tree: ast.AST) -> list[list[ast.stmt]]:
 
 
 def shrunk(source: str, fails: Callable[[str], bool], tries: int) -> str:
-    """A source with fewer statements for which `fails` is still true, the smallest that so many tries find."""
+    """A source with fewer statements for which `fails` is still true: what so many tries find."""
     tree = ast.parse(source)
     while True:
         for new in _smaller(tree):

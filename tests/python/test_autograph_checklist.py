@@ -1,7 +1,7 @@
 """What converted code may hold, item by item: each gives traced what it gives in plain Python."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: B905, C416, C417, E731, PERF401, PT018, RUF043, SIM117, SIM201
+# ruff: noqa: B905, C416, C417, E731, PERF401, PERF402, PT018, RUF043, SIM117, SIM201
 
 from __future__ import annotations
 
