@@ -1,5 +1,6 @@
 """What is measured: the cases in the order of the table, and the inputs that every framework gets."""
 
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -39,6 +40,10 @@ CASES: Final = (
     Case("chain_matmul", "chain of 100 10×10 matmuls, per op"),
     Case("while_count", "`while i < n: i += 1`, per step"),
     Case("collatz", "Collatz, starts 1 to 999, per step"),
+    Case("fizzbuzz", "FizzBuzz to 100,000 without output, per step"),
+    Case("newton", "Newton's square roots of 64 numbers to a tolerance"),
+    Case("beam", "beam search: 32 steps, 4 beams, 256 words, a TensorArray"),
+    Case("convert", "AutoGraph conversion of a function of 20 lines"),
     Case("selu", "scaled ELU, 1 M f32"),
     Case("polynomial", "polynomial of degree 3, 16 M f32"),
     Case("copy", "copy of 16 M f32, the polynomial's floor", floors=frozenset({"numpy"})),
@@ -91,6 +96,9 @@ Works = dict[str, Callable[[], Work]]
 CHAIN_SCALAR: Final = 200
 CHAIN_MATMUL: Final = 100
 COLLATZ_LIMIT: Final = 1000
+FIZZBUZZ: Final = 100_000
+NEWTON: Final = 64
+BEAMS, BEAM_STEPS, BEAM_WORDS, BEAM_WIDTH = 4, 32, 256, 32
 SMALL: Final = 1 << 20
 LARGE: Final = 1 << 24
 MATMULS: Final = (64, 512, 1024, 2048)
@@ -134,6 +142,50 @@ def definite(size: int) -> F32:
     """A symmetric positive definite matrix."""
     x = _rng().standard_normal((size, size))
     return (x @ x.T / size + np.eye(size)).astype(np.float32)
+
+
+def beam_inputs() -> tuple[F32, F32, F32]:
+    """First states [beam, width], and the weights of states and of words."""
+    rng = _rng()
+    scale = np.float32(1 / np.sqrt(BEAM_WIDTH))
+    first = rng.standard_normal((BEAMS, BEAM_WIDTH), dtype=np.float32)
+    w = rng.standard_normal((BEAM_WIDTH, BEAM_WIDTH), dtype=np.float32) * scale
+    return first, w, rng.standard_normal((BEAM_WORDS, BEAM_WIDTH), dtype=np.float32)
+
+
+# Twenty lines for AutoGraph to convert.
+CONVERTED: Final = """\
+def function(x, n):
+    total, count = 0, 0
+    for i in range(n):
+        if i % 2 == 0:
+            total += i
+        elif i > 10 and total < 100:
+            total -= 1
+            continue
+        else:
+            count += 1
+        y = total * 2
+        while y > 10:
+            y = y // 2
+            if y == 7:
+                break
+        count += y
+    if total > count:
+        return total, count
+    result = total + count if total > 0 else count
+    best = max(result, x)
+    return best, [a * 2 for a in range(3)]
+"""
+
+
+def fresh_function(number: int) -> Callable[..., Any]:
+    """The function of `CONVERTED`, with code of its own each time."""
+    file = f"<function {number}>"
+    linecache.cache[file] = (len(CONVERTED), None, CONVERTED.splitlines(True), file)
+    names: dict[str, Any] = {}
+    exec(compile(CONVERTED, file, "exec"), names)
+    return names["function"]  # type: ignore[no-any-return]
 
 
 def options() -> tuple[F32, F32, F32]:

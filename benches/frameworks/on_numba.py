@@ -61,6 +61,38 @@ def _collatz() -> Work:
     return Work(njit(body), (cases.COLLATZ_LIMIT,), steps=cases.collatz_steps())
 
 
+def _fizzbuzz() -> Work:
+    def body(limit):
+        both, fizz, buzz, total = 0, 0, 0, 0
+        for i in range(1, limit + 1):
+            if i % 15 == 0:
+                both += 1
+            elif i % 3 == 0:
+                fizz += 1
+            elif i % 5 == 0:
+                buzz += 1
+            else:
+                total += i % 7
+        return both, fizz, buzz, total
+
+    compiled = njit(body)
+
+    def call(limit: int) -> None:
+        compiled(limit)
+
+    return Work(call, (cases.FIZZBUZZ,), steps=cases.FIZZBUZZ)
+
+
+def _newton() -> Work:
+    def body(a, tolerance):
+        x = a.copy()
+        while np.max(np.abs(x * x - a)) > tolerance:
+            x = np.float32(0.5) * (x + a / x)
+        return x
+
+    return Work(njit(body), (np.linspace(1, 50, cases.NEWTON, dtype=np.float32), np.float32(1e-3)))
+
+
 def _selu() -> Work:
     def body(z):
         out = np.empty_like(z)
@@ -109,6 +141,8 @@ def works() -> Works:
         "first_10": _first_10,
         "chain_scalar": _chain_scalar,
         "collatz": _collatz,
+        "fizzbuzz": _fizzbuzz,
+        "newton": _newton,
         "selu": _selu,
         "polynomial": _polynomial,
         "black_scholes": _black_scholes,

@@ -22,7 +22,7 @@ def works(tf: Any, count: int) -> Works:
         tf: The package that stands for TensorFlow.
         count: How far the counting loop counts.
     """
-    small = _calls(tf) | _chains(tf) | _loops(tf, count)
+    small = _calls(tf) | _chains(tf) | _loops(tf, count) | _conversion(tf)
     return small | _arrays(tf) | _networks(tf) | _borders(tf)
 
 
@@ -111,7 +111,72 @@ def _loops(tf: Any, count: int) -> Works:
 
         return Work(tf.function(body), (tf.constant(cases.COLLATZ_LIMIT),), steps=cases.collatz_steps())
 
-    return {"while_count": while_count, "collatz": collatz}
+    def fizzbuzz() -> Work:
+        limit = min(count, cases.FIZZBUZZ)
+
+        def body(n):
+            both, fizz, buzz, total = 0, 0, 0, 0
+            for i in tf.range(1, n + 1):
+                if i % 15 == 0:
+                    both += 1
+                elif i % 3 == 0:
+                    fizz += 1
+                elif i % 5 == 0:
+                    buzz += 1
+                else:
+                    total += i % 7
+            return both, fizz, buzz, total
+
+        step = tf.function(body)
+
+        # As with the counting loop, the result depends on how far this framework goes.
+        def call(n: Any) -> None:
+            step(n)
+
+        return Work(call, (tf.constant(limit),), steps=limit)
+
+    def newton() -> Work:
+        def body(a, tolerance):
+            x = a
+            while tf.reduce_max(tf.abs(x * x - a)) > tolerance:
+                x = 0.5 * (x + a / x)
+            return x
+
+        a = tf.constant(np.linspace(1, 50, cases.NEWTON, dtype=np.float32))
+        return Work(tf.function(body), (a, tf.constant(1e-3)))
+
+    def beam() -> Work:
+        def body(state, w, words):
+            tokens = tf.TensorArray(tf.int32, size=cases.BEAM_STEPS, element_shape=[cases.BEAMS])
+            score = tf.zeros([cases.BEAMS])
+            for i in tf.range(cases.BEAM_STEPS):
+                state = tf.tanh(tf.matmul(state, w))
+                logits = tf.matmul(state, words, transpose_b=True)
+                best = tf.argmax(logits, axis=1, output_type=tf.int32)
+                score += tf.reduce_max(logits, axis=1) - tf.reduce_logsumexp(logits, axis=1)
+                if score[0] < score[1]:
+                    state, score = tf.gather(state, [1, 0, 2, 3]), tf.gather(score, [1, 0, 2, 3])
+                state += tf.gather(words, best)
+                tokens = tokens.write(i, best)
+            return score, tokens.stack()
+
+        return Work(tf.function(body), tuple(tf.constant(a) for a in cases.beam_inputs()))
+
+    return {
+        "while_count": while_count,
+        "collatz": collatz,
+        "fizzbuzz": fizzbuzz,
+        "newton": newton,
+        "beam": beam,
+    }
+
+
+def _conversion(tf: Any) -> Works:
+    def convert() -> Work:
+        numbers = iter(range(1 << 40))
+        return Work(lambda: tf.autograph.to_graph(cases.fresh_function(next(numbers))) and None)
+
+    return {"convert": convert}
 
 
 def _arrays(tf: Any) -> Works:

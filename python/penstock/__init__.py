@@ -188,6 +188,21 @@ from penstock._custom_gradient import (
     recompute_grad as recompute_grad,
 )
 from penstock._function import function as function
+from penstock._functional import (
+    foldl as foldl,
+)
+from penstock._functional import (
+    foldr as foldr,
+)
+from penstock._functional import (
+    map_fn as map_fn,
+)
+from penstock._functional import (
+    scan as scan,
+)
+from penstock._functional import (
+    vectorized_map as vectorized_map,
+)
 from penstock._gradients import (
     AggregationMethod as AggregationMethod,
 )
@@ -310,6 +325,12 @@ from penstock._tape import (
 )
 from penstock._tape import (
     UnconnectedGradients as UnconnectedGradients,
+)
+from penstock._tensor_array import (
+    TensorArray as TensorArray,
+)
+from penstock._tensor_array import (
+    TensorArraySpec as TensorArraySpec,
 )
 from penstock._variable import Variable as Variable
 from penstock._variable import variable_creator_scope as variable_creator_scope

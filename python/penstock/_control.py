@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock import _core, nest
+from penstock._composite import after_loop, check_alike, flatten, is_composite, joined, pack
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
 
-__all__ = ["case", "cond", "control_dependencies", "group", "init_scope", "switch_case", "while_loop"]
+__all__ = [
+    "case",
+    "cond",
+    "control_dependencies",
+    "converted",
+    "group",
+    "init_scope",
+    "switch_case",
+    "while_loop",
+]
 
 
 def _value(tensor: Any) -> Any:
@@ -21,36 +32,97 @@ def _value(tensor: Any) -> Any:
     return None if known is None else known.numpy().item()
 
 
-def _trace_region(function: Callable[[], Any]) -> tuple[Any, list[Any], Any]:
-    """Runs `function` in a region of the open trace: its structure, flat results, and the region."""
+class _Branch(NamedTuple):
+    """A traced branch."""
+
+    # What it returns, and the leaves of that; None for a leaf that is None.
+    structure: Any
+    flat: list[Any]
+    region: Any
+    # The exception that always ends it, or None.
+    stopped: BaseException | None
+
+
+def converted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that a converted one hands over, converted too."""
+    state = sys.modules.get("penstock.autograph._state")
+    if state is None or not state.tracing.converting:
+        return function
+    from penstock.autograph._calls import callee
+
+    return callee(function)  # type: ignore[no-any-return]
+
+
+def _trace_region(function: Callable[[], Any]) -> _Branch:
+    """Runs `function` in a region of the open trace."""
+    from penstock.autograph._branch import traced_region
+    from penstock.autograph._state import State
+
+    structure: Any = None
+
+    def run() -> None:
+        nonlocal structure
+        structure = function()
+
     _core._begin_region([])
     try:
-        structure = function()
-        flat = [None if leaf is None else _core._convert(leaf) for leaf in nest.flatten(structure)]
+        stopped = traced_region(State.of([]), run)
+        flat = [None if leaf is None else _core._convert(leaf) for leaf in flatten(structure)]
     except BaseException:
         _core._abandon_region()
         raise
     region = _core._end_region([leaf for leaf in flat if leaf is not None])
-    return structure, flat, region
+    return _Branch(structure, flat, region, stopped)
 
 
 def _select(operator: str, selector: Any, functions: Sequence[Callable[[], Any]], what: str) -> Any:
-    traced = [_trace_region(function) for function in functions]
-    first, flat, _ = traced[0]
-    for i, (structure, other, _) in enumerate(traced[1:], 1):
+    traced = [_trace_region(converted(function)) for function in functions]
+    # A branch that never comes to its end says nothing about the result.
+    ending = [i for i, branch in enumerate(traced) if branch.stopped is None]
+    if not ending:
+        for branch in traced:
+            if isinstance(branch.stopped, _core._Recursion):
+                raise branch.stopped
+        _core._emit_regions(operator, [selector], [branch.region for branch in traced])
+        return None
+    first = ending[0]
+    structure, flat = traced[first].structure, traced[first].flat
+    result = structure
+    for i in ending[1:]:
+        other = traced[i]
         try:
-            nest.assert_same_structure(first, structure)
+            check_alike(structure, other.structure)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{what}: branches 0 and {i} must return the same structure: {error}") from None
-        for k, (a, b) in enumerate(zip(flat, other, strict=True)):
+            raise type(error)(
+                f"{what}: branches {first} and {i} must return the same structure: {error}"
+            ) from None
+        result = joined(result, other.structure)
+        for k, (a, b) in enumerate(zip(flat, other.flat, strict=True)):
             if (a is None) != (b is None):
-                raise TypeError(f"{what}: result {k} is None in only one of branches 0 and {i}")
+                raise TypeError(f"{what}: result {k} is None in only one of branches {first} and {i}")
             if a is not None and a.dtype != b.dtype:
                 raise TypeError(
-                    f"{what}: result {k} has dtype {a.dtype.name} in branch 0, {b.dtype.name} in branch {i}"
+                    f"{what}: result {k} has dtype {a.dtype.name} in branch {first}, "
+                    f"{b.dtype.name} in branch {i}"
                 )
-    out = iter(_core._emit_regions(operator, [selector], [region for *_, region in traced]) or ())
-    return nest.pack_sequence_as(first, [None if leaf is None else next(out) for leaf in flat])
+    specs = [TensorSpec(leaf.shape, leaf.dtype) for leaf in flat if leaf is not None]
+    regions = [b.region if b.stopped is None else _dead_end(b.region, specs) for b in traced]
+    out = iter(_core._emit_regions(operator, [selector], regions) or ())
+    return pack(result, [None if leaf is None else next(out) for leaf in flat])
+
+
+def _dead_end(region: Any, specs: list[TensorSpec]) -> Any:
+    """A region that never comes to its end, with results that nobody sees."""
+    from penstock.autograph._state import zeros
+
+    _core._begin_region([])
+    try:
+        _core._emit_regions("switch", [_core._convert(0)], [region])
+        results = [zeros(spec) for spec in specs]
+    except BaseException:
+        _core._abandon_region()
+        raise
+    return _core._end_region(results)
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
@@ -198,16 +270,18 @@ def while_loop(
         raise TypeError("arguments 'cond' and 'body' must be callable")
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
         raise ValueError("argument 'loop_vars' must be a non-empty list or tuple")
+    cond, body = converted(cond), converted(body)
     if maximum_iterations is not None:
         return _bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, checkpoint_every)
-    flat = [_core._convert(leaf) for leaf in nest.flatten(loop_vars)]
+    flat = [_core._convert(leaf) for leaf in flatten(loop_vars)]
     if not _core._is_tracing():
-        return _eager_loop(cond, body, nest.pack_sequence_as(loop_vars, flat))
+        leaves = [v if is_composite(v) else _core._convert(v) for v in nest.flatten(loop_vars)]
+        return _eager_loop(cond, body, nest.pack_sequence_as(loop_vars, leaves))
     specs = _loop_specs(flat, loop_vars, shape_invariants)
 
     params = _core._begin_region(specs)
     try:
-        test = _core._convert(cond(*nest.pack_sequence_as(loop_vars, params)))
+        test = _core._convert(cond(*pack(loop_vars, params)))
     except BaseException:
         _core._abandon_region()
         raise
@@ -218,14 +292,9 @@ def while_loop(
 
     params = _core._begin_region(specs)
     try:
-        result = body(*nest.pack_sequence_as(loop_vars, params))
-        if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
-            result = [result]
-        result = type(loop_vars)(result) if not hasattr(loop_vars, "_fields") else type(loop_vars)(*result)
-        nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
+        result = _as_loop_vars(body(*pack(loop_vars, params)), loop_vars)
         after = [
-            _core._convert(leaf, None, spec.dtype)
-            for leaf, spec in zip(nest.flatten(result), specs, strict=True)
+            _core._convert(leaf, None, spec.dtype) for leaf, spec in zip(flatten(result), specs, strict=True)
         ]
         for k, (spec, value) in enumerate(zip(specs, after, strict=True)):
             _check_loop_var(k, spec, value)
@@ -234,7 +303,15 @@ def while_loop(
         raise
     body_region = _core._end_region(after)
     outs = _core._emit_regions("while", flat, [test_region, body_region], checkpoint_every) or ()
-    return nest.pack_sequence_as(loop_vars, outs)
+    return pack(after_loop(loop_vars, result), outs)
+
+
+def _as_loop_vars(result: Any, loop_vars: Any) -> Any:
+    """What a loop's body returns, in the structure of the loop variables."""
+    if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
+        result = [result]
+    check_alike(list(loop_vars), list(result), check_types=False)
+    return nest.pack_sequence_as(loop_vars, nest.flatten(list(result)))
 
 
 def _loop_specs(flat: list[Any], loop_vars: Any, shape_invariants: Any) -> list[TensorSpec]:
@@ -246,11 +323,15 @@ def _loop_specs(flat: list[Any], loop_vars: Any, shape_invariants: Any) -> list[
             f"argument 'shape_invariants' has {len(shapes)} entries for {len(flat)} loop variables"
         )
     for value, shape in zip(flat, shapes, strict=True):
-        if not value.shape.is_subtype_of(shape):
+        # The shape of a list is that of its elements, which may be anything.
+        if value.dtype != _core.variant and not value.shape.is_subtype_of(shape):
             raise ValueError(
                 f"a loop variable starts with shape {value.shape}, which its invariant {shape} does not allow"
             )
-    return [TensorSpec(shape, value.dtype) for value, shape in zip(flat, shapes, strict=True)]
+    return [
+        TensorSpec(value.shape if value.dtype == _core.variant else shape, value.dtype)
+        for value, shape in zip(flat, shapes, strict=True)
+    ]
 
 
 def _flatten_shapes(shapes: Any) -> list[TensorShape]:
@@ -277,13 +358,9 @@ def _check_loop_var(index: int, spec: TensorSpec, value: Any) -> None:
 
 def _eager_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
     while cond(*loop_vars):
-        result = body(*loop_vars)
-        if not isinstance(result, list | tuple) or (len(loop_vars) == 1 and len(result) != 1):
-            result = [result]
-        nest.assert_same_structure(list(loop_vars), list(result), check_types=False)
-        loop_vars = nest.pack_sequence_as(
-            loop_vars, [_core._convert(leaf) for leaf in nest.flatten(list(result))]
-        )
+        result = _as_loop_vars(body(*loop_vars), loop_vars)
+        leaves = [v if is_composite(v) else _core._convert(v) for v in nest.flatten(result)]
+        loop_vars = nest.pack_sequence_as(loop_vars, leaves)
     return loop_vars
 
 

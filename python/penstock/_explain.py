@@ -158,8 +158,10 @@ def warn_of_retracing(
 
     found = [Difference(*d) for d in differences]
     text = [
-        f"{traces} out of the last {calls} calls to {name} triggered tf.function retracing, "
-        "which is expensive."
+        (
+            f"{traces} out of the last {calls} calls to {name} triggered tf.function retracing, "
+            "which is expensive."
+        )
     ]
     if found:
         text.append(f"This call differs from the nearest trace in {'; '.join(map(str, found))}.")

@@ -100,6 +100,12 @@ def _guarded_places(function: Any, names: list[str], arguments: tuple[Any, ...])
     return _guards.places(function, names, arguments)
 
 
+def _filtered(traceback: Any) -> Any:
+    from penstock.autograph._traceback import filtered
+
+    return filtered(traceback)
+
+
 def install() -> None:
     """Hands the table over."""
     _core._set_error_classes(errors._BY_CLASS)
@@ -121,6 +127,7 @@ def install() -> None:
             "concrete_str": lambda trace: "ConcreteFunction " + _describe.describe(trace),
             "conform_to_signature": _signature.conform_to_signature,
             "constant": _conversion.constant,
+            "filtered_traceback": _filtered,
             "graph_def": _graph.graph_def,
             "guarded_places": _guarded_places,
             "held_weakly": _classes.held_weakly,

@@ -48,6 +48,7 @@ struct Inner {
     op: Option<&'static str>,
     argument: Option<String>,
     loc: Option<Loc>,
+    rounds: Vec<u64>,
     payload: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -65,7 +66,15 @@ impl Error {
     /// An error of a class.
     #[cold]
     pub fn new(class: Class, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { class, message: message.into(), op: None, argument: None, loc: None, payload: None }))
+        Error(Box::new(Inner {
+            class,
+            message: message.into(),
+            op: None,
+            argument: None,
+            loc: None,
+            rounds: Vec::new(),
+            payload: None,
+        }))
     }
 
     constructors! {
@@ -122,6 +131,14 @@ impl Error {
         self
     }
 
+    /// Says in which rounds of loops it came up, counted from 1, the outermost loop first. They come before those
+    /// that it says already.
+    #[must_use]
+    pub fn in_rounds(mut self, rounds: &[u64]) -> Error {
+        self.0.rounds.splice(..0, rounds.iter().copied());
+        self
+    }
+
     /// The class.
     pub fn class(&self) -> Class {
         self.0.class
@@ -145,6 +162,11 @@ impl Error {
     /// Where the failing instruction was written.
     pub fn loc(&self) -> Option<Loc> {
         self.0.loc
+    }
+
+    /// The rounds of the loops that it came up in, counted from 1, the outermost loop first.
+    pub fn rounds(&self) -> &[u64] {
+        &self.0.rounds
     }
 
     /// The host's own error object.

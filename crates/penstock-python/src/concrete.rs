@@ -47,7 +47,7 @@ impl Use {
 /// One trace of a function.
 pub(crate) struct Trace {
     pub(crate) concrete: Concrete,
-    pub(crate) tree: Tree,
+    pub(crate) tree: Arc<Tree>,
     /// The name of the function.
     pub(crate) name: String,
     pub(crate) params: Arc<Params>,
@@ -90,7 +90,7 @@ impl Trace {
             && let Some(args) = leaves.iter().map(eager_arg).collect::<Option<SmallVec<[Arg; 4]>>>()
         {
             let mut outs = self.concrete.run(args).or_py(py)?;
-            if let (Tree::Leaf, 1) = (&self.tree, outs.len()) {
+            if let (Tree::Leaf, 1) = (&*self.tree, outs.len()) {
                 return Ok(wrap(py, Var::eager(outs.remove(0)))?.into_any());
             }
             return self.tree.build(py, &mut outs.into_iter().map(Var::eager));

@@ -37,7 +37,7 @@ fn key(class: Class) -> &'static str {
 /// The Python exception of an engine error.
 ///
 /// An error that carries a Python exception (of a callback, or an interrupt) becomes that very
-/// object. The source location is appended to the message.
+/// object. The source location, and the iteration of each loop around it, are appended to the message.
 pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(original) = error.payload().and_then(|p| p.downcast_ref::<PyErr>()) {
         return original.clone_ref(py);
@@ -50,6 +50,12 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
         message.push_str(&format!("\n  File \"{}\", line {}", frame.file, frame.line));
         if !frame.function.is_empty() {
             message.push_str(&format!(", in {}", frame.function));
+        }
+    }
+    if let [outermost, inner @ ..] = error.rounds() {
+        message.push_str(&format!("\n  in iteration {outermost} of the loop"));
+        for round in inner {
+            message.push_str(&format!(", iteration {round} of the loop in it"));
         }
     }
     match class.call1((message, error.op())) {

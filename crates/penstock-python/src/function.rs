@@ -55,7 +55,7 @@ pub(crate) struct PyFunction {
     /// Variables, by id, that it was given and reached by itself as well: no other stands in for them.
     pub(crate) pinned: Mutex<Vec<u64>>,
     /// Its number, among functions, for taking turns at tracing.
-    id: u64,
+    pub(crate) id: u64,
 }
 
 /// One call: what it found on the way to a miss.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use penstock_exec::Arg;
 use penstock_ir::{Attr, Attrs, Function, Graph, Region, Type, Value};
 use penstock_trace::{self as trace, Symbolic};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -150,6 +151,23 @@ impl PyGraph {
     fn _signature(&self) -> (Vec<String>, Vec<String>) {
         let s = self.function.signature();
         (s.params.iter().map(Type::to_string).collect(), s.results.iter().map(Type::to_string).collect())
+    }
+
+    /// Runs it by the reference interpreter, which is slow and obvious; for tests.
+    ///
+    /// The tensors are those of all inputs, captured ones behind the arguments.
+    fn _run_reference<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Bound<'py, PyTensor>>,
+    ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+        let args = inputs
+            .iter()
+            .map(|t| t.get().var.tensor().cloned().map(Arg::Tensor))
+            .collect::<Option<Vec<Arg>>>()
+            .ok_or_else(|| PyTypeError::new_err("the inputs must be tensors at hand"))?;
+        let outs = penstock_exec::reference::run(self.graph()?, &args, trace::host()).or_py(py)?;
+        outs.into_iter().map(|t| wrap_eager(py, t)).collect()
     }
 
     fn __str__(&self) -> PyResult<String> {

@@ -16,6 +16,7 @@ mod layer;
 mod objects;
 mod ops;
 mod params;
+mod recursion;
 mod structure;
 mod tape;
 mod tensor;
@@ -114,6 +115,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         m.add_function(function)?;
     }
+    m.add("_Recursion", m.py().get_type::<recursion::_Recursion>())?;
     for d in penstock_data::ALL_DTYPES {
         m.add(d.tf_name(), dtype::object(m.py(), d)?)?;
     }

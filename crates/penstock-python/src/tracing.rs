@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use penstock_data::Loc;
-use penstock_ir::{Function, Type};
+use penstock_ir::Type;
 use penstock_trace::{self as trace, Cache, Concrete, Difference, Entry, Kind, Token, TraceType, Var, nearest};
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use crate::function::{Call, PyFunction, note_pinned, purge};
 use crate::keys::{PyOpaque, TypeSink};
 use crate::layer;
 use crate::params::Bindings;
+use crate::recursion::{self, Met};
 use crate::structure::{Leaf, Leaves, walk};
 use crate::tensor::wrap;
 use crate::tree::Tree;
@@ -110,7 +111,7 @@ struct Given<'py> {
 
 /// What running the Python function gave.
 struct Body<'py> {
-    tree: Tree,
+    tree: Arc<Tree>,
     outs: Vec<Var>,
     signature: (Py<PyTuple>, Py<PyDict>),
     inputs: Vec<String>,
@@ -138,7 +139,12 @@ impl PyFunction {
         let exact = ty.clone();
         let ty = self.relaxed(ty, &entries);
         let outcome = outcome(&exact, &ty, &paths);
-        let (made, ty, lasting) = self.trace(py, &call.bound, ty)?;
+        if let Met::Call(concrete, tree) = recursion::met(self.id, &self.name, &ty)? {
+            return Ok(Arc::new(Entry::new(ty, self.declared(py, concrete, tree))));
+        }
+        let open = recursion::Guard::enter(self.id, ty.clone(), self.signature.is_some());
+        let traced = self.trace(py, &call.bound, ty, &open);
+        let (made, ty, lasting) = traced.map_err(|e| filtered(py, open.error(py, &self.name, e)))?;
         note_pinned(&ty, &call.leaves);
         let entry = Arc::new(Entry::new(ty, made));
         self.history().push(Miss { loc, differences: differences.clone(), outcome });
@@ -150,8 +156,8 @@ impl PyFunction {
                 self.warn(py, loc, &differences, traces, calls)?;
             }
         }
-        // A trace that takes values of a trace around it serves this once.
-        if !lasting {
+        // A trace that takes values of a trace around it, or calls what is not finished, serves this once.
+        if !lasting || !open.is_final() {
             return Ok(entry);
         }
         // A thread that did not wait for its turn may have made the same beside another.
@@ -182,6 +188,24 @@ impl PyFunction {
         layer::call(py, "warn_of_retracing", (&self.name, traces, calls, words, place, self.relax)).map(drop)
     }
 
+    /// A call of this function by itself while it is traced, as a trace that serves once.
+    fn declared(&self, py: Python<'_>, concrete: Concrete, tree: Arc<Tree>) -> Trace {
+        Trace {
+            concrete,
+            tree,
+            name: self.name.clone(),
+            params: self.params.clone(),
+            uses: Vec::new(),
+            inputs: Vec::new(),
+            instance: false,
+            signature: (PyTuple::empty(py).unbind(), PyDict::new(py).unbind()),
+            guards: Vec::new(),
+            cost: Duration::ZERO,
+            watches: Vec::new(),
+            object: Mutex::default(),
+        }
+    }
+
     /// Runs the Python function on symbolic arguments. Gives the trace, its type, and whether it may serve
     /// later calls.
     fn trace<'py>(
@@ -189,6 +213,7 @@ impl PyFunction {
         py: Python<'py>,
         bound: &Bindings<'py>,
         mut ty: TraceType,
+        open: &recursion::Guard,
     ) -> PyResult<(Trace, TraceType, bool)> {
         if trace::trace_depth() >= DEEPEST {
             return Err(PyRecursionError::new_err(format!(
@@ -202,7 +227,7 @@ impl PyFunction {
         let function = self.python_function.bind(py);
         let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut again = false;
-        let (body, guards, reached) = loop {
+        let (graph, traced, body, guards, reached) = loop {
             let guards = match &self.guards {
                 Some(guards) => {
                     let names = self.params.named.iter().map(|p| p.text.as_str()).collect();
@@ -210,9 +235,10 @@ impl PyFunction {
                 }
                 None => Vec::new(),
             };
-            trace::begin_trace(&self.name);
-            let body =
-                self.run_symbolically(py, bound, function, &ty, &pinned).inspect_err(|_| trace::abandon_trace())?;
+            open.begin(trace::begin_trace(&self.name));
+            let body = self
+                .run_symbolically(py, bound, function, &ty, &pinned, open)
+                .inspect_err(|_| trace::abandon_trace())?;
             let reached = trace::reached_variables();
             // A trace that made variables is made again, so that what it holds is what every later trace holds.
             let instance = bound.named.first().filter(|_| bound.instance);
@@ -224,14 +250,18 @@ impl PyFunction {
             let overlap: Vec<u64> =
                 body.variables.iter().filter(given_too).map(|g| g.argument.get().variable.root_id()).collect();
             if !made && (overlap.is_empty() || again) {
-                break (body, guards, reached);
+                let traced = trace::end_trace(&body.outs).or_py(py)?;
+                let graph = penstock_ir::compact(&traced.graph);
+                match open.settle(py, &self.name, &traced, graph, &body.tree)? {
+                    Some(function) => break (function, traced, body, guards, reached),
+                    None => continue,
+                }
             }
             trace::abandon_trace();
             again = !made;
             self.pinned.lock().unwrap_or_else(PoisonError::into_inner).extend(&overlap);
             pinned.extend(overlap);
         };
-        let traced = trace::end_trace(&body.outs).or_py(py)?;
         let mut lasting = traced.captures.iter().all(|v| match v.kind() {
             Kind::Symbolic(_) => false,
             Kind::Variable(v) => v.origin().is_none(),
@@ -247,8 +277,6 @@ impl PyFunction {
             }
         }
         ty.reached = reached;
-        let name = format!("{}_{}", self.name, trace::fresh_id());
-        let graph = Arc::new(Function::new(name.as_str(), penstock_ir::compact(&traced.graph)));
         let made = Trace {
             concrete: Concrete::new(graph, traced.captures, traced.trainable),
             tree: body.tree,
@@ -273,6 +301,7 @@ impl PyFunction {
         function: &Bound<'py, PyAny>,
         ty: &TraceType,
         pinned: &[u64],
+        open: &recursion::Guard,
     ) -> PyResult<Body<'py>> {
         // Tensors stand in the type in the order of the walk.
         let mut tensors = ty.tokens.iter().filter_map(|token| match token {
@@ -315,9 +344,10 @@ impl PyFunction {
         )?;
         let signature = self.described(py, bound, specs)?;
         let (args, kwargs) = symbolic.call_args(py, &self.params)?;
+        open.capture(py)?;
         let result = function.call(args, Some(&kwargs))?;
         let mut outs = Vec::new();
-        let tree = Tree::of(&result, &mut outs)?;
+        let tree = Arc::new(Tree::of(&result, &mut outs)?);
         Ok(Body { tree, outs, signature, inputs, variables })
     }
 
@@ -340,6 +370,15 @@ impl PyFunction {
         let (args, kwargs) = described.call_args(py, &self.params)?;
         Ok((args.unbind(), kwargs.unbind()))
     }
+}
+
+/// An exception of a trace with the frames of this package left out of its traceback.
+fn filtered(py: Python<'_>, error: PyErr) -> PyErr {
+    // Where filtering fails the exception is as it was.
+    if let Some(kept) = error.traceback(py).and_then(|t| layer::call(py, "filtered_traceback", (t,)).ok()) {
+        error.set_traceback(py, kept.cast_into::<pyo3::types::PyTraceback>().ok());
+    }
+    error
 }
 
 /// What each named parameter is.

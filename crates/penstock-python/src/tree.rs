@@ -38,6 +38,27 @@ impl Tree {
         Tree::within(value, leaves, false)
     }
 
+    /// Whether two structures are one.
+    pub(crate) fn same(&self, py: Python<'_>, other: &Tree) -> bool {
+        let all = |a: &[Tree], b: &[Tree]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(py, b));
+        let equal = |a: &Py<PyAny>, b: &Py<PyAny>| a.bind(py).eq(b).unwrap_or(false);
+        match (self, other) {
+            (Tree::Leaf, Tree::Leaf) | (Tree::None, Tree::None) => true,
+            (Tree::Static(a), Tree::Static(b)) => equal(a, b),
+            (Tree::Tuple(a), Tree::Tuple(b)) | (Tree::List(a), Tree::List(b)) => all(a, b),
+            (Tree::Named(a, x), Tree::Named(b, y)) => a.is(b) && all(x, y),
+            (Tree::Dict(a), Tree::Dict(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|((k, x), (l, y))| equal(k, l) && x.same(py, y))
+            }
+            (Tree::Fields(a, x), Tree::Fields(b, y)) => {
+                a.bind(py).get_type().is(b.bind(py).get_type())
+                    && x.len() == y.len()
+                    && x.iter().zip(y).all(|((_, x), (_, y))| x.same(py, y))
+            }
+            _ => false,
+        }
+    }
+
     /// The structure of a value; among the `fields` of an object, only tensors are leaves.
     fn within(value: &Bound<'_, PyAny>, leaves: &mut Vec<Var>, fields: bool) -> PyResult<Tree> {
         if value.is_none() {

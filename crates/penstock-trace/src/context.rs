@@ -283,6 +283,14 @@ pub fn bind_variable(variable: &Var, name: Option<&str>) -> Result<()> {
     })
 }
 
+/// Makes values inputs of the innermost trace, in this order, where they are none yet.
+///
+/// # Errors
+/// `Internal` where no trace is open; `DType` where a value belongs to another trace.
+pub fn capture_all(vars: &[Var]) -> Result<()> {
+    with_state(|state| vars.iter().try_for_each(|var| state.value_of(var).map(drop)))
+}
+
 /// Closes the innermost trace.
 ///
 /// # Errors

@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from penstock import _core, raw_ops
+from penstock import _composite, _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
+from penstock.autograph._lists import TensorList, grown
 from penstock.autograph._state import (
     UNDEFINED,
     Entry,
@@ -28,7 +29,17 @@ from penstock.autograph._state import (
 )
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["branch", "is_symbolic", "raised", "select", "traced_region", "truth"]
+__all__ = [
+    "Grows",
+    "branch",
+    "check_lists",
+    "is_symbolic",
+    "make_list",
+    "raised",
+    "select",
+    "traced_region",
+    "truth",
+]
 
 _RAISED = "_penstock_raised"
 
@@ -85,28 +96,36 @@ class _Branch(NamedTuple):
     # For each leaf that it returns: `(slot, leaf)`, in order, and its type.
     keys: dict[tuple[int, int], int]
     specs: list[TensorSpec]
+    stopped: BaseException | None
 
 
-def traced_region(state: State, body: Callable[[], Any]) -> bool:
-    """Runs a body in the region that is open. Whether it came to its end, and does not always raise."""
+def traced_region(state: State, body: Callable[[], Any]) -> BaseException | None:
+    """Runs a body in the region that is open. The exception that always ends it, or None.
+
+    That is one of a `raise` statement, which the graph raises then, or a call of a function by itself that it
+    is not known yet how to go on from.
+    """
     tracing.depth += 1
     tracing.states.append(state)
     try:
         body()
+    except _core._Recursion as error:
+        return error
     except Exception as error:
         if not getattr(error, _RAISED, False):
             raise
         _raise_later(error)
-        return False
+        return error
     finally:
         tracing.depth -= 1
         tracing.states.pop()
-    return True
+    return None
 
 
 def _raise_later(error: Exception) -> None:
     # Each run raises it anew, from the line that raised it while tracing.
     delattr(error, _RAISED)
+    tracing.raises += 1
     traceback = error.__traceback__
 
     def throw() -> list[Any]:
@@ -119,10 +138,12 @@ def _raise_later(error: Exception) -> None:
 def _trace(state: State, body: Callable[[], Any]) -> _Branch:
     _core._begin_region([])
     try:
-        done = traced_region(state, body)
+        stopped = traced_region(state, body)
         keys: dict[tuple[int, int], int] = {}
         results: list[Any] = []
-        values = state.read() if done else None
+        values = state.read() if stopped is None else None
+        if values is not None:
+            check_lists(state, values)
         for i, (slot, value) in enumerate(zip(state.slots, values or (), strict=False)):
             if not slot.entry.live:
                 continue
@@ -136,7 +157,35 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
         state.restore()
         raise
     region = _core._end_region(results)
-    return _Branch(region, values, keys, [spec_of(r) for r in results])
+    return _Branch(region, values, keys, [spec_of(r) for r in results], stopped)
+
+
+class Grows(BaseException):
+    """A list changes its length in a statement that is traced: it must be one of the graph from the start."""
+
+    def __init__(self, slot: int, items: list[TensorSpec]) -> None:
+        super().__init__(slot)
+        self.slot, self.items = slot, items
+
+
+def check_lists(state: State, values: list[Any]) -> None:
+    """Raises `Grows` for a list that was changed in place and has another length now."""
+    for i, (slot, value) in enumerate(zip(state.slots, values, strict=True)):
+        before, frozen = state.before[i], state.frozen[i]
+        if not slot.entry.live or type(before) is not list:
+            continue
+        if type(value) is TensorList:
+            raise Grows(i, [TensorSpec(value.element_shape, value.dtype)])
+        if type(value) is list and slot.get() is before and len(value) != len(frozen):
+            leaves = leaves_of([*frozen, *value])
+            if leaves is not None and len(leaves) == len(frozen) + len(value):
+                raise Grows(i, [spec_of(_core._convert(v)) for v in leaves])
+
+
+def make_list(state: State, grows: Grows, where: str) -> None:
+    """Has a variable begin with a list of the graph."""
+    name = label(state.slots[grows.slot].entry.name)
+    state.replace(grows.slot, grown(state.before[grows.slot], grows.items, name, where))
 
 
 def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:
@@ -224,10 +273,10 @@ def branch(
     """Traces both parts of an `if`, and sets the variables to the values of the one that runs."""
     condition = truth(condition)
     try:
-        first = _trace(state, body)
-        state.restore()
-        second = _trace(state, orelse)
-        state.restore()
+        first, second = _trace_both(state, body, orelse, where)
+        for part in (first, second):
+            if first.values is second.values is None and isinstance(part.stopped, _core._Recursion):
+                raise part.stopped
         if first.values is not None:
             # The second branch may have changed more variables.
             first.values.extend(state.frozen[len(first.values) :])
@@ -251,6 +300,21 @@ def branch(
             tracing.notes.append(Note(state.slots[i], found))
         elif found is not _UNCHANGED:
             state.write(i, found.value)
+
+
+def _trace_both(
+    state: State, body: Callable[[], Any], orelse: Callable[[], Any], where: str
+) -> tuple[_Branch, _Branch]:
+    while True:
+        try:
+            first = _trace(state, body)
+            state.restore()
+            second = _trace(state, orelse)
+            state.restore()
+            return first, second
+        except Grows as grows:
+            state.restore()
+            make_list(state, grows, where)
 
 
 class _Packed(NamedTuple):
@@ -331,7 +395,7 @@ def _outcome(
                 )
             )
         needed[i, k] = TensorSpec(one.shape, dtype)
-    return _Packed(a)
+    return _Packed(_composite.joined(a, b))
 
 
 def _has_symbolic(value: Any) -> bool:

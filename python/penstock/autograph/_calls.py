@@ -84,7 +84,13 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
     return builtins.zip(*map(_iteration.unrolled, iterables), strict=strict)
 
 
+def _stacked(values: Any) -> Any:
+    """What a reduction goes over: of a list of the graph, its elements as a tensor."""
+    return values.stack() if isinstance(values, _lists.TensorList) else values
+
+
 def _reversed(iterable: Any) -> Any:
+    iterable = _stacked(iterable)
     if isinstance(iterable, _iteration.Range):
         iterable = iterable.tensor()
     if is_symbolic(iterable):
@@ -126,9 +132,13 @@ def _extreme(original: Callable[..., Any], pick: str) -> Callable[..., Any]:
     def extreme(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return original(*args, **kwargs)
+        if len(args) == 1:
+            args = (_stacked(args[0]),)
         if len(args) == 1 and is_symbolic(args[0]):
             return getattr(raw_ops, "reduce_" + ("max" if pick == "maximum" else "min"))(args[0], axes=[0])
-        values = list(args[0]) if len(args) == 1 and isinstance(args[0], list | tuple) else list(args)
+        if len(args) == 1:
+            args = (list(args[0]),)
+        values = list(args[0]) if len(args) == 1 else list(args)
         if len(values) > 1 and any(map(is_symbolic, values)):
             best = values[0]
             for value in values[1:]:
@@ -144,6 +154,7 @@ def _extreme(original: Callable[..., Any], pick: str) -> Callable[..., Any]:
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         total = raw_ops.reduce_sum(values, axes=[0])
         return total if not is_symbolic(start) and start == 0 else total + start
@@ -151,35 +162,43 @@ def _sum(values: Any, start: Any = 0) -> Any:
 
 
 def _any(values: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         return raw_ops.reduce_any(raw_ops.cast(values, dtype=_core.bool), axes=[0])
-    return _fold(values, builtins.any, False)
+    return _fold(values, False)
 
 
 def _all(values: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
         return raw_ops.reduce_all(raw_ops.cast(values, dtype=_core.bool), axes=[0])
-    return _fold(values, builtins.all, True)
+    return _fold(values, True)
 
 
-def _fold(values: Any, original: Callable[..., Any], neutral: bool) -> Any:
-    if not isinstance(values, list | tuple) or not any(map(is_symbolic, values)):
-        return original(values)
+def _fold(values: Any, neutral: bool) -> Any:
+    """`all` or `any`, of which `neutral` is the value for nothing."""
     result: Any = neutral
     for value in values:
-        item = truth(value) if is_symbolic(value) else bool(value)
-        if not is_symbolic(result):
-            if bool(result) is not neutral:
-                return result
-            result = item
+        if not is_symbolic(value):
+            # As in Python, one that decides ends it.
+            if bool(value) is not neutral:
+                return not neutral
+        elif result is neutral:
+            result = truth(value)
         else:
-            result = (raw_ops.logical_and if neutral else raw_ops.logical_or)(result, item)
+            result = (raw_ops.logical_and if neutral else raw_ops.logical_or)(result, truth(value))
     return result
 
 
 def _sorted(values: Any, **kwargs: Any) -> Any:
+    values = _stacked(values)
     if is_symbolic(values):
-        raise TypeError("sorted() of a symbolic tensor is not supported: use tf.sort")
+        if kwargs.get("key") is not None or values.shape.rank not in (1, None):
+            raise TypeError("sorted() of a symbolic tensor takes a vector, and no key: use tf.argsort")
+        import penstock
+
+        direction = "DESCENDING" if kwargs.get("reverse") else "ASCENDING"
+        return getattr(penstock, "sort")(values, axis=0, direction=direction)  # noqa: B009 -- defined late
     return builtins.sorted(values, **kwargs)
 
 

@@ -30,9 +30,7 @@ _warned: set[str] = set()
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120, PTH100
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120, PTH100
 
-_GENERATOR = (
-    0x20 | 0x80 | 0x100 | 0x200
-)  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+_COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
 
@@ -101,7 +99,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
 
 def _target(function: FunctionType) -> CodeType | None:
     code = function.__code__
-    if _is_library(code.co_filename) or code.co_flags & _GENERATOR:
+    if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
     try:
         made = _compile(function)
@@ -304,8 +302,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
-        outer = tracing.notes, tracing.depth, tracing.states
-        tracing.notes, tracing.depth, tracing.states = [], 0, []
+        outer = tracing.notes, tracing.depth, tracing.states, tracing.converting
+        tracing.notes, tracing.depth, tracing.states, tracing.converting = [], 0, [], True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -315,7 +313,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            tracing.notes, tracing.depth, tracing.states = outer
+            tracing.notes, tracing.depth, tracing.states, tracing.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

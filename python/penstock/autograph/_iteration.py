@@ -131,6 +131,8 @@ def steps_of(iterable: Any) -> Any:
 
 def unrolled(iterable: Any) -> Any:
     """The elements of a symbolic tensor as a list, if their number is known; everything else as it is."""
+    if isinstance(iterable, TensorList):
+        iterable = iterable.stack()
     if isinstance(iterable, Range):
         iterable = iterable.tensor()
     if not is_symbolic(iterable):

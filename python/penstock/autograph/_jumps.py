@@ -16,7 +16,7 @@ __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
 DO_RETURN = "do_return__"
 RESULT = "result__"
 
-_RETURN = "return"
+_JUMPING = frozenset({ast.Break, ast.Continue, ast.For, ast.While, ast.Match})
 
 
 @dataclass
@@ -36,11 +36,13 @@ class _State:
 
 def lower_jumps(node: ast.FunctionDef) -> None:
     """Rewrites the body of a function in place. A single return at its end stays as it is."""
-    returns = [n for n in own_nodes(node.body) if isinstance(n, ast.Return)]
-    loops = any(
-        isinstance(n, ast.Break | ast.Continue | ast.For | ast.While | ast.Match)
-        for n in own_nodes(node.body)
-    )
+    returns, loops = [], False
+    for inner in own_nodes(node.body):
+        kind = type(inner)
+        if kind is ast.Return:
+            returns.append(inner)
+        elif kind in _JUMPING:
+            loops = True
     plain = not returns or (len(returns) == 1 and node.body[-1] is returns[0])
     if plain and not loops:
         return

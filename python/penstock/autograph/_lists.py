@@ -1,51 +1,141 @@
-"""Lists that grow in a loop of the graph: their elements are rows of one tensor."""
+"""Lists that grow in a loop of the graph."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
 from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock._tensor_array import _dims
+from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["TensorList", "set_element_type", "stack"]
+__all__ = ["TensorList", "grown", "outermost", "set_element_type", "stack"]
 
 
 class TensorList:
-    """A list whose elements are tensors of one dtype and shape. Its length may depend on tensors."""
+    """A list whose elements are tensors of one dtype. Its length may depend on tensors."""
 
-    def __init__(self, rows: Any) -> None:
-        self._rows = rows
+    def __init__(self, flow: Any, dtype: Any, element_shape: TensorShape) -> None:
+        self.flow, self.dtype, self.element_shape = flow, dtype, element_shape
+
+    # As a composite of a nest.
+
+    def _parts(self) -> list[Any]:
+        return [self.flow]
+
+    def _with_parts(self, parts: Sequence[Any]) -> TensorList:
+        return TensorList(parts[0], self.dtype, self.element_shape)
+
+    def _check_like(self, other: TensorList) -> None:
+        if self.dtype != other.dtype:
+            raise TypeError(f"one is a list of {self.dtype.name}, the other of {other.dtype.name}")
+
+    def _joined(self, other: TensorList) -> TensorList:
+        shape = self.element_shape.most_specific_compatible_shape(other.element_shape)
+        return TensorList(self.flow, self.dtype, shape)
+
+    def _after_loop(self, after: TensorList) -> TensorList:
+        return self
+
+    def copy(self) -> TensorList:
+        """A list with the same elements."""
+        return TensorList(self.flow, self.dtype, self.element_shape)
 
     def refill(self, other: TensorList) -> None:
         """Takes the elements of another list."""
-        self._rows = other._rows
+        self.flow, self.element_shape = other.flow, other.element_shape
+
+    # As a list.
 
     def append(self, value: Any) -> None:
         """Adds an element at the end."""
-        row = raw_ops.expand_dims(_core._convert(value, None, self._rows.dtype), axis=0)
-        self._rows = raw_ops.concat([self._rows, row], axis=0)
+        value = _core._convert(value, None, self.dtype)
+        if value.dtype != self.dtype or not self.element_shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"append: the list holds elements of dtype {self.dtype.name} and shape "
+                f"{self.element_shape}, got {value.dtype.name} of shape {value.shape}"
+            )
+        self.flow = raw_ops.list_push(self.flow, value)
+
+    def extend(self, values: Any) -> None:
+        """Adds elements at the end."""
+        for value in values:
+            self.append(value)
+
+    def __iadd__(self, values: Any) -> TensorList:
+        self.extend(values)
+        return self
+
+    def __iter__(self) -> Any:
+        raise OperatorNotAllowedInGraphError(
+            "iterating here over a list that grows in the graph is not possible: use a for loop, or tf.stack"
+        )
 
     def pop(self) -> Any:
         """Removes the last element, and gives it."""
-        last = self[-1]
-        n = raw_ops.sub(self.size(), 1)
-        self._rows = raw_ops.gather(self._rows, raw_ops.range(0, n, 1))
+        self.flow, last = raw_ops.list_pop(self.flow, _dims(self.element_shape), dtype=self.dtype)
         return last
+
+    def clear(self) -> None:
+        """Removes all elements."""
+        self.flow = raw_ops.list_resize(self.flow, 0)
 
     def size(self) -> Any:
         """The number of elements."""
-        return raw_ops.gather(raw_ops.shape(self._rows, dtype=_core.int32), 0)
+        return raw_ops.list_length(self.flow, dtype=_core.int32)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._rows[index]
+        if isinstance(index, slice):
+            return self.stack()[index]
+        return raw_ops.list_get(self.flow, self._position(index), _dims(self.element_shape), dtype=self.dtype)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        value = _core._convert(value, None, self.dtype)
+        self.flow = raw_ops.list_set(self.flow, self._position(index), value)
+
+    def _position(self, index: Any) -> Any:
+        """An index counted from the front."""
+        if isinstance(index, int):
+            return self.size() + index if index < 0 else index
+        index = raw_ops.cast(index, dtype=_core.int32)
+        return raw_ops.select(raw_ops.less(index, 0), raw_ops.add(index, self.size()), index)
 
     def stack(self) -> Any:
         """The elements as one tensor."""
-        return self._rows
+        return raw_ops.list_stack(self.flow, _dims(self.element_shape), dtype=self.dtype)
 
     def __repr__(self) -> str:
-        return f"TensorList({self._rows!r})"
+        return f"<list of {self.dtype.name} tensors of shape {self.element_shape}>"
+
+
+def grown(values: list[Any], items: Sequence[Any], name: str, where: str) -> TensorList:
+    """A Python list as one of the graph, which takes elements like `items`.
+
+    Args:
+        values: what it holds.
+        items: the types of what it comes to hold; at least one.
+        name: how messages call it.
+        where: the statement in which it changes its length.
+
+    Raises:
+        ValueError: where the elements have more than one dtype or rank.
+    """
+    first = items[0]
+    shape = first.shape
+    same_type = True
+    for item in items[1:]:
+        same_type = same_type and item.dtype == first.dtype and item.shape.rank == first.shape.rank
+        shape = shape.most_specific_compatible_shape(item.shape)
+    if not same_type:
+        got = ", ".join(sorted({f"{i.dtype.name} of shape {i.shape}" for i in items}))
+        raise ValueError(
+            f"the list {name} changes its length in the statement at {where}, which depends on a tensor: its "
+            f"elements must then be tensors of one dtype and one rank, got {got}"
+        )
+    made = TensorList(raw_ops.list_new(0, dtype=first.dtype), first.dtype, shape)
+    made.extend(values)
+    return made
 
 
 def outermost(value: Any) -> Any:
@@ -61,15 +151,10 @@ def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:
     """A list as one that may grow in a loop of the graph; unless a function is traced, the list itself."""
     if not isinstance(target, list) or not _core._is_tracing():
         return target
-    dtype = _core.DType(dtype)
-    dims = TensorShape(shape).dims
-    if dims is None or any(d is None for d in dims):
-        raise ValueError(
-            f"set_element_type: the elements of a list in a graph must have a known shape, got {shape}"
-        )
-    if target:
-        return TensorList(raw_ops.stack([_core._convert(v, None, dtype) for v in target]))
-    return TensorList(raw_ops.fill([0, *dims], _core._convert("" if dtype == _core.string else 0, dtype)))
+    dtype, shape = _core.DType(dtype), TensorShape(shape)
+    made = TensorList(raw_ops.list_new(0, dtype=dtype, shape=shape), dtype, shape)
+    made.extend(target)
+    return made
 
 
 def stack(target: Any) -> Any:
@@ -77,8 +162,3 @@ def stack(target: Any) -> Any:
     if isinstance(target, TensorList):
         return target.stack()
     return raw_ops.stack([_core._convert(v) for v in target])
-
-
-def spec_of_rows(rows: Any) -> TensorSpec:
-    """The type that a list's tensor keeps to while its length changes."""
-    return TensorSpec(TensorShape([None, *(rows.shape.dims or [])[1:]]), rows.dtype)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from penstock import _core, nest, raw_ops
+from penstock import _composite, _core, nest, raw_ops
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
-from penstock.autograph._branch import is_symbolic, traced_region, truth
+from penstock.autograph._branch import Grows, check_lists, is_symbolic, make_list, traced_region, truth
 from penstock.autograph._jumps import RESULT
-from penstock.autograph._lists import TensorList, spec_of_rows
 from penstock.autograph._state import (
     UNDEFINED,
     Note,
@@ -59,12 +58,8 @@ class _Carried(NamedTuple):
     new: bool
 
 
-class _Grows(Exception):
-    """The trace must start over: a list has another length after an iteration, or more variables change."""
-
-    def __init__(self, index: int, items: list[Any]) -> None:
-        super().__init__(index)
-        self.slot, self.items = index, items
+class _Wider(BaseException):
+    """The trace must start over: more variables change than were known."""
 
 
 def graph_loop(
@@ -100,10 +95,11 @@ def graph_loop(
             try:
                 outs = loop.trace()
                 break
-            except _Grows as grown:
+            except _Wider:
                 state.restore()
-                if grown.slot >= 0:
-                    loop.make_list(grown.slot, grown.items)
+            except Grows as grows:
+                state.restore()
+                make_list(state, grows, where)
     except BaseException:
         state.restore()
         raise
@@ -134,18 +130,6 @@ class _Invariants:
                     )
                 return TensorSpec(shape, tensor.dtype)
         return TensorSpec(tensor.shape, tensor.dtype)
-
-
-def _carry(state: State, i: int, where: str, invariants: _Invariants) -> _Carried | None:
-    before = state.before[i]
-    if not state.slots[i].entry.live:
-        return None
-    leaves = leaves_of(before)
-    if not leaves:
-        return None
-    tensors = [_core._convert(leaf) for leaf in leaves]
-    specs = [invariants.spec(leaf, t, where) for leaf, t in zip(leaves, tensors, strict=True)]
-    return _Carried(i, freeze(before), tensors, specs, False)
 
 
 def _limited(
@@ -217,26 +201,6 @@ class _Loop:
             s for c in self.carried for s in c.specs
         ]
 
-    def make_list(self, index: int, items: list[Any]) -> None:
-        """Makes a list that grows one of the graph."""
-        state = self.state
-        name = label(state.slots[index].entry.name)
-        before = state.before[index]
-        first = items[0]
-        same_type = all(i.dtype == first.dtype and i.shape.dims == first.shape.dims for i in items)
-        if not same_type or first.shape.dims is None or None in first.shape.dims:
-            got = ", ".join(sorted({f"{i.dtype.name} of shape {i.shape}" for i in items}))
-            raise ValueError(
-                f"the list {name} changes its length in the loop at {self.where}, which depends on a "
-                "tensor: its elements "
-                f"must then be tensors of one dtype and one known shape, got {got}"
-            )
-        rows = [_core._convert(v, None, first.dtype) for v in before]
-        target = TensorList(
-            raw_ops.stack(rows) if rows else zeros(TensorSpec([0, *first.shape.dims], first.dtype))
-        )
-        state.replace(index, target)
-
     def _carry(self, i: int) -> _Carried | None:
         before = self.state.before[i]
         if not self.state.slots[i].entry.live:
@@ -245,12 +209,7 @@ class _Loop:
         if not leaves:
             return None
         tensors = [_core._convert(leaf) for leaf in leaves]
-        if isinstance(before, TensorList):
-            specs = [spec_of_rows(tensors[0])]
-        else:
-            specs = [
-                self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)
-            ]
+        specs = [self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)]
         return _Carried(i, freeze(before), tensors, specs, False)
 
     def _enter(self, params: list[Any]) -> None:
@@ -280,10 +239,10 @@ class _Loop:
         params = _core._begin_region(specs)
         try:
             self._enter(params)
-            if traced_region(self.state, lambda: self._run(params)):
+            if traced_region(self.state, lambda: self._run(params)) is None:
                 self._check_size()
                 values = self.state.read()
-                self._check_lists(values)
+                check_lists(self.state, values)
                 for i in new:
                     leaves = leaves_of(values[i])
                     if leaves:
@@ -327,7 +286,9 @@ class _Loop:
         try:
             self._enter(params)
             tested: list[Any] = []
-            traced_region(self.state, lambda: tested.append(self.test(params[: len(self.hidden)])))
+            stopped = traced_region(self.state, lambda: tested.append(self.test(params[: len(self.hidden)])))
+            if stopped is not None:
+                raise stopped
             self._check_size()
             value = tested[0]
             value = truth(value) if is_symbolic(value) else _core._convert(bool(value))
@@ -343,14 +304,14 @@ class _Loop:
             self._enter(params)
             following: list[Any] = []
             mine = len(tracing.notes)
-            done = traced_region(self.state, lambda: following.extend(self._run(params)))
+            stopped = traced_region(self.state, lambda: following.extend(self._run(params)))
             self._check_size()
-            if not done:
+            if stopped is not None:
                 # It always raises: nothing comes after the first iteration.
                 self.last = None
                 return _core._end_region(params)
             self.last = values = state.read()
-            self._check_lists(values)
+            check_lists(self.state, values)
             results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
             self._check_fixed(values)
             for c in self.carried:
@@ -362,15 +323,7 @@ class _Loop:
 
     def _check_size(self) -> None:
         if len(self.state.slots) != self.size:
-            raise _Grows(-1, [])
-
-    def _check_lists(self, values: list[Any]) -> None:
-        for i, (slot, value) in enumerate(zip(self.state.slots, values, strict=True)):
-            before = self.state.frozen[i]
-            if slot.entry.live and type(value) is type(before) is list and len(value) > len(before):
-                leaves = leaves_of(value)
-                if leaves is not None and len(leaves) == len(value):
-                    raise _Grows(i, [_core._convert(v) for v in leaves])
+            raise _Wider
 
     def _check_fixed(self, values: list[Any]) -> None:
         """Variables that are no tensors stay what they are."""
@@ -401,6 +354,7 @@ class _Loop:
             if leaves is None:
                 raise ValueError
             check_alike(_shell(c.structure), _shell(value))
+            _composite.after_loop(c.structure, value)
         except (TypeError, ValueError) as error:
             detail = f": {error}" if str(error) else ""
             raise TypeError(
@@ -443,7 +397,10 @@ class _Loop:
                     f"the loop at {self.where} must iterate at least once, to give '{entry.name}' a value"
                 )
                 _ASSERT(runs, message=message)
-            self.state.write(c.slot, pack(c.structure, leaves))
+            structure = c.structure
+            if self.last is not None and not c.new:
+                structure = _composite.after_loop(structure, self.last[c.slot])
+            self.state.write(c.slot, pack(structure, leaves))
         for i, slot in enumerate(self.state.slots):
             if i in done or not slot.entry.live or self.state.before[i] is not UNDEFINED or self.last is None:
                 continue
@@ -475,15 +432,13 @@ def _identity(body: Any) -> tuple[Any, ...]:
 
 def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:
     """The types of a value's leaves, in its structure."""
-    return nest.pack_sequence_as(value, specs) if nest.is_nested(value) else specs[0]
+    return pack(value, specs)
 
 
 def _shell(value: Any) -> Any:
     """A structure without what is in it."""
-    return (
-        pack(value, [0] * len(flatten(value)))
-        if nest.is_nested(value)
-        else value
-        if type(value) is TensorList
-        else 0
+    if not _composite.is_structured(value):
+        return 0
+    return nest.pack_sequence_as(
+        value, [leaf if _composite.is_composite(leaf) else 0 for leaf in nest.flatten(value)]
     )

@@ -85,19 +85,24 @@ def while_stmt(
     entries: Entries,
     attributes: Attributes,
     pure: bool,
+    endless: bool,
     options: Callable[[], dict[str, Any]] | None = None,
 ) -> None:
     """`while test(): body()`. Where the test becomes symbolic, what is left is a loop of the graph.
 
     A `pure` test is evaluated again at the head of that loop. Another one is evaluated once before it
-    and once at the end of each iteration, as often as Python would.
+    and once at the end of each iteration, as often as Python would. An `endless` loop is one of the graph too
+    where only an exception that the graph raises ends it.
     """
     value = test()
     while not is_symbolic(value):
         if not value:
             return
+        raises = tracing.raises
         body()
         value = test()
+        if endless and tracing.raises != raises:
+            value = _core._convert(True)
     state = State(names, entries, attributes)
     where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
     value = truth(value)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.autograph._tree import own_nodes, walk
+from penstock.autograph._tree import children, own_nodes, walk
 
 __all__ = ["FactTable", "Liveness", "Scope", "assigned", "read_names"]
 
@@ -71,15 +71,11 @@ class FactTable:
         if special is not None and special(self, node, facts, within):
             return
         within = within or kind in _COMPREHENSIONS
-        for value in vars(node).values():
-            if type(value) is list:
-                for item in value:
-                    if isinstance(item, ast.stmt):
-                        facts.add(self._statement(item))
-                    elif isinstance(item, ast.AST):
-                        self._collect(item, facts, within)
-            elif isinstance(value, ast.AST):
-                self._collect(value, facts, within)
+        for child in children(node):
+            if isinstance(child, ast.stmt):
+                facts.add(self._statement(child))
+            else:
+                self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
         if not isinstance(node, ast.Lambda):
@@ -174,7 +170,9 @@ class Scope:
         self.effects: set[str] = set()
         self.dynamic = False
         for inner in own_nodes(body):
-            if isinstance(inner, ast.Global):
+            if type(inner) is ast.Name:
+                self.dynamic = self.dynamic or inner.id in ("locals", "eval", "exec", "vars", "dir")
+            elif isinstance(inner, ast.Global):
                 self.globals.update(inner.names)
             elif isinstance(inner, ast.Nonlocal):
                 self.nonlocals.update(inner.names)
@@ -183,8 +181,6 @@ class Scope:
                 for deeper in walk(inner):
                     if isinstance(deeper, ast.Nonlocal):
                         self.effects.update(deeper.names)
-            elif isinstance(inner, ast.Name) and inner.id in ("locals", "eval", "exec", "vars", "dir"):
-                self.dynamic = True
         outside = self.globals | self.nonlocals
         bound = facts.of(body).bound
         self.assigned_outside = {n: line for n, line in bound.items() if n in outside}
@@ -195,12 +191,14 @@ def read_names(node: ast.AST) -> set[str]:
     """Every name that is read, or declared nonlocal, anywhere in a node."""
     names: set[str] = set()
     for inner in walk(node):
-        if isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Store):
-            names.add(inner.id)
-        elif isinstance(inner, ast.Nonlocal | ast.Global):
-            names.update(inner.names)
-        elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
-            names.add(inner.target.id)
+        kind = type(inner)
+        if kind is ast.Name:
+            if type(inner.ctx) is not ast.Store:  # type: ignore[attr-defined]
+                names.add(inner.id)  # type: ignore[attr-defined]
+        elif kind is ast.Nonlocal or kind is ast.Global:
+            names.update(inner.names)  # type: ignore[attr-defined]
+        elif kind is ast.AugAssign and isinstance(inner.target, ast.Name):  # type: ignore[attr-defined]
+            names.add(inner.target.id)  # type: ignore[attr-defined]
     return names
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
-from penstock import _core, nest, raw_ops
+from penstock import _composite, _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList
@@ -112,6 +112,10 @@ class _Tracing(threading.local):
         self.depth = 0
         # The states of the statements that are traced, outermost first.
         self.states: list[State] = []
+        # How many `raise` statements have become part of a graph.
+        self.raises = 0
+        # Whether the function that is traced was converted.
+        self.converting = False
 
 
 tracing = _Tracing()
@@ -299,7 +303,7 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
 
 def freeze_one(container: Any) -> Any:
     """A copy of a container, with the same elements."""
-    return TensorList(container.stack()) if type(container) is TensorList else container.copy()
+    return container.copy()
 
 
 def _refill(container: Any, contents: Any) -> None:
@@ -322,29 +326,23 @@ def freeze(value: Any) -> Any:
         return {k: freeze(v) for k, v in value.items()}
     if kind is tuple:
         return tuple(freeze(v) for v in value)
-    return TensorList(value.stack()) if kind is TensorList else value
+    return value.copy() if kind is TensorList else value
 
 
 def flatten(value: Any) -> list[Any]:
     """The leaves of a value."""
-    if type(value) is TensorList:
-        return [value.stack()]
-    return nest.flatten(value) if nest.is_nested(value) else [value]
+    return _composite.flatten(value) if _composite.is_structured(value) else [value]
 
 
 def pack(structure: Any, leaves: list[Any]) -> Any:
     """A value like `structure` with other leaves."""
-    if type(structure) is TensorList:
-        return TensorList(leaves[0])
-    return nest.pack_sequence_as(structure, leaves) if nest.is_nested(structure) else leaves[0]
+    return _composite.pack(structure, leaves) if _composite.is_structured(structure) else leaves[0]
 
 
 def check_alike(a: Any, b: Any) -> None:
     """Raises a ValueError or TypeError unless two values have one structure."""
-    if (type(a) is TensorList) != (type(b) is TensorList):
-        raise TypeError("one is a list of the graph, the other is not")
-    if nest.is_nested(a) or nest.is_nested(b):
-        nest.assert_same_structure(a, b)
+    if _composite.is_structured(a) or _composite.is_structured(b):
+        _composite.check_alike(a, b)
 
 
 def tensor_like(value: Any) -> bool:
@@ -381,6 +379,8 @@ def same(a: Any, b: Any) -> bool:
 def zeros(spec: Any) -> Any:
     """A tensor of a dtype and shape, where sizes that are unknown are 0."""
     dtype = spec.dtype
+    if dtype == _core.variant:
+        return raw_ops.list_new(0)
     value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
     dims = spec.shape.dims or []
     scalar = _core._convert(value, dtype)

@@ -34,14 +34,18 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
         node.body = _Expressions(None).visit(node.body)
         return node
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
-    return _function(node, first.arg if super_class and first is not None else None)
+    instance = first.arg if super_class and first is not None else None
+    return _generator(node, instance) if _is_generator(node) else _function(node, instance)
 
 
 def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
     lower_jumps(node)
     facts = FactTable()
-    scope = Scope(node, FactTable())
-    node.body = _ItemAssignments(scope).statements(node.body)
+    scope = Scope(node, facts)
+    items = _ItemAssignments(scope)
+    node.body = items.statements(node.body)
+    if items.found:
+        facts = FactTable()
     liveness = Liveness(scope)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, facts, liveness, instance)
@@ -129,6 +133,8 @@ class _ItemAssignments:
 
     def __init__(self, scope: Scope) -> None:
         self.names = scope.locals
+        # Whether there was one.
+        self.found = False
 
     def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
         return [self.statement(s) for s in block]
@@ -157,8 +163,8 @@ class _ItemAssignments:
             part.body = self.statements(part.body)
         return s
 
-    @staticmethod
-    def _rebound(name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
+    def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
+        self.found = True
         ast.copy_location(value, s)
         return ast.copy_location(
             ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s
@@ -190,8 +196,9 @@ _AUGMENTED = {
 
 
 def _binds_outside(*nodes: ast.AST) -> bool:
-    """Whether an expression assigns a name: it cannot move into a function then."""
-    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in walk(node))
+    """Whether an expression assigns a name, or yields: it cannot move into a function then."""
+    fixed = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
+    return any(isinstance(n, fixed) for node in nodes for n in walk(node))
 
 
 def _harmless(node: ast.expr) -> bool:
@@ -297,6 +304,30 @@ class _Expressions(Transformer):
         return node
 
 
+class _GeneratorBody(_Expressions):
+    """The body of a generator, whose control flow stays Python's: a graph cannot leave it and come back."""
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        self.inside(node)
+        node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return _generator(node, None) if _is_generator(node) else _function(node, None)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        return node
+
+
+def _generator(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
+    body = _GeneratorBody(instance)
+    node.body = [body.visit(s) for s in node.body]
+    return node
+
+
 class _Statements:
     """Control flow, assertions and exceptions."""
 
@@ -329,7 +360,7 @@ class _Statements:
     def _functiondef(self, s: ast.FunctionDef) -> list[ast.stmt]:
         s.args.defaults = [self.expression(d) for d in s.args.defaults]
         s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
-        return [s] if _is_generator(s) else [_function(s, None)]
+        return [_generator(s, None) if _is_generator(s) else _function(s, None)]
 
     def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
         return [s]
@@ -383,7 +414,34 @@ class _Statements:
         s.test = ast.copy_location(_call("assert_", s.test, message), s.test)
         return [s]
 
+    def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
+        """A test whose later operands assign names, as statements that leave its truth in a variable."""
+        if not isinstance(test, ast.BoolOp) or not _binds_outside(*test.values[1:]):
+            return [], test
+        name = f"test_{test.lineno}_{test.col_offset}__"
+        self.scope.locals.add(name)
+        self.shared.add(name)
+
+        def store(value: ast.expr) -> ast.stmt:
+            target = ast.copy_location(ast.Name(name, ast.Store()), value)
+            return ast.copy_location(ast.Assign([target], value), value)
+
+        first: ast.stmt = store(test.values[0])
+        out = [first]
+        for value in test.values[1:]:
+            so_far: ast.expr = ast.copy_location(_load(name), value)
+            if isinstance(test.op, ast.Or):
+                so_far = ast.copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+            before, value = self._spelled_out(value)
+            step = ast.copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            self.liveness.after[id(step)] = frozenset(self.scope.locals)
+            out.append(step)
+        return out, ast.copy_location(_load(name), test)
+
     def _if(self, s: ast.If) -> list[ast.stmt]:
+        before, s.test = self._spelled_out(s.test)
+        if before:
+            return [*self.block(before), *self._if(s)]
         first, second = self._bound(s.body), self._bound(s.orelse)
         after = self.liveness.after[id(s)]
         entries, names = self._entries(first, second, lambda n: self.liveness.is_live(n, after), after)
@@ -404,12 +462,16 @@ class _Statements:
         entries, names = self._loop_entries(s, bound)
         attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
         pure = _repeatable(s.test)
-        test = ast.copy_location(ast.Return(s.test), s.test)
+        where = s.test
+        before, s.test = self._spelled_out(s.test)
+        test = ast.copy_location(ast.Return(s.test), where)
         out = [
-            _define(_TEST, self._inner([test]), s.test),
+            _define(_TEST, self._inner([*before, test]), where),
             _define(_WHILE, self._inner(s.body), s),
         ]
-        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, ast.Constant(pure), *options]
+        endless = isinstance(where, ast.Constant) and bool(where.value)
+        flags = [ast.Constant(pure), ast.Constant(endless)]
+        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, *flags, *options]
         out.append(self._emit("while_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 

@@ -6,23 +6,56 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Transformer", "locate", "own_nodes", "walk"]
+__all__ = ["Transformer", "children", "locate", "own_nodes", "walk"]
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_AST = ast.AST
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
+# Fields that hold no nodes, or only operators and contexts.
+# fmt: off
+_PLAIN = frozenset({
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "keyword", "kind", "kwd_attrs", "level",
+    "module", "name", "names", "op", "ops", "rest", "simple", "str", "tag", "type_comment",
+})
+# fmt: on
+
+
+class _Fields(dict[type, tuple[str, ...]]):
+    """For each class of nodes the fields that hold nodes, found when they are asked for."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
+        if kind is ast.Constant or kind is ast.MatchSingleton:
+            fields = ()
+        elif kind is ast.For:
+            # Tests that the lowering of jumps adds.
+            fields = (*fields, "extra_tests")
+        found = self[kind] = tuple(f for f in fields if f not in _PLAIN)
+        return found
+
+
+_FIELDS = _Fields()
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes that stand in a node, but for operators and contexts."""
+    found: list[ast.AST] = []
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name, None)
+        if value is None:
+            continue
+        if type(value) is list:
+            found += value if None not in value else [v for v in value if v is not None]
+        else:
+            found.append(value)
+    return found
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all that is in it."""
+    """A node and all that is in it, but for operators and contexts."""
     stack = [node]
     while stack:
         node = stack.pop()
         yield node
-        for value in vars(node).values():
-            if type(value) is list:
-                stack.extend([v for v in value if isinstance(v, _AST)])
-            elif isinstance(value, _AST):
-                stack.append(value)
+        stack += children(node)
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -31,36 +64,26 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, _SCOPES):
-            continue
-        for value in vars(node).values():
-            if type(value) is list:
-                stack.extend([v for v in value if isinstance(v, _AST)])
-            elif isinstance(value, _AST):
-                stack.append(value)
+        if type(node) not in _SCOPES:
+            stack += children(node)
 
 
 def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
     """Gives nodes without a position that of what they are in."""
-    fields = vars(node)
+    fields = node.__dict__
     if "lineno" in fields:
         line, column = fields["lineno"], fields["col_offset"]
         if fields.get("end_lineno") is not None and fields.get("end_col_offset") is not None:
             end_line, end_column = fields["end_lineno"], fields["end_col_offset"]
         # Parts may have moved: the end is not before the beginning.
-        if (end_line, end_column) < (line, column):
+        if end_line < line or (end_line == line and end_column < column):
             end_line, end_column = line, column
-        node.end_lineno, node.end_col_offset = end_line, end_column  # type: ignore[attr-defined]
-    elif "lineno" in node._attributes:
-        node.lineno, node.col_offset = line, column  # type: ignore[attr-defined]
-        node.end_lineno, node.end_col_offset = end_line, end_column  # type: ignore[attr-defined]
-    for value in list(fields.values()):
-        if type(value) is list:
-            for item in value:
-                if isinstance(item, _AST):
-                    locate(item, line, column, end_line, end_column)
-        elif isinstance(value, _AST):
-            locate(value, line, column, end_line, end_column)
+        fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
+    elif node._attributes:
+        fields["lineno"], fields["col_offset"] = line, column
+        fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
+    for child in children(node):
+        locate(child, line, column, end_line, end_column)
 
 
 class Transformer:
@@ -77,17 +100,16 @@ class Transformer:
             method = self._methods[kind] = getattr(self, f"visit_{kind.__name__}", None)
         if method is not None:
             return method(node)
-        if kind is not ast.Name and kind is not ast.Constant:
-            self.inside(node)
+        self.inside(node)
         return node
 
     def inside(self, node: ast.AST) -> None:
         """Visits what is in a node."""
-        fields = vars(node)
-        for name, value in list(fields.items()):
+        for name in _FIELDS[type(node)]:
+            value = getattr(node, name, None)
             if type(value) is list:
                 for i, item in enumerate(value):
-                    if isinstance(item, _AST):
+                    if item is not None:
                         value[i] = self.visit(item)
-            elif isinstance(value, _AST):
-                fields[name] = self.visit(value)
+            elif value is not None:
+                setattr(node, name, self.visit(value))

@@ -354,6 +354,7 @@ impl Lowerer<'_> {
 
     fn repeat(&mut self, data: &InstData) -> Result<()> {
         let (origin, graph) = (self.origin, self.graph);
+        let inner = self.out.loops.len() as u32;
         let (cond, body) = (data.regions[0], data.regions[1]);
         // A loop variable, the parameters of both regions, and the result are one value to the steps.
         let variables: Vec<Reg> = data.results.iter().map(|&v| self.define(v)).collect();
@@ -371,7 +372,8 @@ impl Lowerer<'_> {
         self.origin = origin;
         self.moves(&graph.regions[body].results, &variables)?;
         let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();
-        let back = self.push(Step::Back { target: head, cost: u32::try_from(cost).unwrap_or(u32::MAX) });
+        let (cost, number) = (u32::try_from(cost).unwrap_or(u32::MAX), self.out.loops.len() as u32);
+        let back = self.push(Step::Back { target: head, cost, inner, number });
         self.land(exit);
         self.out.loops.push(Loop { entry, head, exit, back, variables });
         Ok(())

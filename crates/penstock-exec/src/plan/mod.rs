@@ -48,6 +48,8 @@ pub(crate) struct Plan {
     cost: Option<u64>,
     /// Bytes of the registers of known size.
     planned_bytes: usize,
+    /// The number of loops; one comes before the loop that it is in.
+    loops: usize,
     frames: Mutex<Vec<Frame>>,
 }
 
@@ -61,6 +63,8 @@ struct Output {
 /// The registers of one run.
 struct Frame {
     regs: Box<[Tensor]>,
+    /// For each loop, the finished rounds since it was entered.
+    rounds: Box<[u64]>,
 }
 
 impl Plan {

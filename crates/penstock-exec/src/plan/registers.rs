@@ -346,6 +346,7 @@ fn finish(
         sweep,
         cost,
         planned_bytes,
+        loops: code.loops.len(),
         frames: Mutex::new(Vec::new()),
     })
 }

@@ -33,10 +33,11 @@ impl Plan {
                 frame.regs[reg as usize] = tensor.clone();
             }
         }
+        frame.rounds.fill(0);
         let mut at = 0;
         // A frame that a panic or an error leaves behind is dropped, never used again.
-        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame.regs, args, env, &mut at)));
-        walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at))?;
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
+        walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
         let outputs = self
             .outputs
             .iter()
@@ -50,7 +51,15 @@ impl Plan {
     }
 
     #[cold]
-    fn locate(&self, error: Error, at: usize) -> Error {
+    fn locate(&self, error: Error, at: usize, rounds: &[u64]) -> Error {
+        // A loop's steps end with its jump back; those of the loops around it follow.
+        let around = self.steps.iter().enumerate().skip(at).filter_map(|(end, step)| match step {
+            Step::Back { target, number, .. } if (*target as usize..=end).contains(&at) => Some(*number as usize),
+            _ => None,
+        });
+        let mut rounds: Vec<u64> = around.map(|number| rounds[number] + 1).collect();
+        rounds.reverse();
+        let error = error.in_rounds(&rounds);
         match self.origins.get(at) {
             Some((op, loc)) => error.in_op(op).at(*loc),
             None => error,
@@ -75,7 +84,7 @@ impl Plan {
         for (reg, value) in &self.constants {
             regs[*reg as usize] = value.clone();
         }
-        Ok(Frame { regs })
+        Ok(Frame { regs, rounds: vec![0; self.loops].into() })
     }
 
     fn keep_frame(&self, mut frame: Frame) {
@@ -103,7 +112,8 @@ impl Plan {
     }
 
     /// Runs the steps; `at` is the number of the one that runs.
-    fn walk(&self, regs: &mut [Tensor], args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<()> {
+    fn walk(&self, frame: &mut Frame, args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<()> {
+        let Frame { regs, rounds } = frame;
         assert_eq!(regs.len(), self.kinds.len());
         let regs = Regs(regs.as_mut_ptr());
         let mut budget = POLL_EVERY;
@@ -179,8 +189,10 @@ impl Plan {
                     pc = targets[usize::try_from(index).map_or(last, |i| i.min(last))] as usize;
                 }
                 Step::Jump(target) => pc = *target as usize,
-                Step::Back { target, cost } => {
+                Step::Back { target, cost, inner, number } => {
                     pc = *target as usize;
+                    rounds[*inner as usize..*number as usize].fill(0);
+                    rounds[*number as usize] += 1;
                     budget -= i64::from(*cost);
                     if budget < 0 {
                         budget = POLL_EVERY;

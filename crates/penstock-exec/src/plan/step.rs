@@ -44,8 +44,9 @@ pub(crate) enum Step {
     Switch { index: Reg, targets: Box<[u32]> },
     /// Goes on elsewhere.
     Jump(u32),
-    /// Goes back to the head of a loop whose body takes about `cost` nanoseconds.
-    Back { target: u32, cost: u32 },
+    /// Goes back to the head of loop `number`, whose body takes about `cost` nanoseconds and holds the loops from
+    /// number `inner` on.
+    Back { target: u32, cost: u32, inner: u32, number: u32 },
     /// Assigns all at once; only while registers are being assigned.
     Moves(Vec<(Reg, Reg)>),
     /// `out` becomes what `from` is.

@@ -1,0 +1,284 @@
+"""Random Python functions with control flow, and how to make one that fails smaller."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["Writer", "shrunk"]
+
+NAMES = ["p", "q", "r", "s"]
+
+
+class Writer:
+    """Writes a random function of two small integers and a float that ends after some steps."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.counter = 0
+        # What the function returns everywhere: one number or a pair.
+        self.pair = self.random.random() < 0.3
+        self.functions: list[str] = []
+        # Which kinds of variables it has beside numbers.
+        self.has_list, self.has_dict = self.random.random() < 0.3, self.random.random() < 0.3
+
+    def write(self) -> str:
+        self.emit(0, "def program(a, b, f):")
+        self.emit(1, f"p, q, r, s = a, b, {self.constant()}, {self.constant()}")
+        self.emit(1, f"u, v, t = f, {self.fraction()}, (a, {self.constant()})")
+        if self.has_list:
+            self.emit(1, "items = [a * 0]")
+        if self.has_dict:
+            self.emit(1, 'table = {"x": b, "y": (a, 7)}')
+        if self.random.random() < 0.5:
+            self.function(1)
+        self.block(1, depth=3, loops=0, length=self.random.randint(2, 5), loop=False)
+        if self.has_list:
+            self.emit(1, "for item in items:")
+            self.emit(2, "p = (p * 3 + item) % 43")
+            self.emit(1, "q = (q + len(items)) % 31")
+        self.emit(1, f"return {self.result()}")
+        return "\n".join(self.lines) + "\n"
+
+    def emit(self, indent: int, line: str) -> None:
+        self.lines.append("    " * indent + line)
+
+    def pick(self, *items: Any) -> Any:
+        return self.random.choice(items)
+
+    def constant(self) -> int:
+        return self.random.randint(-3, 9)
+
+    def fraction(self) -> float:
+        """A multiple of a quarter, with which dtypes of any width compute exactly."""
+        return self.random.randint(-12, 12) / 4
+
+    def name(self) -> str:
+        more = ['table["x"]', 'table["y"][1]'] if self.has_dict else []
+        return self.pick(*NAMES, *NAMES, "a", "b", "t[0]", "t[1]", *more)
+
+    def number(self, depth: int = 1) -> str:
+        """An expression of floats: multiples of a quarter, not far from zero."""
+        kind = self.random.random()
+        if depth == 0 or kind < 0.3:
+            return self.pick("u", "v", "u", "v", "f", str(self.fraction()))
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        if kind < 0.6:
+            return f"wrap({left} {self.pick('+', '-')} {right})"
+        if kind < 0.75:
+            return f"({left} * 0.5 // 0.25 * 0.25)"
+        if kind < 0.85:
+            return f"{self.pick('max', 'min')}({left}, {right})"
+        return f"({left} if {self.test(1)} else {right})"
+
+    def result(self) -> str:
+        # A sum with an argument: a tensor wherever an argument is one.
+        if self.pair:
+            return f"(a * 0 + b * 0 + {self.name()}, f * 0.0 + {self.number(1)})"
+        return f"a * 0 + b * 0 + {self.expression(1)}"
+
+    def expression(self, depth: int = 2) -> str:
+        kind = self.random.random()
+        if depth == 0 or kind < 0.35:
+            return self.pick(self.name(), self.name(), str(self.constant()))
+        if kind < 0.75:
+            left, right = self.expression(depth - 1), self.expression(depth - 1)
+            return f"(({left} {self.pick('+', '-', '*')} {right}) % 53)"
+        if kind < 0.82:
+            return f"({self.expression(depth - 1)} // {self.random.randint(2, 5)})"
+        if kind < 0.94 or not self.functions:
+            return f"({self.expression(depth - 1)} if {self.test(1)} else {self.expression(depth - 1)})"
+        return f"{self.pick(*self.functions)}({self.expression(depth - 1)})"
+
+    def test(self, depth: int = 2) -> str:
+        kind = self.random.random()
+        if kind < 0.1:
+            return f"{self.number(1)} {self.pick('<', '<=', '>', '!=')} {self.number(0)}"
+        if depth == 0 or kind < 0.6:
+            return f"{self.expression(1)} {self.pick('<', '<=', '>', '>=', '==', '!=')} {self.expression(1)}"
+        if kind < 0.7:
+            return f"not ({self.test(depth - 1)})"
+        if kind < 0.8:
+            return f"{self.expression(0)} < {self.expression(1)} <= {self.expression(0)}"
+        return f"({self.test(depth - 1)}) {self.pick('and', 'or')} ({self.test(depth - 1)})"
+
+    def function(self, indent: int) -> None:
+        name = f"inner{len(self.functions)}"
+        self.emit(indent, f"def {name}(x):")
+        outside = self.pick(*NAMES)
+        if self.random.random() < 0.5:
+            self.emit(indent + 1, f"nonlocal {outside}")
+            self.emit(indent + 1, f"{outside} = ({outside} + x) % 19")
+        self.emit(indent + 1, f"if x > {self.constant()}:")
+        self.emit(indent + 2, f"return x + {self.pick(*NAMES)}")
+        self.emit(indent + 1, f"for k in range({self.random.randint(1, 3)}):")
+        self.emit(indent + 2, f"if k * x > {self.constant()}:")
+        self.emit(indent + 3, f"return {self.pick('x', 'k')} - a")
+        self.emit(indent + 1, "return x - b")
+        self.functions.append(name)
+
+    def block(self, indent: int, depth: int, loops: int, length: int, loop: bool) -> None:
+        for _ in range(length):
+            self.statement(indent, depth, loops, loop)
+
+    def statement(self, indent: int, depth: int, loops: int, loop: bool) -> None:
+        kind = self.random.random()
+        if depth == 0 or kind < 0.3:
+            self.simple(indent)
+        elif kind < 0.55:
+            self.branch(indent, depth, loops, loop)
+        elif kind < 0.8 and loops < 2:
+            self.loop(indent, depth, loops)
+        elif kind < 0.9:
+            self.jump(indent, loop)
+        elif kind < 0.94:
+            self.emit(indent, f"match {self.name()}:")
+            self.emit(indent + 1, f"case {abs(self.constant())}:")
+            self.block(indent + 2, depth - 1, loops, 1, loop)
+            self.emit(indent + 1, f"case {abs(self.constant())} | 11 if {self.test(1)}:")
+            self.block(indent + 2, depth - 1, loops, 1, loop)
+            self.emit(indent + 1, "case _:")
+            self.block(indent + 2, depth - 1, loops, 1, loop)
+        elif kind < 0.97:
+            self.emit(indent, "try:")
+            self.block(indent + 1, depth - 1, loops, 2, loop)
+            self.emit(indent, "finally:")
+            self.simple(indent + 1)
+        else:
+            self.emit(indent, "with context():")
+            self.block(indent + 1, depth - 1, loops, 2, loop)
+
+    def simple(self, indent: int) -> None:
+        kind = self.random.random()
+        target = self.pick(*NAMES)
+        if kind < 0.1 and self.has_list:
+            self.emit(indent, f"items.append({self.expression(1)})")
+        elif kind < 0.2 and self.has_dict:
+            place = self.pick('table["x"] =', 'table["x"] +=')
+            self.emit(indent, f"{place} {self.expression(1)}")
+            self.emit(indent, 'table["x"] %= 29')
+        elif kind < 0.3:
+            self.emit(indent, f"{self.pick('u', 'v')} = {self.number(2)}")
+        elif kind < 0.38:
+            self.emit(indent, f"t = (t[1], {self.expression(1)})")
+        elif kind < 0.44:
+            self.emit(indent, f"{target} = sum([{self.name()} % 7 + k for k in range(3) if k != 1])")
+        elif kind < 0.6:
+            self.emit(indent, f"{target} = {self.expression()}")
+        elif kind < 0.8:
+            self.emit(indent, f"{target} {self.pick('+=', '-=')} {self.expression(1)}")
+            self.emit(indent, f"{target} %= 41")
+        else:
+            first, second = self.random.sample(NAMES, 2)
+            self.emit(indent, f"{first}, {second} = {self.expression(1)}, {first}")
+
+    def branch(self, indent: int, depth: int, loops: int, loop: bool) -> None:
+        self.emit(indent, f"if {self.test()}:")
+        self.block(indent + 1, depth - 1, loops, self.random.randint(1, 3), loop)
+        if self.random.random() < 0.4:
+            self.emit(indent, f"elif {self.test()}:")
+            self.block(indent + 1, depth - 1, loops, self.random.randint(1, 2), loop)
+        if self.random.random() < 0.6:
+            self.emit(indent, "else:")
+            self.block(indent + 1, depth - 1, loops, self.random.randint(1, 2), loop)
+
+    def loop(self, indent: int, depth: int, loops: int) -> None:
+        self.counter += 1
+        i = f"i{self.counter}"
+        kind = self.random.randrange(7)
+        limit = self.random.randint(1, 4)
+        if kind == 0:
+            self.emit(indent, f"{i} = 0")
+            self.emit(indent, f"while {i} < {limit} and ({self.test(1)}):")
+            self.emit(indent + 1, f"{i} += 1")
+        elif kind == 1:
+            self.emit(indent, f"{i} = a * 0")
+            self.emit(indent, "while True:")
+            self.emit(indent + 1, f"{i} += 1")
+            self.emit(indent + 1, f"if {i} > {limit}: break")
+        elif kind == 2:
+            self.emit(indent, f"for {i} in range({limit}):")
+        elif kind == 3:
+            self.emit(indent, f"for {i} in tensor_range(({self.expression(1)}) % {limit + 1}):")
+        elif kind == 6:
+            self.emit(indent, f"{i} = ({self.name()}) % 8 + a * 0")
+            self.emit(indent, f"while ({i} := {i} // 2) > 0:")
+        elif kind == 4:
+            self.emit(indent, f"for {i} in [{self.expression(1)}, {self.expression(1)}, {self.constant()}]:")
+        else:
+            self.emit(indent, f"for {i}, {i}j in enumerate(vector(a, b, {self.constant()})):")
+            self.emit(indent + 1, f"{self.pick(*NAMES)} = ({i}j + {i}) % 31")
+        self.block(indent + 1, depth - 1, loops + 1, self.random.randint(1, 3), True)
+        if self.random.random() < 0.6:
+            self.emit(indent + 1, f"{self.pick(*NAMES)} = ({i} + {self.name()}) % 37")
+        if self.random.random() < 0.25 and kind != 1:
+            self.emit(indent, "else:")
+            self.simple(indent + 1)
+
+    def jump(self, indent: int, loop: bool) -> None:
+        self.emit(indent, f"if {self.test()}:")
+        kinds = ["return", "break", "continue"] if loop else ["return"]
+        kind = self.pick(*kinds)
+        if self.random.random() < 0.4:
+            self.simple(indent + 1)
+        self.emit(indent + 1, f"return {self.result()}" if kind == "return" else kind)
+
+
+def _smaller(tree: ast.Module) -> Iterator[ast.Module]:
+    """Each tree with one statement less: dropped, or replaced by what is in it."""
+    count = sum(len(block) for block in _blocks(tree))
+    for at in range(count):
+        for replaced in (False, True):
+            new = copy.deepcopy(tree)
+            seen = 0
+            for block in _blocks(new):
+                if at < seen + len(block):
+                    k = at - seen
+                    inner = [s for b in _inner(block[k]) for s in b] if replaced else []
+                    if replaced and not inner:
+                        break
+                    block[k : k + 1] = inner
+                    if not block:
+                        block.append(ast.Pass())
+                    yield ast.fix_missing_locations(new)
+                    break
+                seen += len(block)
+
+
+def _inner(statement: ast.stmt) -> list[list[ast.stmt]]:
+    if isinstance(statement, ast.FunctionDef):
+        return []
+    found = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    return [b for b in (*found, *(c.body for c in getattr(statement, "cases", []))) if b]
+
+
+def _blocks(tree: ast.AST) -> list[list[ast.stmt]]:
+    """The lists of statements in a tree, that of the function itself among them."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+                found.append(block)
+    return found
+
+
+def shrunk(source: str, fails: Callable[[str], bool], tries: int) -> str:
+    """A source with fewer statements for which `fails` is still true: what so many tries find."""
+    tree = ast.parse(source)
+    while True:
+        for new in _smaller(tree):
+            tries -= 1
+            if tries < 0:
+                return ast.unparse(tree)
+            if fails(ast.unparse(new)):
+                tree = new
+                break
+        else:
+            return ast.unparse(tree)

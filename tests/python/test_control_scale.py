@@ -1,0 +1,65 @@
+"""Long loops: they can be interrupted, and hold no more memory than short ones."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+import penstock as tf
+
+
+def test_an_endless_loop_can_be_interrupted() -> None:
+    started = threading.Event()
+
+    def note() -> None:
+        started.set()
+
+    @tf.function
+    def forever(step: Any) -> Any:
+        tf.py_function(note, [], [])
+        i = tf.constant(0, tf.int64)
+        while i >= 0:
+            i = (i + step) % 1000
+        return i
+
+    def interrupt() -> None:
+        started.wait()
+        signal.raise_signal(signal.SIGINT)
+
+    watcher = threading.Thread(target=interrupt)
+    watcher.start()
+    with pytest.raises(KeyboardInterrupt):
+        forever(tf.constant(1, tf.int64))
+    watcher.join()
+
+    @tf.function
+    def after(x: Any) -> Any:
+        while x < 10:
+            x += 1
+        return x
+
+    assert after(tf.constant(0)).numpy() == 10
+
+
+def test_memory_is_flat() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        x = tf.ones([1000])
+        for i in tf.range(n):
+            x = x * 0.5 + tf.cast(i % 3, tf.float32)
+            if i % 2 == 0:
+                x = x - 1.0
+        return tf.reduce_sum(x)
+
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    f(tf.constant(1000))
+    before = peak()
+    # 400 MB would be held if each iteration kept its array.
+    f(tf.constant(100_000))
+    assert peak() - before < 40_000
