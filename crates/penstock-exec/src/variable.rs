@@ -86,16 +86,17 @@ impl Variable {
     /// Changes the value: `f` gets it for writing, and writes in place where nobody else holds its
     /// buffer. It must leave a value of a dtype and shape that the variable takes, even where it fails.
     ///
-    /// `f` runs while the cell is locked: it must not touch this variable, nor run host code.
+    /// `f` runs while the cell is locked: it must not touch this variable, run host code, or drop a value that it
+    /// replaces, whose memory may be the host's; it returns that, for the caller to drop.
     ///
     /// # Errors
     /// Those of `f`; `FailedPrecondition` where there is no value.
-    pub fn update(&self, f: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+    pub fn update<R>(&self, f: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
         let mut cell = self.cell();
         let value = cell.as_mut().ok_or_else(|| self.uninitialized())?;
-        f(value)?;
+        let result = f(value)?;
         debug_assert!(self.check(value).is_ok());
-        Ok(())
+        Ok(result)
     }
 
     fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {

@@ -26,6 +26,7 @@ pub mod slicing;
 pub mod state;
 pub mod strings;
 pub mod unary;
+pub mod updates;
 pub mod util;
 
 use penstock_ir::{OpDef, OpSet};

@@ -38,6 +38,17 @@ impl Window<'_> {
     }
 }
 
+/// Writes the elements of `from` to a box of `to`, which nobody else holds.
+pub(crate) fn assign(to: &mut Tensor, from: &Tensor, window: &Window<'_>) {
+    window.check(to.dims());
+    assert!(from.dtype() == to.dtype() && Some(from.len()) == num_elements(window.counts));
+    let (size, dims) = (from.dtype().size(), to.dims().to_vec());
+    let Window { begin, step, counts } = *window;
+    let out = to.bytes_mut().as_mut_ptr();
+    // SAFETY: the box lies inside `to`, which only this call sees; `from` holds as many elements as the box.
+    unsafe { copy::strided_assign(size, from.as_ptr(), &dims, begin, step, counts, out) };
+}
+
 /// Makes the result `x` with its dimensions permuted: dimension `i` is dimension `perm[i]` of `x`.
 ///
 /// # Errors

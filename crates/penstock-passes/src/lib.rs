@@ -4,6 +4,7 @@
 
 mod branch;
 mod canonicalise;
+pub mod check;
 mod cse;
 mod dce;
 mod edit;
@@ -48,11 +49,18 @@ pub struct Options {
     pub fuel: u64,
     /// The least bytes of a result for which elementwise instructions are grouped.
     pub min_fused_bytes: usize,
+    /// Whether every floating point result is checked to be finite.
+    pub check_numerics: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES }
+        Options {
+            skip: Vec::new(),
+            fuel: u64::MAX,
+            min_fused_bytes: MIN_FUSED_BYTES,
+            check_numerics: false,
+        }
     }
 }
 
@@ -107,6 +115,9 @@ pub fn optimize(graph: &Graph) -> Result<Graph> {
 pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
     let cx = Cx { fuel: Cell::new(options.fuel), min_fused_bytes: options.min_fused_bytes };
     let mut graph = specialise(graph, types)?;
+    if options.check_numerics {
+        check::run(&mut graph)?;
+    }
     for pass in PASSES {
         if !options.skip.iter().any(|name| name == pass.name) {
             (pass.run)(&mut graph, &cx)?;

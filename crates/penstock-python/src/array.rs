@@ -181,6 +181,56 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     Ok(tensor)
 }
 
+/// The tensor over the memory of a NumPy array that nobody else holds: contiguous, of this dtype, and owned by the array or
+/// by an array that only its views hold. `None` where that is not so. The caller gives the array up.
+pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    let py = array.py();
+    // SAFETY: the objects are alive.
+    let held = |object: &Bound<'_, PyAny>, by: isize| unsafe { ffi::Py_REFCNT(object.as_ptr()) } as isize == by;
+    if !held(array, 1) || dtype == DType::Str || dtype == DType::Bf16 {
+        return Ok(None);
+    }
+    let class = py.import("numpy")?.getattr("ndarray")?;
+    if !array.get_type().is(&class) {
+        return Ok(None);
+    }
+    let mut owner = array.getattr("base")?;
+    if owner.is_none() {
+        if !array.getattr("flags")?.getattr("owndata")?.is_truthy()? {
+            return Ok(None);
+        }
+    } else {
+        // A view holds its base once, and we do.
+        loop {
+            if !owner.get_type().is(&class) || !held(&owner, 2) {
+                return Ok(None);
+            }
+            let base = owner.getattr("base")?;
+            if base.is_none() {
+                break;
+            }
+            owner = base;
+        }
+        if !owner.getattr("flags")?.getattr("owndata")?.is_truthy()? {
+            return Ok(None);
+        }
+    }
+    let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
+    let start = buffer.buf_ptr().cast::<u8>();
+    let matches = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
+    // Small results are copied: quicker than holding an object.
+    if !matches || !buffer.is_c_contiguous() || buffer.len_bytes() <= 64 || !(start as usize).is_multiple_of(dtype.size()) {
+        return Ok(None);
+    }
+    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
+    let Some(start) = NonNull::new(start) else { return Ok(None) };
+    let bytes = buffer.len_bytes();
+    // SAFETY: the buffer view keeps the memory alive and in place until it is dropped. Nobody else can reach the array or
+    // what owns its memory, and the caller gives the array up, so nobody writes it.
+    let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
+    Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
+}
+
 /// Whether nobody else can write a read-only array's memory: it is the array's own, or that of an object
 /// which is read-only itself, a tensor's view or `bytes`.
 fn never_written(array: &Bound<'_, PyAny>) -> bool {

@@ -20,7 +20,7 @@ use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
 use crate::index;
 use crate::ops::{Operators, operators};
-use crate::variable::PyVariable;
+use crate::variable::{PyVariable, PyVariableSlice};
 use crate::{array, layer};
 
 /// What tensors and variables have in common: Python's operators.
@@ -31,7 +31,7 @@ use crate::{array, layer};
 pub(crate) struct Operand;
 
 /// A tensor: eager, or symbolic while a function is traced.
-#[pyclass(extends = Operand, frozen, name = "Tensor", module = "penstock", weakref)]
+#[pyclass(extends = Operand, frozen, subclass, name = "Tensor", module = "penstock", weakref)]
 pub(crate) struct PyTensor {
     pub(crate) var: Var,
 }
@@ -295,7 +295,11 @@ impl Operand {
 
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let var = value_of(slf)?;
-        Ok(wrap(slf.py(), index::get(slf.py(), &var, key)?)?.into_any().unbind())
+        let part = index::get(slf.py(), &var, key)?;
+        match slf.as_any().cast::<PyVariable>() {
+            Ok(variable) => PyVariableSlice::wrap(variable, key, part),
+            Err(_) => Ok(wrap(slf.py(), part)?.into_any().unbind()),
+        }
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {

@@ -4,6 +4,7 @@
 mod context;
 mod dispatch;
 mod key;
+mod open;
 mod var;
 
 pub use context::{
@@ -15,4 +16,5 @@ pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
 };
 pub use key::{Cache, Opaque, RawKey, Token, TraceType, generalize, is_subtype, most_specific};
+pub use open::{OpenGraph, Part, gradients};
 pub use var::{Kind, Symbolic, Var, fresh_id};
