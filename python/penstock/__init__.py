@@ -495,6 +495,8 @@ _NAMESPACES = {
     "types",
 }
 _ELSEWHERE = {
+    "Graph": "compat.v1",
+    "Operation": "compat.v1",
     "constant_initializer": "initializers",
     "ones_initializer": "initializers",
     "random_normal_initializer": "initializers",

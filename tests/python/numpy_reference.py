@@ -755,6 +755,7 @@ EXEMPT: dict[str, str] = {
     "stateless_random_normal": STATELESS,
     "stateless_truncated_normal": STATELESS,
     "stateless_random_uniform_int": STATELESS,
+    "stateless_random_binomial": STATELESS,
     "print": "has an effect and no result",
     "assert": "has an effect and no result",
     "host_call": "gives what its function gives",
@@ -770,4 +771,7 @@ EXEMPT: dict[str, str] = {
     "assign": VARIABLES,
     "assign_add": VARIABLES,
     "assign_sub": VARIABLES,
+    "scatter_variable": VARIABLES,
+    "strided_slice_assign": VARIABLES,
+    "rng_read_and_skip": VARIABLES,
 }

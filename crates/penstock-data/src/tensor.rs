@@ -391,6 +391,21 @@ impl Tensor {
         }
     }
 
+    /// The same tensor in memory that it shares with nobody: a copy where somebody else holds this one too.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn to_owned_memory(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Shared { .. } => {
+                let mut copy = Tensor::empty(self.dtype, &self.dims)?;
+                copy.bytes_mut().copy_from_slice(self.bytes());
+                Ok(copy)
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// Whether both are views of the same elements.
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {

@@ -43,7 +43,7 @@ fn checked(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
     let outputs = general(op, inputs, attrs, env)?;
     for (i, out) in outputs.iter().enumerate().filter(|(_, t)| DTypeSet::FLOAT.contains(t.dtype())) {
         let message = penstock_passes::check::describe(op.name, i, outputs.len());
-        let attrs = CHECK_NUMERICS.attributes(&[("message", message.into())])?;
+        let attrs = CHECK_NUMERICS.attributes(&[("message", message.as_str().into())])?;
         general(&CHECK_NUMERICS, &[out], &attrs, env)?;
     }
     Ok(outputs)

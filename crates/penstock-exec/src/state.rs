@@ -61,8 +61,7 @@ fn own(tensor: &mut Tensor) -> Result<Option<Tensor>> {
     if tensor.is_empty() || tensor.as_mut_ptr().is_some() {
         return Ok(None);
     }
-    let mut copy = Tensor::empty(tensor.dtype(), tensor.dims())?;
-    copy.bytes_mut().copy_from_slice(tensor.bytes());
+    let copy = tensor.to_owned_memory()?;
     Ok(Some(std::mem::replace(tensor, copy)))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod binary;
+pub mod binomial;
 pub mod cast;
 pub mod compare;
 pub mod control;

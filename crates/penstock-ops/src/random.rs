@@ -30,6 +30,7 @@ pub static OPS: &[&OpDef] = &[
     &STATELESS_RANDOM_NORMAL,
     &STATELESS_TRUNCATED_NORMAL,
     &STATELESS_RANDOM_UNIFORM_INT,
+    &crate::binomial::STATELESS_RANDOM_BINOMIAL,
 ];
 
 const DTYPE: &[AttrDef] = &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::F32))];
@@ -37,7 +38,7 @@ const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet")
 const STATEFUL: Fold = Fold::Never("it draws anew in each run");
 
 /// The stream of a seed of two words, or of the three words of a generator's state: counter and key as they are.
-fn seeded(seed: &Tensor) -> Result<Philox> {
+pub(crate) fn seeded(seed: &Tensor) -> Result<Philox> {
     let words = int_vector(seed, "seed")?;
     let (a, b) = match *words.as_slice() {
         [a, b] => (a, b),
@@ -96,7 +97,7 @@ fn infer_stateless(cx: &InferCx<'_>) -> Result<OutTypes> {
     infer_floats(cx)
 }
 
-fn check_seed(cx: &InferCx<'_>) -> Result<()> {
+pub(crate) fn check_seed(cx: &InferCx<'_>) -> Result<()> {
     require_rank(cx, 1, 1, "seed")?;
     match cx.shape(1).num_elements() {
         Some(n) if n != 2 && n != 3 => Err(wrong_seed(n)),

@@ -547,11 +547,12 @@ fn check_value(due: &Shape, got: &Shape) -> Result<()> {
 /// Writes the last input to the slice of result 0 that the other inputs specify.
 ///
 /// # Errors
-/// As [`check_slice_assign`]; nothing is written then.
+/// As [`check_slice_assign`], and `DType` where the value has another dtype; nothing is written then.
 pub(crate) fn run_slice_assign(call: &mut Call<'_>) -> Result<()> {
     let spec = spec_of(call.inputs[0], call.inputs[1], call.inputs[2])?;
     let exact = Exact::new(call.outputs[0].dims(), &spec, Masks::of(call.attrs))?;
     let value = call.inputs[3];
+    crate::updates::check_dtype(call.outputs[0].dtype(), value.dtype(), "value")?;
     check_value(&Shape::known(&exact.dims), &Shape::known(value.dims()))?;
     moves::assign(&mut call.outputs[0], value, &exact.window());
     Ok(())

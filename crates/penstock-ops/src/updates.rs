@@ -38,13 +38,24 @@ pub fn update_of(op: &OpDef) -> Option<Update> {
     }
 }
 
-/// Checks that operand `value` has the variable's dtype.
-fn check_dtype(cx: &InferCx<'_>, value: usize, name: &str) -> Result<()> {
-    if cx.dtype(0) == cx.dtype(value) {
+/// Checks that a value has the variable's dtype.
+pub(crate) fn check_dtype(due: DType, got: DType, name: &str) -> Result<()> {
+    if due == got {
         return Ok(());
     }
-    let (due, got) = (cx.dtype(0).tf_name(), cx.dtype(value).tf_name());
+    let (due, got) = (due.tf_name(), got.tf_name());
     Err(Error::dtype(format!("the variable has dtype {due}, the value {got}")).argument(name))
+}
+
+/// The arithmetic of a scatter into a variable of a dtype.
+fn checked_mode(attrs: &Attrs, dtype: DType) -> Result<Option<Binary>> {
+    let (op, dtypes) = mode(attrs)?;
+    if dtypes.contains(dtype) {
+        return Ok(op);
+    }
+    let (mode, dtype) = (attrs.str(0), dtype.tf_name());
+    Err(Error::dtype(format!("dtype {dtype} is not supported by mode {mode:?}; expected one of: {dtypes}"))
+        .argument("variable"))
 }
 
 /// The arithmetic that a mode names, with the dtypes that it takes; `None` where the new value replaces the old.
@@ -78,13 +89,8 @@ pub static SCATTER_VARIABLE: OpDef = OpDef {
     attrs: &[AttrDef::new("mode", AttrKind::Str, AttrDefault::Str("update"))],
     effects: &[Effect::Write(0)],
     infer: |cx| {
-        check_dtype(cx, 2, "updates")?;
-        let (_, dtypes) = mode(cx.attrs)?;
-        if !dtypes.contains(cx.dtype(0)) {
-            let (mode, dtype) = (cx.attrs.str(0), cx.dtype(0).tf_name());
-            return Err(Error::dtype(format!("dtype {dtype} is not supported by mode {mode:?}; expected one of: {dtypes}"))
-                .argument("variable"));
-        }
+        check_dtype(cx.dtype(0), cx.dtype(2), "updates")?;
+        checked_mode(cx.attrs, cx.dtype(0))?;
         gather::check_updates(cx, 1, 2, cx.shape(0))?;
         none()
     },
@@ -96,7 +102,8 @@ pub static SCATTER_VARIABLE: OpDef = OpDef {
 };
 
 fn run_scatter(call: &mut Call<'_>) -> Result<()> {
-    let (op, _) = mode(call.attrs)?;
+    let op = checked_mode(call.attrs, call.outputs[0].dtype())?;
+    check_dtype(call.outputs[0].dtype(), call.inputs[1].dtype(), "updates")?;
     let dims = call.outputs[0].dims().to_vec();
     gather::scatter_into(call, op, call.inputs[0], call.inputs[1], &dims)
 }
@@ -119,7 +126,7 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
     attrs: slicing::MASKS,
     effects: &[Effect::Write(0)],
     infer: |cx| {
-        check_dtype(cx, 4, "value")?;
+        check_dtype(cx.dtype(0), cx.dtype(4), "value")?;
         slicing::check_slice_assign(cx)?;
         none()
     },

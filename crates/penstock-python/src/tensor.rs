@@ -284,8 +284,14 @@ impl Operand {
         }
     }
 
-    /// Always fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle.
+    /// Fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
+    /// TensorFlow 1 has one, as a key for `feed_dict`.
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        if let Ok(t) = slf.as_any().cast::<PyTensor>()
+            && t.get().var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace))
+        {
+            return Ok(t.get().var.id() as isize);
+        }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable; use {}.ref() as the key instead",
             slf.get_type().name()?,
@@ -297,7 +303,14 @@ impl Operand {
         let var = value_of(slf)?;
         let part = index::get(slf.py(), &var, key)?;
         match slf.as_any().cast::<PyVariable>() {
-            Ok(variable) => PyVariableSlice::wrap(variable, key, part),
+            Ok(variable) => {
+                // Its own memory: a slice that shared the variable's would have the next write copy all of it.
+                let part = match part.tensor() {
+                    Some(t) if trace::is_plain() => Var::eager(t.to_owned_memory().or_py(slf.py())?),
+                    _ => part,
+                };
+                PyVariableSlice::wrap(variable, key, part)
+            }
             Err(_) => Ok(wrap(slf.py(), part)?.into_any().unbind()),
         }
     }
@@ -556,6 +569,12 @@ impl PyTensor {
     #[getter]
     fn _is_symbolic(&self) -> bool {
         self.var.as_symbolic().is_some()
+    }
+
+    /// The id of the trace that it belongs to, or `None`.
+    #[getter]
+    fn _trace(&self) -> Option<u64> {
+        self.var.as_symbolic().map(|s| s.trace)
     }
 
     #[getter]

@@ -16,5 +16,5 @@ pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, read_variable, record_custom, with_gradient,
 };
 pub use key::{Cache, Opaque, RawKey, Token, TraceType, generalize, is_subtype, most_specific};
-pub use open::{OpenGraph, Part, gradients};
+pub use open::{OpenGraph, Part, gradients, is_open_graph};
 pub use var::{Kind, Symbolic, Var, fresh_id};

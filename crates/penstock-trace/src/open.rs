@@ -30,6 +30,20 @@ pub struct Part<'a> {
     pub after: &'a [(usize, usize)],
 }
 
+/// The traces of all open graphs.
+static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+/// Whether a trace is that of an open graph.
+pub fn is_open_graph(trace: u64) -> bool {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&trace)
+}
+
+impl Drop for OpenGraph {
+    fn drop(&mut self) {
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner).retain(|&id| id != self.id);
+    }
+}
+
 impl Default for OpenGraph {
     fn default() -> OpenGraph {
         OpenGraph::new()
@@ -40,6 +54,7 @@ impl OpenGraph {
     /// An empty graph.
     pub fn new() -> OpenGraph {
         let tracer = Tracer::new();
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner).push(tracer.id);
         OpenGraph { id: tracer.id, left: Mutex::new(Some(tracer)) }
     }
 
