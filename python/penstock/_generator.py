@@ -139,7 +139,12 @@ class Generator:
         return self.skip(raw_ops.reduce_prod(raw_ops.cast(dims, dtype=_core.int64)))
 
     def normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = _core.float32, name: str | None = None
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = _core.float32,
+        name: str | None = None,
     ) -> _core.Tensor:
         """Numbers of a normal distribution; arguments as of `tf.random.normal`."""
         dims = extents(shape)
@@ -147,7 +152,12 @@ class Generator:
         return unit * _core._convert(stddev, unit.dtype) + _core._convert(mean, unit.dtype)
 
     def truncated_normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = _core.float32, name: str | None = None
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = _core.float32,
+        name: str | None = None,
     ) -> _core.Tensor:
         """Numbers of a normal distribution, none of them more than two standard deviations from the mean."""
         dims = extents(shape)
@@ -155,7 +165,12 @@ class Generator:
         return unit * _core._convert(stddev, unit.dtype) + _core._convert(mean, unit.dtype)
 
     def uniform(
-        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = _core.float32, name: str | None = None
+        self,
+        shape: Any,
+        minval: Any = 0,
+        maxval: Any = None,
+        dtype: Any = _core.float32,
+        name: str | None = None,
     ) -> _core.Tensor:
         """Numbers of equal probability between `minval`, included, and `maxval`, not included.
 

@@ -285,7 +285,9 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         indices, updates = _core._convert(sparse_delta.indices), sparse_delta.values
         rank = indices.shape.rank
         if not rank:
-            raise ValueError(f"argument 'sparse_delta' must have indices of a known rank above 0, got {indices.shape}")
+            raise ValueError(
+                f"argument 'sparse_delta' must have indices of a known rank above 0, got {indices.shape}"
+            )
         extents = raw_ops.shape(indices, dtype=indices.dtype)
         places = []
         for axis in range(rank - 1):

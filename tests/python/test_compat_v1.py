@@ -153,7 +153,9 @@ def test_errors_say_what_is_wrong():
         x = v1.placeholder(tf.float32, [2], name="data")
         y = x + 1.0
         with v1.Session() as sess:
-            with pytest.raises(tf.errors.InvalidArgumentError, match=r"'data' with dtype float32 and shape \[2\]"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=r"'data' with dtype float32 and shape \[2\]"
+            ):
                 sess.run(y)
             with pytest.raises(ValueError, match="shape"):
                 sess.run(y, {x: [1.0]})

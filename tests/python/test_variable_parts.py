@@ -39,7 +39,12 @@ def test_scatter(run, mode, expected):
 
 @pytest.mark.parametrize("run", RUNS)
 def test_scatter_nd(run):
-    for mode, expected in [("add", [11, 2, 23]), ("sub", [-9, 2, -17]), ("max", [10, 2, 20]), ("min", [1, 2, 3])]:
+    for mode, expected in [
+        ("add", [11, 2, 23]),
+        ("sub", [-9, 2, -17]),
+        ("max", [10, 2, 20]),
+        ("min", [1, 2, 3]),
+    ]:
         v = tf.Variable([1.0, 2.0, 3.0])
         run(lambda v=v, mode=mode: getattr(v, f"scatter_nd_{mode}")([[0], [2]], [10.0, 20.0]))()
         assert v.numpy().tolist() == expected

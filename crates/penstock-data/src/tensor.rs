@@ -391,7 +391,7 @@ impl Tensor {
         }
     }
 
-    /// The same tensor in memory that it shares with nobody: a copy where somebody else holds this one too.
+    /// The same tensor in memory that it shares with nobody: a copy, but of strings and of what is inline.
     ///
     /// # Errors
     /// `ResourceExhausted` where the memory cannot be had.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use penstock_autodiff::{Request, gradients_in};
 use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable, reference};
-use penstock_ir::{Builder, Function, Graph, compact, no_hosts, parse_function, print_tensor, verify};
+use penstock_ir::{Builder, Function, Graph, compact, parse_function, print_tensor, verify};
 use penstock_ops::{Ops, control};
 use penstock_passes::{Options, PASSES, optimize_for};
 
 use crate::compare::{same_function, same_tensor};
 use crate::file::{TestFile, describe};
+use crate::hosts::{hosts, take_log};
 use crate::recorder::Recorder;
 
 /// What is done with the graph of a test file.
@@ -57,7 +58,7 @@ impl Kind {
     }
 
     pub(crate) fn run(self, file: &TestFile) -> Result<String> {
-        let function = parse_function(&file.text, &Ops, &no_hosts);
+        let function = parse_function(&file.text, &Ops, &hosts);
         if self == Kind::Verify {
             return Ok(match function {
                 Ok(function) => format!("was accepted:\n{}", function.to_text()),
@@ -84,7 +85,7 @@ impl Kind {
 
 fn parse(function: &Arc<Function>) -> Result<String> {
     let text = function.to_text();
-    let again = parse_function(&text, &Ops, &no_hosts)?;
+    let again = parse_function(&text, &Ops, &hosts)?;
     if again.to_text() != text || !same_function(function, &again) {
         return Err(Error::internal(format!("what was printed reads back as\n{}", again.to_text())));
     }
@@ -146,7 +147,7 @@ fn each_run(graph: &Graph, file: &TestFile) -> Result<String> {
     Ok(runs?.join("\n"))
 }
 
-/// What a run leaves: its results, what it printed, and the variables; or its error.
+/// What a run leaves: its results, what it printed and what host code it called, and the variables; or its error.
 type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
 
 /// Runs a graph in every tier, and describes what all of them gave: what it printed, the results, the
@@ -158,9 +159,12 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
     let small = Options { min_fused_bytes: 0, ..Options::default() };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
-    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 4] = [
+    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 7] = [
         ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
         ("the reference interpreter in another order", &|args, env| reference::run_shuffled(graph, args, env, 3)),
+        ("the reference interpreter in a third order", &|args, env| reference::run_shuffled(graph, args, env, 0x5eed)),
+        ("the reference interpreter in a fourth order", &|args, env| reference::run_shuffled(graph, args, env, 1 << 40)),
+        ("the optimised graph in another order", &|args, env| reference::run_shuffled(&optimized, args, env, 77)),
         ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
         ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
     ];
@@ -180,10 +184,12 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
 
 fn trace(graph: &Graph, tensors: &[Tensor], tier: &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>) -> Result<Trace> {
     let (args, variables) = arguments(graph, tensors)?;
-    let env = Recorder::default();
-    Ok(tier(&args, &env).and_then(|results| {
+    take_log();
+    let results = tier(&args, &Recorder::default());
+    let log = take_log();
+    Ok(results.and_then(|results| {
         let values = variables.iter().map(|v| v.read()).collect::<Result<_>>()?;
-        Ok((results, env.printed(), values))
+        Ok((results, log, values))
     }))
 }
 
@@ -234,7 +240,7 @@ fn show(trace: &Trace) -> String {
 }
 
 /// The tensor with every NaN made the plain one: which one an operation gives differs between processors.
-fn plain_nans(tensor: &Tensor) -> Tensor {
+pub(crate) fn plain_nans(tensor: &Tensor) -> Tensor {
     penstock_data::with_dtype!(float, tensor.dtype(), T => {
         let plain = |&v: &T| if v.is_nan() { T::NAN } else { v };
         let values: Vec<T> = tensor.as_slice::<T>().iter().map(plain).collect();

@@ -318,7 +318,9 @@ def gradients(
         RuntimeError: outside of graphs and traced functions.
     """
     if not _core._is_tracing():
-        raise RuntimeError("tf.gradients is not supported when eager execution is enabled: use tf.GradientTape")
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled: use tf.GradientTape"
+        )
     targets = nest.flatten(ys) if nest.is_nested(ys) else [ys]
     sources = nest.flatten(xs) if nest.is_nested(xs) else [xs]
     cotangents = [None] * len(targets) if grad_ys is None else nest.flatten([grad_ys])

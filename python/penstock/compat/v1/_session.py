@@ -32,7 +32,9 @@ def session_for(session: Session | None) -> Session:
     """The session given, or the default one."""
     found = session or get_default_session()
     if found is None:
-        raise ValueError("no default session is open: use `with sess.as_default()` or pass argument 'session'")
+        raise ValueError(
+            "no default session is open: use `with sess.as_default()` or pass argument 'session'"
+        )
     return found
 
 
@@ -116,7 +118,9 @@ class Session:
             return fetch
         if isinstance(fetch, _core.Tensor) and fetch._is_symbolic:
             return fetch
-        raise TypeError(f"argument 'fetches' has {fetch!r}, which is no tensor, variable or operation of a graph")
+        raise TypeError(
+            f"argument 'fetches' has {fetch!r}, which is no tensor, variable or operation of a graph"
+        )
 
     def _feeds(self, feed_dict: Any) -> tuple[list[_core.Tensor], list[_core.Tensor]]:
         feeds, values = [], []

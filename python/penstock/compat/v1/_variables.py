@@ -201,9 +201,13 @@ def get_variable(
     found: Variable | None = store.get(full)
     if found is not None:
         if scope.reuse is False or scope.reuse is None:
-            raise ValueError(f"variable {full} already exists, disallowed: set reuse=True or reuse=tf.AUTO_REUSE")
+            raise ValueError(
+                f"variable {full} already exists, disallowed: set reuse=True or reuse=tf.AUTO_REUSE"
+            )
         if shape is not None and not found.shape.is_compatible_with(shape):
-            raise ValueError(f"trying to share variable {full}, but specified shape {shape} and found {found.shape}")
+            raise ValueError(
+                f"trying to share variable {full}, but specified shape {shape} and found {found.shape}"
+            )
         return found
     if scope.reuse is True:
         raise ValueError(f"variable {full} does not exist, or was not created with tf.get_variable()")
