@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from typing import Any
 
@@ -56,6 +57,7 @@ def _gather(tensor: _core.Tensor, indices: _core.Tensor) -> Any:
 
 def install() -> None:
     """Hands the table over."""
+    atexit.register(_core._interpreter_ends)
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {

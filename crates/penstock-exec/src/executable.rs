@@ -139,8 +139,7 @@ impl Executable {
 
     /// Whether a run takes a few microseconds at most, what host code takes aside: no loop, nothing large.
     pub fn is_light(&self) -> bool {
-        self.inputs.is_static
-            && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
+        self.inputs.is_static && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
     }
 
     /// Whether a run may call host code.

@@ -150,6 +150,9 @@ fn each_run(graph: &Graph, file: &TestFile) -> Result<String> {
 /// What a run leaves: its results, what it printed and what host code it called, and the variables; or its error.
 type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
 
+/// A way to run a graph.
+type Tier<'a> = dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>> + 'a;
+
 /// Runs a graph in every tier, and describes what all of them gave: what it printed, the results, the
 /// variables afterwards, or the error. The argument for a variable is its first value.
 ///
@@ -159,12 +162,18 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
     let small = Options { min_fused_bytes: 0, ..Options::default() };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
-    let tiers: [(&str, &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>); 7] = [
+    let shuffled = |graph: &Graph, seed: u64| {
+        let graph = graph.clone();
+        move |args: &[Arg], env: &Recorder| reference::run_shuffled(&graph, args, env, seed)
+    };
+    let orders = [3, 0x5eed, 1 << 40].map(|seed| shuffled(graph, seed));
+    let optimized_order = shuffled(&optimized, 77);
+    let tiers: [(&str, &Tier<'_>); 7] = [
         ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
-        ("the reference interpreter in another order", &|args, env| reference::run_shuffled(graph, args, env, 3)),
-        ("the reference interpreter in a third order", &|args, env| reference::run_shuffled(graph, args, env, 0x5eed)),
-        ("the reference interpreter in a fourth order", &|args, env| reference::run_shuffled(graph, args, env, 1 << 40)),
-        ("the optimised graph in another order", &|args, env| reference::run_shuffled(&optimized, args, env, 77)),
+        ("the reference interpreter in another order", &orders[0]),
+        ("the reference interpreter in a third order", &orders[1]),
+        ("the reference interpreter in a fourth order", &orders[2]),
+        ("the optimised graph in another order", &optimized_order),
         ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
         ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
     ];
@@ -174,6 +183,8 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
         match &first {
             None => first = Some(trace),
             Some(due) if agree(due, &trace) => {}
+            // Of several instructions that fail, another one may come first in another order.
+            Some(Err(_)) if trace.is_err() && name.contains("order") => {}
             Some(due) => {
                 return Err(Error::internal(format!("{name} gives\n{}\ninstead of\n{}", show(&trace), show(due))));
             }

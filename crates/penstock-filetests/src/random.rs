@@ -527,7 +527,8 @@ impl Generator<'_> {
             let indices = Tensor::from_slice(&[1, 1], &[at]).expect("memory for an index");
             let indices = self.b.constant(indices);
             let numeric = first.dtype() != DType::Bool;
-            let mode = if numeric { ["update", "add", "sub", "mul", "min", "max"][self.rng.below(6)] } else { "update" };
+            let mode =
+                if numeric { ["update", "add", "sub", "mul", "min", "max"][self.rng.below(6)] } else { "update" };
             self.b.emit(&updates::SCATTER_VARIABLE, &[variable, indices, value], &[("mode", mode.into())])
         } else {
             let [begin, end, step] = [at, at + 1, 1].map(|n| self.b.constant(Tensor::vector(&[n])));
@@ -540,8 +541,7 @@ impl Generator<'_> {
     /// Calls host code that notes some values, and gives them back.
     fn host_call(&mut self) -> usize {
         let exact: Vec<Item> = self.pool.iter().filter(|i| self.is_exact(i)).cloned().collect();
-        let operands: Vec<Item> =
-            (0..self.rng.below(3)).filter_map(|_| self.rng.pick(&exact).cloned()).collect();
+        let operands: Vec<Item> = (0..self.rng.below(3)).filter_map(|_| self.rng.pick(&exact).cloned()).collect();
         let types: Vec<Type> = operands.iter().map(|i| self.ty(i)).collect();
         let note = hosts("note").expect("there is such host code");
         let named = [("func", Attr::Host(note)), ("outs", types.into())];

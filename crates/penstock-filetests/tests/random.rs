@@ -1,6 +1,6 @@
 //! Properties of random graphs.
 
-use penstock_filetests::{hosts, RandomOptions, random_graph, random_graphs, run_tiers, same_function};
+use penstock_filetests::{RandomOptions, hosts, random_graph, random_graphs, run_tiers, same_function};
 use penstock_ir::{compact, parse_function, verify, verify_after};
 use penstock_ops::Ops;
 use proptest::prelude::*;

@@ -44,7 +44,11 @@ pub static STATELESS_RANDOM_BINOMIAL: OpDef = OpDef {
             Sample::new(vec![i64s(dims), i32s(&[7, -3]), vector(counts), vector(probs)])
         };
         let mut out: Vec<Sample> = RESULTS.iter().map(|d| of(&[5], &[10.0], &[0.5]).with("dtype", d)).collect();
-        out.extend([of(&[], &[0.0], &[0.5]), of(&[0], &[3.0], &[1.0]), of(&[2, 3], &[4.0, 1e6, 0.0], &[0.1, 0.9, 0.0])]);
+        out.extend([
+            of(&[], &[0.0], &[0.5]),
+            of(&[0], &[3.0], &[1.0]),
+            of(&[2, 3], &[4.0, 1e6, 0.0], &[0.1, 0.9, 0.0]),
+        ]);
         out
     },
 };
@@ -218,9 +222,8 @@ mod tests {
     fn numbers_have_the_mean_and_variance_of_the_distribution() {
         let stream = Philox::new(1, 0);
         for (n, p) in [(5.0, 0.3), (40.0, 0.5), (1000.0, 0.2), (1e6, 0.97), (300.0, 1e-3)] {
-            let draws: Vec<f64> = (0..4000)
-                .map(|i| binomial(&mut Uniform { stream, next: i * RESERVED, left: None }, n, p))
-                .collect();
+            let draws: Vec<f64> =
+                (0..4000).map(|i| binomial(&mut Uniform { stream, next: i * RESERVED, left: None }, n, p)).collect();
             assert!(draws.iter().all(|&k| k >= 0.0 && k <= n && k.fract() == 0.0));
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let variance = draws.iter().map(|k| (k - mean).powi(2)).sum::<f64>() / draws.len() as f64;

@@ -116,13 +116,7 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
           `value` has the extents of that slice. Raises InvalidArgument where it has not, OutOfRange for a single index that is \
           not there; the variable is unchanged then.",
     dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
-    operands: &[
-        VARIABLE,
-        index_arg("begin"),
-        index_arg("end"),
-        index_arg("strides"),
-        arg_of("value", ArgType::Var(0)),
-    ],
+    operands: &[VARIABLE, index_arg("begin"), index_arg("end"), index_arg("strides"), arg_of("value", ArgType::Var(0))],
     attrs: slicing::MASKS,
     effects: &[Effect::Write(0)],
     infer: |cx| {
@@ -166,8 +160,9 @@ fn infer_read_and_skip(cx: &InferCx<'_>) -> Result<OutTypes> {
         return Err(Error::dtype(message).argument("variable"));
     }
     if !cx.shape(0).compatible(&penstock_data::Shape::known(&[3])) {
-        return Err(Error::invalid(format!("the state of a generator has shape [3], got {}", cx.shape(0)))
-            .argument("variable"));
+        return Err(
+            Error::invalid(format!("the state of a generator has shape [3], got {}", cx.shape(0))).argument("variable")
+        );
     }
     one(Type::tensor(DType::I64, penstock_data::Shape::known(&[3])))
 }
@@ -177,7 +172,10 @@ fn run_read_and_skip(call: &mut Call<'_>) -> Result<()> {
     let delta = u128::try_from(delta)
         .map_err(|_| Error::invalid(format!("must not be negative, got {delta}")).argument("delta"))?;
     if call.outputs[0].dims() != [3] {
-        return Err(Error::invalid(format!("the state of a generator has shape [3], got {:?}", call.outputs[0].dims())));
+        return Err(Error::invalid(format!(
+            "the state of a generator has shape [3], got {:?}",
+            call.outputs[0].dims()
+        )));
     }
     let state = call.outputs[0].as_mut_slice::<i64>();
     let before = Tensor::from_slice(&[3], state)?;

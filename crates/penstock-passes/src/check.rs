@@ -27,7 +27,8 @@ pub(crate) fn run(graph: &mut Graph) -> Result<()> {
                 if !DTypeSet::FLOAT.contains(ty.dtype()) || ty.is_variable() {
                     continue;
                 }
-                let attrs = CHECK_NUMERICS.attributes(&[("message", describe(op, i, results.len()).as_str().into())])?;
+                let attrs =
+                    CHECK_NUMERICS.attributes(&[("message", describe(op, i, results.len()).as_str().into())])?;
                 let check = graph.insts.push(InstData {
                     op: OpRef(&CHECK_NUMERICS),
                     operands: smallvec![],

@@ -55,12 +55,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            skip: Vec::new(),
-            fuel: u64::MAX,
-            min_fused_bytes: MIN_FUSED_BYTES,
-            check_numerics: false,
-        }
+        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES, check_numerics: false }
     }
 }
 

@@ -219,7 +219,11 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
     let start = buffer.buf_ptr().cast::<u8>();
     let matches = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
     // Small results are copied: quicker than holding an object.
-    if !matches || !buffer.is_c_contiguous() || buffer.len_bytes() <= 64 || !(start as usize).is_multiple_of(dtype.size()) {
+    if !matches
+        || !buffer.is_c_contiguous()
+        || buffer.len_bytes() <= 64
+        || !(start as usize).is_multiple_of(dtype.size())
+    {
         return Ok(None);
     }
     let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::errors::{from_py, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
-use crate::{array, convert, ops};
+use crate::{array, convert, exit, ops};
 
 /// How the result of the Python function holds the tensors.
 enum Form {
@@ -65,7 +65,11 @@ impl Callback {
 
     /// What the function gives for these tensors, as tensors of the declared types. A result that is such a tensor
     /// is given as it is, so that tapes know it.
-    fn run<'py>(&self, py: Python<'py>, inputs: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Tensors<'py>> {
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    ) -> PyResult<Tensors<'py>> {
         let inputs = if self.as_numpy {
             let arrays = inputs.map(|t| t?.call_method0(pyo3::intern!(py, "numpy")));
             arrays.collect::<PyResult<SmallVec<[Bound<'py, PyAny>; 4]>>>()?
@@ -188,6 +192,7 @@ impl HostFn for Callback {
     /// Calls the Python function with eager tensors. Traces and tapes that the thread has open are left for the call:
     /// what runs in it runs at once.
     fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let _stay = exit::enter();
         Python::attach(|py| {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {
@@ -267,6 +272,7 @@ impl HostFn for Action {
 
     /// Its result is a sequence of values that become tensors of whatever dtype they have.
     fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let _stay = exit::enter();
         Python::attach(|py| {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {

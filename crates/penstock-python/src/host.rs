@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
-use crate::layer;
+use crate::{exit, layer};
 
 /// The interpreter as the engine's host.
 pub(crate) struct Interpreter;
@@ -40,6 +40,7 @@ pub(crate) fn _set_seed(seed: Option<u64>) {
 
 impl Env for Interpreter {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
+        let _stay = exit::enter();
         Python::attach(|py| layer::call(py, "print_to", (stream, text)).map(drop).map_err(|e| from_py(py, e)))
     }
 
@@ -52,6 +53,7 @@ impl Env for Interpreter {
     }
 
     fn poll(&self) -> Result<()> {
+        let _stay = exit::enter();
         Python::attach(|py| py.check_signals().map_err(|e| from_py(py, e)))
     }
 }
@@ -62,7 +64,7 @@ impl Host for Interpreter {
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
-        Python::attach(|py| py.detach(work));
+        Python::attach(|py| exit::detached(py, work));
     }
 }
 

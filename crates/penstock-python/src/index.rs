@@ -105,8 +105,7 @@ pub(crate) fn assign(py: Python<'_>, variable: &Var, key: &Bound<'_, PyAny>, val
     };
     let spec = specification(py, &keys)?;
     let masks = spec.masks();
-    let inputs =
-        [variable.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?, value];
+    let inputs = [variable.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?, value];
     trace::apply(&penstock_ops::updates::STRIDED_SLICE_ASSIGN, &inputs, &masks).or_py(py)?;
     Ok(())
 }

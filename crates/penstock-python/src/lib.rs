@@ -5,6 +5,7 @@ mod callback;
 mod convert;
 mod dtype;
 mod errors;
+mod exit;
 mod function;
 mod graph;
 mod host;
@@ -108,6 +109,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(tape::_with_gradient, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
+        wrap_pyfunction!(exit::_interpreter_ends, m)?,
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(open::_gradients, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,

@@ -69,11 +69,7 @@ pub(crate) struct PyPart(Concrete);
 #[pymethods]
 impl PyPart {
     /// Runs it on the values of the feeds, at once even if a trace is open.
-    fn __call__<'py>(
-        &self,
-        py: Python<'py>,
-        feeds: Vec<Bound<'py, PyTensor>>,
-    ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+    fn __call__<'py>(&self, py: Python<'py>, feeds: Vec<Bound<'py, PyTensor>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
         let symbolic = || PyTypeError::new_err("a value of feed_dict is a symbolic tensor");
         let tensor = |t: &Bound<'py, PyTensor>| t.get().var.tensor().cloned().map(Arg::Tensor).ok_or_else(symbolic);
         let args = feeds.iter().map(tensor).collect::<PyResult<SmallVec<[Arg; 4]>>>()?;
