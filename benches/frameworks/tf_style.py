@@ -233,32 +233,29 @@ def _borders(tf: Any) -> Works:
         return Work(step, (tf.constant(1.0),))
 
     def host_loop() -> Work:
-        @tf.function
         def loop(x: Any) -> Any:
             for _ in tf.range(cases.HOST_CALLS):
                 x = tf.py_function(lambda value: value, [x], tf.TensorSpec([], tf.float32))
             return x
 
-        return Work(loop, (tf.constant(1.0),))
+        return Work(tf.function(loop), (tf.constant(1.0),))
 
     def host_chain() -> Work:
-        @tf.function
         def chain(x: Any) -> Any:
             for _ in range(3):
                 x = tf.numpy_function(lambda value: value, [x], tf.float32)
             return x
 
-        return Work(chain, (tf.zeros([cases.HOST_ELEMENTS]),))
+        return Work(tf.function(chain), (tf.zeros([cases.HOST_ELEMENTS]),))
 
     def variables_100() -> Work:
         variables = [tf.Variable(float(i)) for i in range(cases.VARIABLES)]
 
-        @tf.function
         def step() -> Any:
             for v in variables:
                 v.assign(v + 1.0)
 
-        return Work(step)
+        return Work(tf.function(step))
 
     def assign_add() -> Work:
         v = tf.Variable(0.0)

@@ -37,22 +37,22 @@ def _signed(word: int) -> int:
 
 
 def _state_of_seed(seed: Any) -> Any:
-    """The state that TensorFlow makes of a seed: its words, least significant first; a short list fills the end."""
+    """The state that TensorFlow makes of a seed: its words, the lowest first; a short list fills the end."""
     if isinstance(seed, int):
         return [_signed(seed >> 64 * i) for i in range(_WORDS)]
     if isinstance(seed, list | tuple) and all(isinstance(word, int) for word in seed):
-        words = [_signed(word) for word in seed[:_WORDS]]
-        return [0] * (_WORDS - len(words)) + words
+        given = [_signed(word) for word in seed[:_WORDS]]
+        return [0] * (_WORDS - len(given)) + given
     words = raw_ops.reshape(raw_ops.cast(_core._convert(seed), dtype=_core.int64), [-1])[:_WORDS]
-    known = words.shape[0]
-    return raw_ops.concat([_core._convert([0] * (_WORDS - known), _core.int64), words], axis=0)
+    return raw_ops.concat([_core._convert([0] * _WORDS, _core.int64), words], axis=0)[-_WORDS:]
 
 
 class Generator:
-    """A source of random numbers with a state of its own: the same state gives the same numbers, on every device.
+    """A source of random numbers with a state of its own.
 
-    In a traced function each call draws anew, as the program says: the state is a variable, made outside of the
-    function or when it is first traced. Drawing and moving the state on is one step, for all threads.
+    The same state gives the same numbers, on every device. In a traced function each call draws anew, as the
+    program says: the state is a variable, made outside of the function or when it is first traced. Drawing
+    and moving the state on is one step, for all threads.
 
     Args:
         copy_from: another generator, whose state this one starts with.

@@ -20,8 +20,8 @@ def py_function(
     tape. An exception in `func` reaches the caller as it is.
 
     Args:
-        func: takes a tensor, composite value or dict of tensors for each of `inp`, and gives a tensor, or what
-            `Tout` describes.
+        func: takes a tensor, composite value or dict of tensors for each of `inp`, and gives a tensor, or
+            what `Tout` describes.
         inp: the arguments: a list, or one of them.
         Tout: the dtype, `TensorSpec` or other `TypeSpec` of the result; a list or another nest of them where
             there are several; an empty list or None where there is none. The shape of a `TensorSpec` is known

@@ -12,7 +12,7 @@ graphs: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def current() -> Any:
-    """The open graph that operations are added to, or None: of the innermost trace, not of functions in it."""
+    """The open graph that operations are added to; None where there is none, and in traced functions."""
     if not graphs:
         return None
     trace = _core._current_trace()

@@ -240,7 +240,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Adds to the entries along the first dimension that `sparse_delta`, a `tf.IndexedSlices`, names.
 
-        Only these entries are touched. Entries that come several times are changed as often. Returns as `assign`.
+        Only these entries are touched. Entries that come several times are changed as often. Returns as
+        `assign`.
 
         Raises:
             InvalidArgumentError: for an index that is not there.
@@ -257,7 +258,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self._scatter("mul", sparse_delta)
 
     def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Divides the entries that `sparse_delta` names, of a floating point or complex variable; as `scatter_add`."""
+        """Divides the entries that `sparse_delta` names, which must not be integers; as `scatter_add`."""
         return self._scatter("div", sparse_delta)
 
     def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
@@ -275,10 +276,10 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def batch_scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Replaces entries in each batch: those that `indices[b, i]` names in batch `b`, for all leading dimensions `b`.
+        """Replaces entries in each batch: those that `indices[b, i]` names in batch `b`.
 
         Args:
-            sparse_delta: a `tf.IndexedSlices`: its indices have the batch dimensions of the variable, then one more.
+            sparse_delta: a `tf.IndexedSlices`: its indices have the batch dimensions, then one more.
             use_locking: ignored.
             name: ignored.
         """
@@ -299,7 +300,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Adds to the slices that the rows of `indices` name.
 
-        Only these slices are touched. Slices that come several times are changed as often. Returns as `assign`.
+        Only these slices are touched. Slices that come several times are changed as often. Returns as
+        `assign`.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.

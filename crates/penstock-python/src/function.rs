@@ -328,6 +328,7 @@ impl PyFunction {
     /// Runs the Python function on symbolic arguments.
     fn trace<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, ty: Vec<Token>) -> PyResult<Arc<Trace>> {
         self.traced.fetch_add(1, Ordering::Relaxed);
+        let _stay = crate::exit::enter();
         let function = self.python_function.bind(py);
         let (tree, outs, signature) = loop {
             trace::begin_trace();

@@ -1,7 +1,7 @@
 """Graphs that a program adds to and runs in parts, as TensorFlow 1 has them.
 
-A graph is a trace that stays open. `Session.run` makes a function of the part of it that the fetches need, once for
-each set of fetches and feeds.
+A graph is a trace that stays open. `Session.run` makes a function of the part of it that the fetches need,
+once for each set of fetches and feeds.
 """
 
 from __future__ import annotations
@@ -242,8 +242,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core
     graph = _open.current()
     if graph is None:
         raise RuntimeError(
-            "tf.placeholder() is not compatible with eager execution: call it within tf.Graph().as_default(), or "
-            "after tf.compat.v1.disable_eager_execution()"
+            "tf.placeholder() is not compatible with eager execution: call it within "
+            "tf.Graph().as_default(), or after tf.compat.v1.disable_eager_execution()"
         )
     label = graph.unique_name(name or "Placeholder")
     tensor = _core._placeholder(TensorSpec(TensorShape(shape), dtype), label)
@@ -259,7 +259,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 
 @contextmanager
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Within it, operations run after `control_inputs`; outside of a graph effects keep their order anyhow."""
+    """Within it, operations run after `control_inputs`; outside of a graph effects keep their order."""
     graph = _open.current()
     if graph is None:
         yield
@@ -311,8 +311,8 @@ def gradients(
         gate_gradients: ignored.
         aggregation_method: ignored.
         stop_gradients: tensors to take as constants.
-        unconnected_gradients: `UnconnectedGradients.ZERO` for zeros where `ys` do not depend on an `x`; else None is
-            given there.
+        unconnected_gradients: `UnconnectedGradients.ZERO` for zeros where `ys` do not depend on an `x`; else
+            None is given there.
 
     Raises:
         RuntimeError: outside of graphs and traced functions.

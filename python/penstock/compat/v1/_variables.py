@@ -193,7 +193,7 @@ def get_variable(
         **kwargs: ignored.
 
     Raises:
-        ValueError: where the variable is there and should not be, or the other way round, or has another shape.
+        ValueError: where the variable is there and should not be, or is not and should, or has another shape.
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
@@ -221,5 +221,6 @@ def get_variable(
     if callable(make):
         first = (lambda: make(shape, dtype)) if shape is not None else make
     with name_scope(f"{scope.name}/" if scope.name else ""):
-        store[full] = Variable(first, trainable=trainable, name=name, dtype=dtype)
-    return store[full]
+        made: Variable = Variable(first, trainable=trainable, name=name, dtype=dtype)
+    store[full] = made
+    return made
