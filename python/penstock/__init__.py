@@ -276,6 +276,8 @@ from penstock._tape import (
     custom_gradient as custom_gradient,
 )
 from penstock._variable import Variable as Variable
+from penstock._variable import VariableAggregation as VariableAggregation
+from penstock._variable import VariableSynchronization as VariableSynchronization
 from penstock._variable import variable_creator_scope as variable_creator_scope
 from penstock.linalg import (
     einsum as einsum,

@@ -123,7 +123,6 @@ class _Operand:
         self, dtype: npt.DTypeLike | None = None, copy: builtins.bool | None = None
     ) -> npt.NDArray[Any]: ...
 
-@final
 class Tensor(_Operand):
     """A tensor: eager, or symbolic while a function is traced."""
 
@@ -205,7 +204,7 @@ class _Variable(_Operand):
     def ref(self) -> Reference: ...
 
 @final
-class _VariableSlice(Tensor):  # type: ignore[misc]
+class _VariableSlice(Tensor):
     """A slice of a variable: the tensor that it was, and the place that can be assigned."""
 
     def assign(
@@ -229,7 +228,8 @@ class _HostFunction:
         unpack: Callable[[Any], Sequence[Any]] | None = None,
         pack: Callable[[tuple[Tensor, ...]], tuple[Any, ...]] | None = None,
     ) -> Self: ...
-    def __call__(self, *tensors: Tensor) -> list[Tensor]: ...
+    # Takes tensors.
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Tensor]: ...
     @property
     def __name__(self) -> str: ...
 
@@ -255,7 +255,8 @@ class _OpenGraph:
 class _GraphPart:
     """A part of an open graph, ready to run."""
 
-    def __call__(self, feeds: Sequence[Tensor]) -> list[Tensor]: ...
+    # Takes the list of the values of the feeds.
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Tensor]: ...
 
 @final
 class Op:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +14,31 @@ from penstock._scope import current_name_scope, name_scope
 from penstock._shape import TensorShape
 from penstock.errors import OutOfRangeError
 
-__all__ = ["Variable", "variable_creator_scope"]
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variable_creator_scope"]
 
 _creators: list[Callable[..., Any]] = []
 _alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
 # Set while a function is traced: called with each variable that is created.
 on_create: list[Callable[[Variable], None]] = []
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought in line; accepted for programs that name it."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a variable are combined; accepted for programs that name it."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
 
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
@@ -76,8 +95,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         dtype: Any = None,
         import_scope: Any = None,
         constraint: Callable[..., Any] | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
         experimental_enable_variable_lifting: bool = True,
     ) -> Variable:

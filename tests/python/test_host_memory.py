@@ -310,3 +310,18 @@ def test_pdb_prints_and_traced_functions_work_inside(capsys):
     f = tf.function(lambda x: tf.py_function(body, [x], tf.float32))
     assert f(tf.constant(2.0)).numpy() == 36.0
     assert capsys.readouterr().out == "inside 2\n"
+
+
+def test_graphs_that_call_python_cannot_be_saved():
+    def here(x):
+        return x
+
+    line = here.__code__.co_firstlineno
+    f = tf.function(lambda x: tf.py_function(here, [x], tf.float32)).get_concrete_function(tf.constant(1.0))
+    with pytest.raises(tf.errors.FailedPreconditionError, match=rf"'here' \(.*test_host_memory.py:{line}\)"):
+        f.graph.serialize()
+    outer = tf.function(lambda x: f(x) + 1.0).get_concrete_function(tf.constant(1.0))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="'here'"):
+        outer.graph.serialize()
+    plain = tf.function(lambda x: x + 1.0).get_concrete_function(tf.constant(1.0)).graph
+    assert plain.serialize().decode() == plain.to_text()
