@@ -72,6 +72,32 @@ impl Variable {
         self.cell().clone().ok_or_else(|| self.uninitialized())
     }
 
+    /// Makes `out` the value now.
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    pub fn read_into(&self, out: &mut Tensor) -> Result<()> {
+        let value = match &*self.cell() {
+            Some(value) if out.set_inline(value) => return Ok(()),
+            value => value.clone(),
+        };
+        *out = value.ok_or_else(|| self.uninitialized())?;
+        Ok(())
+    }
+
+    /// Replaces the value by one that the caller keeps.
+    ///
+    /// # Errors
+    /// As [`Variable::assign`].
+    pub fn assign_from(&self, value: &Tensor) -> Result<()> {
+        if let Some(own) = &mut *self.cell()
+            && own.set_inline(value)
+        {
+            return Ok(());
+        }
+        self.assign(value.clone())
+    }
+
     /// Replaces the value.
     ///
     /// # Errors

@@ -38,6 +38,12 @@ fn format_of(dtype: DType) -> &'static CStr {
     }
 }
 
+/// The dtype of an array, by the buffer protocol.
+pub(crate) fn buffer_dtype(array: &Bound<'_, PyAny>) -> Option<DType> {
+    let buffer = PyUntypedBuffer::get(array).ok()?;
+    dtype_of(&buffer.format().to_string_lossy(), buffer.item_size())
+}
+
 /// The dtype of a native-endian format and item size.
 fn dtype_of(format: &str, size: usize) -> Option<DType> {
     let format = format.trim_start_matches(['@', '=', if cfg!(target_endian = "little") { '<' } else { '>' }]);
@@ -89,10 +95,10 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRe
         false => py.import("numpy")?.getattr("asarray")?.call1((value,))?,
     };
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let tensor = match kind.as_str() {
         "O" | "S" | "U" | "T" => from_objects(&array, dtype)?,
-        _ if name == "bfloat16" => {
+        // The name of a dtype is slow to get: only where the kind leaves it open.
+        "V" if array.getattr("dtype")?.getattr("name")?.extract::<String>()? == "bfloat16" => {
             let bits = array.call_method1("view", ("uint16",))?;
             from_buffer(&bits)?.bitcast(DType::Bf16).or_py(py)?
         }
@@ -187,7 +193,7 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
     let py = array.py();
     // SAFETY: the objects are alive.
     let held = |object: &Bound<'_, PyAny>, by: isize| unsafe { ffi::Py_REFCNT(object.as_ptr()) } as isize == by;
-    if !held(array, 1) || dtype == DType::Str || dtype == DType::Bf16 {
+    if dtype == DType::Str || dtype == DType::Bf16 {
         return Ok(None);
     }
     let class = py.import("numpy")?.getattr("ndarray")?;
@@ -195,6 +201,12 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
         return Ok(None);
     }
     let mut owner = array.getattr("base")?;
+    if let Some(tensor) = viewed(array, &owner, dtype)? {
+        return Ok(Some(tensor));
+    }
+    if !held(array, 1) {
+        return Ok(None);
+    }
     if owner.is_none() {
         if !array.getattr("flags")?.getattr("owndata")?.is_truthy()? {
             return Ok(None);
@@ -233,6 +245,24 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
     // what owns its memory, and the caller gives the array up, so nobody writes it.
     let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
     Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
+}
+
+/// The tensor of which an array of this dtype is a view, where it shows all of its elements in order.
+fn viewed(array: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    let Ok(view) = base.cast::<pyo3::types::PyMemoryView>() else { return Ok(None) };
+    let object = view.getattr("obj")?;
+    let Some(tensor) = object.cast::<PyTensor>().ok().and_then(|t| t.get().var.tensor()) else { return Ok(None) };
+    let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
+    let whole = buffer.buf_ptr().cast_const().cast::<u8>() == tensor.as_ptr()
+        && buffer.len_bytes() == tensor.byte_len()
+        && buffer.is_c_contiguous()
+        && tensor.dtype() == dtype
+        && dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
+    if !whole {
+        return Ok(None);
+    }
+    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
+    tensor.reshaped(&dims).or_py(array.py()).map(Some)
 }
 
 /// Whether nobody else can write a read-only array's memory: it is the array's own, or that of an object

@@ -174,9 +174,10 @@ fn may_become(array: &Bound<'_, PyAny>, dtype: DType) -> bool {
         d if d.is_complex() => 3,
         _ => 4,
     };
-    match array.getattr("dtype").and_then(|d| crate::dtype::parse(&d)) {
-        Ok(own) => kind(own) == kind(dtype) || (kind(own) >= 1 && kind(own) < kind(dtype) && kind(dtype) <= 3),
-        Err(_) => true,
+    let named = || array.getattr("dtype").and_then(|d| crate::dtype::parse(&d)).ok();
+    match array::buffer_dtype(array).or_else(named) {
+        Some(own) => kind(own) == kind(dtype) || (kind(own) >= 1 && kind(own) < kind(dtype) && kind(dtype) <= 3),
+        None => true,
     }
 }
 

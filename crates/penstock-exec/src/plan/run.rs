@@ -174,10 +174,10 @@ impl Plan {
                     poll(&mut budget, env)?;
                 }
                 Step::Read(s) => {
-                    let value = variable(args, s.variable)?.read()?;
-                    check_result(0, &value, &s.ty)?;
                     // SAFETY: as said above.
-                    unsafe { *regs.get_mut(s.out) = value };
+                    let out = unsafe { regs.get_mut(s.out) };
+                    variable(args, s.variable)?.read_into(out)?;
+                    check_result(0, out, &s.ty)?;
                 }
                 Step::Write(s) => {
                     // SAFETY: as said above.
@@ -394,7 +394,7 @@ unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg]) -> Result<()> {
     let variable = variable(args, s.variable)?;
     // SAFETY: the caller's promise.
     let value = unsafe { regs.get(s.value) };
-    let Some(f) = s.f else { return variable.assign(value.clone()) };
+    let Some(f) = s.f else { return variable.assign_from(value) };
     // SAFETY: the caller's promise; the register that is read is left out.
     unsafe { release(&s.release, &[s.value], regs) };
     state::update(variable, f, value)
