@@ -62,6 +62,9 @@ CASES: Final = (
     Case("mlp_step", "MLP 784-256-10, Adam step, batch 64"),
     Case("mlp_100", "the same, 100 steps in one graph, per step", tolerance=1e-2),
     Case("py_function", "`py_function` identity"),
+    Case("host_loop", "1,000 `py_function` calls in a graph loop"),
+    Case("host_chain", "144 MB through three chained callbacks"),
+    Case("variables_100", "a function that reads and writes 100 variables"),
     Case("assign_add", "`v.assign_add(1.)` in a function"),
     Case("eager_grad", "eager gradient of x³"),
     Case("dataset", "`Dataset.range(100k).map(f).batch(128)`, per element"),
@@ -105,6 +108,9 @@ MATMULS: Final = (64, 512, 1024, 2048)
 RNN_TIME, RNN_BATCH, RNN_HIDDEN = 100, 32, 128
 MLP_BATCH, MLP_IN, MLP_HIDDEN, MLP_OUT = 64, 784, 256, 10
 MLP_STEPS: Final = 100
+HOST_CALLS: Final = 1000
+HOST_ELEMENTS: Final = 36_000_000
+VARIABLES: Final = 100
 DATASET_SIZE: Final = 100_000
 DATASET_BATCH: Final = 128
 RATE, VOLATILITY = 0.02, 0.3

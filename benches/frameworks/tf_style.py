@@ -310,6 +310,31 @@ def _borders(tf: Any) -> Works:
         step = tf.function(lambda x: tf.py_function(lambda value: value, [x], tf.float32))
         return Work(step, (tf.constant(1.0),))
 
+    def host_loop() -> Work:
+        def loop(x: Any) -> Any:
+            for _ in tf.range(cases.HOST_CALLS):
+                x = tf.py_function(lambda value: value, [x], tf.TensorSpec([], tf.float32))
+            return x
+
+        return Work(tf.function(loop), (tf.constant(1.0),))
+
+    def host_chain() -> Work:
+        def chain(x: Any) -> Any:
+            for _ in range(3):
+                x = tf.numpy_function(lambda value: value, [x], tf.float32)
+            return x
+
+        return Work(tf.function(chain), (tf.zeros([cases.HOST_ELEMENTS]),))
+
+    def variables_100() -> Work:
+        variables = [tf.Variable(float(i)) for i in range(cases.VARIABLES)]
+
+        def step() -> Any:
+            for v in variables:
+                v.assign(v + 1.0)
+
+        return Work(tf.function(step))
+
     def assign_add() -> Work:
         v = tf.Variable(0.0)
 
@@ -340,6 +365,9 @@ def _borders(tf: Any) -> Works:
 
     return {
         "py_function": py_function,
+        "host_loop": host_loop,
+        "host_chain": host_chain,
+        "variables_100": variables_100,
         "assign_add": assign_add,
         "eager_grad": eager_grad,
         "dataset": dataset,

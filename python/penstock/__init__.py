@@ -333,6 +333,8 @@ from penstock._tensor_array import (
     TensorArraySpec as TensorArraySpec,
 )
 from penstock._variable import Variable as Variable
+from penstock._variable import VariableAggregation as VariableAggregation
+from penstock._variable import VariableSynchronization as VariableSynchronization
 from penstock._variable import variable_creator_scope as variable_creator_scope
 from penstock.linalg import (
     einsum as einsum,
@@ -556,6 +558,8 @@ _NAMESPACES = {
     "types",
 }
 _ELSEWHERE = {
+    "Graph": "compat.v1",
+    "Operation": "compat.v1",
     "constant_initializer": "initializers",
     "ones_initializer": "initializers",
     "random_normal_initializer": "initializers",

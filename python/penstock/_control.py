@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from penstock import _core, nest
+from penstock import _core, _open, nest
 from penstock._composite import after_loop, check_alike, flatten, is_composite, joined, pack
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
@@ -404,11 +404,22 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
     Args:
         control_inputs: tensors, or what `group` gives; None for none.
     """
-    yield
+    graph = _open.current()
+    if graph is None:
+        yield
+        return
+    with graph.control_dependencies(control_inputs):
+        yield
 
 
-def group(*inputs: Any, **kwargs: Any) -> None:
-    """Stands for all of its inputs; effects among them run in the order of the program."""
+def group(*inputs: Any, **kwargs: Any) -> Any:
+    """Stands for all of its inputs; effects among them run in the order of the program.
+
+    Returns:
+        None; in a graph of TensorFlow 1 an operation that runs all of them.
+    """
+    graph = _open.current()
+    return None if graph is None else graph.group(*inputs, **kwargs)
 
 
 @contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
-from penstock._spec import TensorSpec
+from penstock._spec import TensorSpec, TypeSpec
 from penstock._tape import GradientTape
 from penstock._wrap import results
-from penstock.errors import DTypeError, InvalidArgumentError
 
 
 def py_function(
@@ -21,14 +20,16 @@ def py_function(
     tape. An exception in `func` reaches the caller as it is.
 
     Args:
-        func: takes a tensor for each of `inp` and gives a tensor, or a sequence of them.
-        inp: the arguments.
-        Tout: the dtype, or `TensorSpec`, of the result; a list of them where there are several; an empty
-            list or None where there is none.
+        func: takes a tensor, composite value or dict of tensors for each of `inp`, and gives a tensor, or
+            what `Tout` describes.
+        inp: the arguments: a list, or one of them.
+        Tout: the dtype, `TensorSpec` or other `TypeSpec` of the result; a list or another nest of them where
+            there are several; an empty list or None where there is none. The shape of a `TensorSpec` is known
+            of the result while tracing, and checked when it runs.
         name: ignored.
 
     Returns:
-        The result; a list where `Tout` is one; without a function a decorator, which takes the arguments.
+        The result, in the structure of `Tout`; without a function a decorator, which takes the arguments.
 
     Raises:
         InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes.
@@ -58,7 +59,8 @@ def numpy_function(
         inp: the arguments.
         Tout: the dtype, or `TensorSpec`, of the result; a list of them where there are several; an empty
             list or None where there is none.
-        stateful: whether the function does more than compute its result.
+        stateful: whether the function does more than compute its result. If not, a call in a traced function
+            runs only where its result is used, and keeps no order with what has effects.
         name: ignored.
 
     Raises:
@@ -87,85 +89,45 @@ class _HostFunction:
         if not callable(func):
             raise TypeError(f"argument 'func' must be callable, got {func!r}")
         self.func = func
-        self.name = getattr(func, "__name__", type(func).__name__)
         self.as_numpy = as_numpy
         self.structure = Tout
-        declared = [] if Tout is None else nest.flatten(Tout) if nest.is_nested(Tout) else [Tout]
-        self.specs = [t if hasattr(t, "shape") else TensorSpec(None, t) for t in declared]
+        declared = [] if Tout is None else nest.flatten(Tout)
+        self.declared = [_spec(t) for t in declared]
+        self.specs = [leaf for spec in self.declared for leaf in _components(spec)]
 
     def call(self, inp: Any, stateful: bool) -> Any:
         args = [] if inp is None else inp
-        if not isinstance(args, list | tuple):
-            args = [args]
-        inputs = [_core._convert(x) for x in args]
+        args = list(args) if isinstance(args, list | tuple) else [args]
+        inputs, pack = _arguments(args)
+        run = self.engine = self._engine(pack)
         if not _core._is_tracing():
-            outputs = self._run(*inputs)
+            outputs = run(*inputs)
         else:
-            found = raw_ops.host_call(inputs, func=self._host("_run"), outs=self.specs, stateful=stateful)
+            found = raw_ops.host_call(inputs, func=run, outs=self.specs, stateful=stateful)
             outputs = results(found)
             if not self.as_numpy:
                 outputs = self._differentiable(inputs, outputs)
         if self.structure is None:
             return None
+        outputs = self._composed(outputs)
         return (
             nest.pack_sequence_as(self.structure, outputs) if nest.is_nested(self.structure) else outputs[0]
         )
 
-    def _host(self, method: str) -> Callable[..., Any]:
-        bound = getattr(self, method)
+    def _engine(self, pack: Callable[..., Any] | None) -> Any:
+        """The function as the engine calls it: on tensors, for a flat list of them."""
+        structure = self.structure
+        composite = any(not isinstance(spec, TensorSpec) for spec in self.declared)
+        one = structure is not None and not nest.is_nested(structure)
+        flat = isinstance(structure, list | tuple) and not any(map(nest.is_nested, structure))
+        plain = not composite and (one or flat or structure is None)
+        unpack = None if plain else _unpacking(structure, self.declared)
+        return _core._HostFunction(self.func, self.specs, one, self.as_numpy, unpack, pack)
 
-        def run(*args: Any) -> Any:
-            return bound(*args)
-
-        run.__name__ = self.name
-        return run
-
-    def _run(self, *args: Any) -> list[Any]:
-        """The results of one call as tensors of the declared types."""
-        result = self.func(*(a.numpy() for a in args)) if self.as_numpy else self.func(*args)
-        return self._results(result)
-
-    def _results(self, result: Any) -> list[Any]:
-        expected = len(self.specs)
-        values = [] if expected == 0 else self._parts(result)
-        if len(values) != expected:
-            raise InvalidArgumentError(
-                f"{self.name} returned {len(values)} values, argument 'Tout' has {expected}"
-            )
-        return [self._result(i, v, spec) for i, (v, spec) in enumerate(zip(values, self.specs, strict=True))]
-
-    def _parts(self, result: Any) -> list[Any]:
-        if not nest.is_nested(self.structure):
-            return [result]
-        if isinstance(self.structure, list | tuple) and not any(map(nest.is_nested, self.structure)):
-            return list(result) if isinstance(result, list | tuple) else [result]
-        return nest.flatten(result)
-
-    def _result(self, index: int, value: Any, spec: Any) -> Any:
-        if value is None:
-            raise InvalidArgumentError(
-                f"{self.name} returned None for result {index}, argument 'Tout' has {spec.dtype.name}"
-            )
-        if isinstance(value, _core._Variable):
-            value = value.read_value()
-        if isinstance(value, _core.Tensor):
-            if value.dtype != spec.dtype:
-                raise DTypeError(
-                    f"{self.name} returned {value.dtype.name} for result {index}, "
-                    f"argument 'Tout' has {spec.dtype.name}"
-                )
-            tensor = value
-        else:
-            try:
-                tensor = _core._convert(value, spec.dtype)
-            except (TypeError, ValueError) as error:
-                raise DTypeError(f"{self.name}: result {index} is no {spec.dtype.name}: {error}") from error
-        if not tensor.shape.is_compatible_with(spec.shape):
-            raise InvalidArgumentError(
-                f"{self.name} returned shape {tensor.shape} for result {index}, "
-                f"argument 'Tout' has {spec.shape}"
-            )
-        return tensor
+    def _composed(self, tensors: list[Any]) -> list[Any]:
+        """The declared values, of which some are composite, from their tensors."""
+        source = iter(tensors)
+        return [_compose(spec, source) for spec in self.declared]
 
     # --- the gradient ---
 
@@ -182,9 +144,9 @@ class _HostFunction:
             def run(*args: Any) -> list[Any]:
                 return self._gradient(args[: len(inputs)], args[len(inputs) :], smooth, seeded)
 
-            run.__name__ = f"{self.name}_gradient"
+            run.__name__ = f"{self.engine.__name__}_gradient"
             specs = [TensorSpec(inputs[i].shape, inputs[i].dtype) for i in smooth]
-            found = raw_ops.host_call([*inputs, *seeds], func=run, outs=specs)
+            found = raw_ops.host_call([*inputs, *seeds], func=_core._HostFunction(run, specs), outs=specs)
             gradients = results(found)
             by_place = dict(zip(smooth, gradients, strict=True))
             return [by_place.get(i) for i in range(len(inputs))]
@@ -197,9 +159,92 @@ class _HostFunction:
         sources = [args[i] for i in smooth]
         with GradientTape() as tape:
             tape.watch(sources)
-            results = self._run(*args)
+            results = self.engine(*args)
         found: list[Any] = tape.gradient([results[i] for i in seeded], sources, list(seeds), "zero")
         return found
+
+
+def _unpacking(structure: Any, declared: list[Any]) -> Callable[[Any], list[Any]]:
+    """What takes the tensors out of a nested result, or of composite values in it."""
+
+    def unpack(result: Any) -> list[Any]:
+        if nest.is_nested(structure):
+            single = isinstance(structure, list | tuple) and not isinstance(result, list | tuple)
+            values = nest.flatten([result] if single else result)
+        else:
+            values = [result]
+        if len(values) != len(declared):
+            return values
+        return [leaf for value, spec in zip(values, declared, strict=True) for leaf in _parts(value, spec)]
+
+    return unpack
+
+
+def _spec(declared: Any) -> Any:
+    """What an entry of `Tout` says of a result: a dtype is a tensor of any shape."""
+    return declared if isinstance(declared, TypeSpec) else TensorSpec(None, declared)
+
+
+def _components(spec: Any) -> list[TensorSpec]:
+    """The specifications of the tensors of which a value consists."""
+    if isinstance(spec, TensorSpec):
+        return [spec]
+    parts = nest.flatten(spec._component_specs)
+    return [leaf for part in parts for leaf in _components(part)]
+
+
+def _parts(value: Any, spec: Any) -> list[Any]:
+    """The tensors of a value."""
+    if isinstance(spec, TensorSpec):
+        return [value]
+    if not spec.is_compatible_with(value):
+        raise TypeError(f"a result is described by {spec}, got {value!r}")
+    flat = zip(nest.flatten(spec._to_components(value)), nest.flatten(spec._component_specs), strict=True)
+    return [leaf for part, inner in flat for leaf in _parts(part, inner)]
+
+
+def _compose(spec: Any, tensors: Iterator[Any]) -> Any:
+    """A value of a specification, of the next tensors."""
+    if isinstance(spec, TensorSpec):
+        return next(tensors)
+    parts = [_compose(part, tensors) for part in nest.flatten(spec._component_specs)]
+    return spec._from_components(nest.pack_sequence_as(spec._component_specs, parts))
+
+
+def _arguments(args: list[Any]) -> tuple[list[Any], Callable[..., Any] | None]:
+    """The tensors of the arguments; and what makes the arguments of them, unless they are the tensors."""
+    if not any(isinstance(arg, Mapping) or _type_spec(arg) is not None for arg in args):
+        return [_core._convert(arg) for arg in args], None
+    specs: list[Any] = []
+    tensors: list[Any] = []
+    for leaf in nest.flatten([arg if isinstance(arg, Mapping) else _Leaf(arg) for arg in args]):
+        value = leaf.value if isinstance(leaf, _Leaf) else leaf
+        spec = _type_spec(value)
+        value = _core._convert(value) if spec is None else value
+        specs.append(spec or TensorSpec(value.shape, value.dtype))
+        tensors.extend(_core._convert(part) for part in _parts(value, specs[-1]))
+    structure = [arg if isinstance(arg, Mapping) else None for arg in args]
+
+    def pack(flat: tuple[Any, ...]) -> tuple[Any, ...]:
+        source = iter(flat)
+        return tuple(nest.pack_sequence_as(structure, [_compose(spec, source) for spec in specs]))
+
+    return tensors, pack
+
+
+class _Leaf:
+    """An argument that is one value, even if it is a list."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _type_spec(value: Any) -> Any:
+    """The specification of a composite value, None for all others."""
+    if isinstance(value, _core.Tensor | _core._Variable):
+        return None
+    spec = getattr(value, "_type_spec", None)
+    return spec if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec) else None
 
 
 def _is_smooth(tensor: _core.Tensor) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from typing import Any
 
@@ -108,6 +109,7 @@ def _filtered(traceback: Any) -> Any:
 
 def install() -> None:
     """Hands the table over."""
+    atexit.register(_core._interpreter_ends)
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from penstock import _core, nest, raw_ops
+from penstock import _core, _open, nest, raw_ops
 
 _ASSERT = getattr(raw_ops, "assert")
 _LOG_LEVELS = ("info", "warning", "error")
 
 
-def print(*inputs: Any, **kwargs: Any) -> None:
+def print(*inputs: Any, **kwargs: Any) -> Any:
     """Prints tensors and other values; in a traced function each time that it runs.
 
     Args:
@@ -21,6 +21,9 @@ def print(*inputs: Any, **kwargs: Any) -> None:
             `logging.info`; `summarize`: how many elements to show at both ends of each dimension, 3 by
             default, -1 for all; `sep`: what stands between values, a blank by default; `end`: what
             follows them, a new line by default; `name` is ignored.
+
+    Returns:
+        None; in a graph of TensorFlow 1 the operation that prints.
 
     Raises:
         ValueError: for another stream.
@@ -39,6 +42,7 @@ def print(*inputs: Any, **kwargs: Any) -> None:
         raise TypeError(f"print() got an unexpected keyword argument '{next(iter(kwargs))}'")
     tensors: list[Any] = []
     parts = [_literal(x) if isinstance(x, str) else _part(x, tensors) for x in inputs]
+    start = _open.mark()
     raw_ops.print(
         tensors,
         template=_literal(str(sep)).join(parts),
@@ -46,6 +50,7 @@ def print(*inputs: Any, **kwargs: Any) -> None:
         end=str(end),
         summarize=int(summarize),
     )
+    return _open.operation(start)
 
 
 def _literal(text: str) -> str:
@@ -96,7 +101,7 @@ def _stream(stream: Any) -> str:
     )
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> None:
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
     """Raises unless `condition` is true; in a traced function each time that it runs.
 
     Args:
@@ -105,10 +110,15 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
         summarize: how many elements of each to show, 3 by default.
         name: ignored.
 
+    Returns:
+        None; in a graph of TensorFlow 1 the operation that checks.
+
     Raises:
         InvalidArgumentError: where the condition is false.
     """
+    start = _open.mark()
     check(condition, data, "", summarize)
+    return _open.operation(start)
 
 
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:

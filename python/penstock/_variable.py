@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
+import enum
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock import _core
+from penstock import _core, _open, raw_ops
+from penstock._print import check
+from penstock._scope import current_name_scope, name_scope
 from penstock._shape import TensorShape
+from penstock.errors import OutOfRangeError
 
-__all__ = ["Variable", "variable_creator_scope"]
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variable_creator_scope"]
 
 _creators: list[Callable[..., Any]] = []
 _alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
-_numbers = itertools.count()
 
 
 class _Watchers(threading.local):
@@ -27,6 +29,24 @@ class _Watchers(threading.local):
 
 
 created = _Watchers()
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought in line; accepted for programs that name it."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a variable are combined; accepted for programs that name it."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
 
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
@@ -83,8 +103,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         dtype: Any = None,
         import_scope: Any = None,
         constraint: Callable[..., Any] | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
         shape: Any = None,
         experimental_enable_variable_lifting: bool = True,
     ) -> Variable:
@@ -92,31 +112,38 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             raise ValueError("argument 'variable_def' is not supported")
         if initial_value is None:
             raise ValueError("argument 'initial_value' must be given")
-        with _core._Outside():
-            value = initial_value() if callable(initial_value) else initial_value
-        if isinstance(value, _core.Tensor) and value._is_symbolic:
-            # The variable outlives the trace: what it starts with is computed now.
-            value = _core._computed(value)
-            if value is None:
-                raise ValueError(
-                    "the initial value of a variable created in a traced function must not depend on its "
-                    "arguments; give it as a function without arguments"
-                )
-        with _core._Outside():
-            tensor = _core._convert(value, dtype)
+        graph = _open.current()
+        if graph is not None:
+            value = _core._convert(initial_value() if callable(initial_value) else initial_value, dtype)
+        else:
+            value = _first_value(initial_value, dtype)
         if shape is None:
-            shape = tensor.shape if validate_shape else TensorShape(None)
+            shape = value.shape if validate_shape else TensorShape(None)
         shape = TensorShape(shape)
-        if not shape.is_compatible_with(tensor.shape):
+        if not shape.is_compatible_with(value.shape):
             raise ValueError(
-                f"the initial value has shape {tensor.shape}, which argument 'shape' ({shape}) does not allow"
+                f"the initial value has shape {value.shape}, which argument 'shape' ({shape}) does not allow"
             )
-        number = next(_numbers)
-        label = name or ("Variable" if number == 0 else f"Variable_{number}")
+        label = (name or "Variable").removesuffix(":0")
+        label = f"{current_name_scope()}{label}" if graph is None else graph.unique_name(label)
+        held = value if graph is None else None
         self: Variable = super().__new__(
-            cls, tensor, tensor.dtype, shape, label, trainable is None or bool(trainable)
+            cls, held, value.dtype, shape, label, trainable is None or bool(trainable)
         )
-        self.__dict__.update(_constraint=constraint, _initial=tensor)
+        self.__dict__.update(
+            _constraint=constraint,
+            _initial=value,
+            _synchronization=synchronization,
+            _aggregation=aggregation,
+        )
+        if graph is not None:
+            self.__dict__["_graph"] = weakref.ref(graph)
+            start = len(graph.engine)
+            self._assign(value)
+            self.__dict__["_initializer"] = graph.operation_since(start, f"{label}/Assign")
+            graph.add_to_collection("variables", self)
+            if self.trainable:
+                graph.add_to_collection("trainable_variables", self)
         _alive[self._unique_id] = self
         for note in created.notes:
             note(self)
@@ -140,6 +167,21 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def handle(self) -> Variable:
         """What identifies the variable: itself."""
         return self
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that gives it its first value, in a graph of TensorFlow 1; else None."""
+        return self.__dict__.get("_initializer")
+
+    @property
+    def synchronization(self) -> Any:
+        """What was given for it."""
+        return self.__dict__["_synchronization"]
+
+    @property
+    def aggregation(self) -> Any:
+        """What was given for it."""
+        return self.__dict__["_aggregation"]
 
     @property
     def device(self) -> str:
@@ -195,9 +237,173 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self._after(read_value)
 
     def _after(self, read_value: bool) -> Any:
+        graph = _open.current()
+        if graph is not None:
+            # What is fetched is the value after the assignment, which is the last instruction so far.
+            written = len(graph.engine) - 1
+            value = self.read_value()
+            graph.follow(written + 1, written)
+            return value
         if not read_value:
             return None
         return self.read_value() if _core._is_tracing() else self
+
+    # --- parts of it, which are written in place ---
+
+    def _scatter(self, mode: str, delta: Any) -> Any:
+        """Changes the entries along the first dimension that an `IndexedSlices` names."""
+        if not hasattr(delta, "indices") or not hasattr(delta, "values"):
+            raise TypeError(f"argument 'sparse_delta' must be a tf.IndexedSlices, got {delta!r}")
+        indices, updates = _core._convert(delta.indices), _core._convert(delta.values, None, self.dtype)
+        if updates.shape.rank == 0:
+            entry = raw_ops.shape(self.read_value())[1:]
+            extents = raw_ops.concat([raw_ops.shape(indices), entry], axis=0)
+            updates = raw_ops.broadcast_to(updates, extents)
+        return self._scatter_nd(mode, raw_ops.expand_dims(indices, axis=-1), updates)
+
+    def _scatter_nd(self, mode: str, indices: Any, updates: Any) -> Any:
+        updates = _core._convert(updates, None, self.dtype)
+        raw_ops.scatter_variable(self, indices, updates, mode=mode)
+        return self._after(True)
+
+    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Adds to the entries along the first dimension that `sparse_delta`, a `tf.IndexedSlices`, names.
+
+        Only these entries are touched. Entries that come several times are changed as often. Returns as
+        `assign`.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+        """
+        return self._scatter("add", sparse_delta)
+
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Subtracts from the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("sub", sparse_delta)
+
+    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Multiplies the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("mul", sparse_delta)
+
+    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Divides the entries that `sparse_delta` names, which must not be integers; as `scatter_add`."""
+        return self._scatter("div", sparse_delta)
+
+    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Raises the entries that `sparse_delta` names to at least its values; as `scatter_add`."""
+        return self._scatter("max", sparse_delta)
+
+    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Lowers the entries that `sparse_delta` names to at most its values; as `scatter_add`."""
+        return self._scatter("min", sparse_delta)
+
+    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("update", sparse_delta)
+
+    def batch_scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Replaces entries in each batch: those that `indices[b, i]` names in batch `b`.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`: its indices have the batch dimensions, then one more.
+            use_locking: ignored.
+            name: ignored.
+        """
+        indices, updates = _core._convert(sparse_delta.indices), sparse_delta.values
+        rank = indices.shape.rank
+        if not rank:
+            raise ValueError(
+                f"argument 'sparse_delta' must have indices of a known rank above 0, got {indices.shape}"
+            )
+        extents = raw_ops.shape(indices, dtype=indices.dtype)
+        places = []
+        for axis in range(rank - 1):
+            along = raw_ops.range(_zero(indices), extents[axis], _one(indices))
+            along = raw_ops.reshape(along, [-1 if i == axis else 1 for i in range(rank)])
+            places.append(raw_ops.broadcast_to(along, extents))
+        return self._scatter_nd("update", raw_ops.stack([*places, indices], axis=-1), updates)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Adds to the slices that the rows of `indices` name.
+
+        Only these slices are touched. Slices that come several times are changed as often. Returns as
+        `assign`.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_nd_add([[0], [2]], [10.0, 20.0]).numpy()
+        array([11.,  2., 23.], dtype=float32)
+        """
+        return self._scatter_nd("add", indices, updates)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Subtracts from the slices that the rows of `indices` name; as `scatter_nd_add`."""
+        return self._scatter_nd("sub", indices, updates)
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Raises the slices that the rows of `indices` name to at least `updates`; as `scatter_nd_add`."""
+        return self._scatter_nd("max", indices, updates)
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Lowers the slices that the rows of `indices` name to at most `updates`; as `scatter_nd_add`."""
+        return self._scatter_nd("min", indices, updates)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Replaces the slices that the rows of `indices` name; as `scatter_nd_add`."""
+        return self._scatter_nd("update", indices, updates)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> _core.Tensor:
+        """The entries along the first dimension that `indices` names."""
+        return raw_ops.gather(self.read_value(), indices)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> _core.Tensor:
+        """The slices that the rows of `indices` name, as `tf.gather_nd` gives them."""
+        return raw_ops.gather_nd(self.read_value(), indices)
+
+    def count_up_to(self, limit: int) -> Any:
+        """Adds 1 to an integer scalar below `limit`, and gives its value before.
+
+        Raises:
+            OutOfRangeError: where it has reached the limit.
+        """
+        before = self.read_value()
+        if not _core._is_tracing():
+            if int(before) >= limit:
+                raise OutOfRangeError(f"variable '{self.name}' has reached the limit {limit}")
+        else:
+            check(before < limit, [before], f"variable '{self.name}' has reached the limit {limit}.", None)
+        self._assign_add(1)
+        return before
+
+    def initialized_value(self) -> _core.Tensor:
+        """The value, or the first value where it has none yet."""
+        return self.read_value() if self._is_initialized() else self.initial_value
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that values may have the shape."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"argument 'shape' {shape} contradicts the shape {self.shape} of the variable")
+
+    def eval(self, session: Any = None) -> Any:
+        """The value as a NumPy array."""
+        with _core._Outside():
+            return self.numpy()
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Makes `value` its value now, even in a graph."""
+        with _core._Outside():
+            self._assign(value)
 
     def __iadd__(self, other: Any) -> Any:
         return self + other
@@ -215,9 +421,10 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        copy = Variable(
-            self.read_value(), self.trainable, name=self._name, dtype=self.dtype, shape=self.shape
-        )
+        with name_scope(""):
+            copy = Variable(
+                self.read_value(), self.trainable, name=self._name, dtype=self.dtype, shape=self.shape
+            )
         memo[id(self)] = copy
         return copy
 
@@ -233,8 +440,33 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return f"{head}, numpy={self.numpy()!r}>"
 
 
+def _zero(like: _core.Tensor) -> _core.Tensor:
+    return _core._convert(0, like.dtype)
+
+
+def _one(like: _core.Tensor) -> _core.Tensor:
+    return _core._convert(1, like.dtype)
+
+
 def _restore(value: Any, trainable: bool, name: str, shape: Any) -> Variable:
-    return Variable(value, trainable, name=name, shape=shape)
+    with name_scope(""):
+        return Variable(value, trainable, name=name, shape=shape)
+
+
+def _first_value(initial_value: Any, dtype: Any) -> _core.Tensor:
+    """The first value of a variable, computed outside of traced functions."""
+    with _core._Outside():
+        value = initial_value() if callable(initial_value) else initial_value
+    if isinstance(value, _core.Tensor) and value._is_symbolic:
+        # The variable outlives the trace: what it starts with is computed now.
+        value = _core._computed(value)
+        if value is None:
+            raise ValueError(
+                "the initial value of a variable created in a traced function must not depend on its "
+                "arguments; give it as a function without arguments"
+            )
+    with _core._Outside():
+        return _core._convert(value, dtype)
 
 
 def stand_in(variable: Variable) -> Variable:

@@ -33,7 +33,9 @@ __all__ = [
     "assert_shapes",
     "assert_type",
     "check_numerics",
+    "disable_check_numerics",
     "disable_traceback_filtering",
+    "enable_check_numerics",
     "enable_traceback_filtering",
     "is_numeric_tensor",
     "is_traceback_filtering_enabled",
@@ -345,6 +347,34 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Tensor:
     """`check_numerics` by another name."""
     return check_numerics(x, message)
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """Has every operation check that its floating point results are finite, in traced functions too.
+
+    A result that is not raises an error with the operation, its line in the program and the place of the
+    first such element. Functions that are traced already check from their next call on; all run more slowly
+    meanwhile.
+
+    Args:
+        stack_height_limit: accepted and ignored.
+        path_length_limit: accepted and ignored.
+
+    >>> import penstock as tf
+    >>> tf.debugging.enable_check_numerics()
+    >>> try:
+    ...     tf.math.log(tf.constant([1.0, 0.0]))
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     print(error)
+    check_numerics: the result of log : Tensor had Inf values, the first at [1]
+    >>> tf.debugging.disable_check_numerics()
+    """
+    _core._set_check_numerics(True)
+
+
+def disable_check_numerics() -> None:
+    """Stops what `enable_check_numerics` started."""
+    _core._set_check_numerics(False)
 
 
 # --- tracebacks ---

@@ -73,6 +73,7 @@ impl Block {
 
 static FREE: [Mutex<Vec<Block>>; CLASSES] = [const { Mutex::new(Vec::new()) }; CLASSES];
 static RETAINED: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Takes a block of at least `bytes`: a free one where there is one, else a new one.
 ///
@@ -81,6 +82,7 @@ static RETAINED: AtomicUsize = AtomicUsize::new(0);
 fn take(bytes: usize) -> Result<Block> {
     let oom = || Error::exhausted(format!("cannot allocate {bytes} bytes"));
     let class = class_of(bytes).ok_or_else(oom)?;
+    TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
     if let Ok(mut free) = FREE[class].try_lock()
         && let Some(block) = free.pop()
     {
@@ -121,6 +123,12 @@ pub fn release_pool() {
 /// The bytes of free blocks that the pool holds.
 pub fn retained_bytes() -> usize {
     RETAINED.load(Ordering::Relaxed)
+}
+
+/// The bytes of all blocks that buffers have taken since the process started, those given back included: what stays
+/// the same over a stretch of work says that it made no tensor.
+pub fn taken_bytes() -> usize {
+    TAKEN.load(Ordering::Relaxed)
 }
 
 enum Owner {

@@ -424,6 +424,35 @@ impl Tensor {
         }
     }
 
+    /// Makes `self` what `source` is where both are inline and of one type: the quick case of an assignment. False where
+    /// they are not, and nothing has happened.
+    #[inline]
+    pub fn set_inline(&mut self, source: &Tensor) -> bool {
+        if let (Storage::Inline(to), Storage::Inline(from)) = (&mut self.storage, &source.storage)
+            && self.dtype == source.dtype
+            && self.dims == source.dims
+        {
+            *to = *from;
+            return true;
+        }
+        false
+    }
+
+    /// The same tensor in memory that it shares with nobody: a copy, but of strings and of what is inline.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn to_owned_memory(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Shared { .. } => {
+                let mut copy = Tensor::empty(self.dtype, &self.dims)?;
+                copy.bytes_mut().copy_from_slice(self.bytes());
+                Ok(copy)
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// Whether both are views of the same elements.
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {

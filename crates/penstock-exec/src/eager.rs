@@ -5,13 +5,14 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef};
 use penstock_kernels::{Lane, LoopFn, elementwise_flat};
+use penstock_ops::array::CHECK_NUMERICS;
 use penstock_passes::evaluate::{Outputs, broadcast_loop, evaluate, fault, infer, resolve};
 use smallvec::SmallVec;
 
-use crate::executable::executable;
+use crate::executable::{checks_numerics, executable};
 use crate::state;
 use crate::variable::Arg;
 
@@ -21,6 +22,9 @@ use crate::variable::Arg;
 /// What the operator reports, naming it; `Unimplemented` for operators with regions or variables.
 #[inline]
 pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    if checks_numerics() {
+        return checked(op, inputs, attrs, env);
+    }
     if let Cpu::Elementwise(lookup) = op.cpu
         && attrs.0.is_empty()
         && matches!(inputs.len(), 1..=CACHED)
@@ -31,6 +35,18 @@ pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn En
         };
     }
     general(op, inputs, attrs, env)
+}
+
+/// Runs one operator, and checks that its floating point results are finite.
+#[cold]
+fn checked(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    let outputs = general(op, inputs, attrs, env)?;
+    for (i, out) in outputs.iter().enumerate().filter(|(_, t)| DTypeSet::FLOAT.contains(t.dtype())) {
+        let message = penstock_passes::check::describe(op.name, i, outputs.len());
+        let attrs = CHECK_NUMERICS.attributes(&[("message", message.as_str().into())])?;
+        general(&CHECK_NUMERICS, &[out], &attrs, env)?;
+    }
+    Ok(outputs)
 }
 
 #[inline(never)]
@@ -60,7 +76,7 @@ pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env
     guard(op, || {
         let types: SmallVec<[_; 4]> = args.iter().map(Arg::ty).collect();
         op.check_operands(&types)?;
-        state::access(op, args)
+        state::access(op, attrs, args, env)
     })
     .map_err(|e| e.in_op(op.name))
 }

@@ -1,6 +1,7 @@
 //! Functions made ready to run.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use penstock_data::{Error, Result, Tensor};
@@ -33,6 +34,23 @@ pub struct Executable {
     general: OnceLock<Arc<Plan>>,
     /// For the exact types of calls, latest first.
     special: Mutex<Special>,
+    /// The same with checks that results are finite.
+    checked: OnceLock<Box<Executable>>,
+}
+
+/// Whether runs and eager operators check that floating point results are finite.
+static CHECK_NUMERICS: AtomicBool = AtomicBool::new(false);
+
+/// Has every run and every eager operator check from now on that its floating point results are finite, or stops that. A
+/// result that is not is an `InvalidArgument` error, which names the operator, its location and the first such element.
+pub fn set_check_numerics(on: bool) {
+    CHECK_NUMERICS.store(on, Ordering::Relaxed);
+}
+
+/// What [`set_check_numerics`] said last.
+#[inline]
+pub fn checks_numerics() -> bool {
+    CHECK_NUMERICS.load(Ordering::Relaxed)
 }
 
 #[derive(Default)]
@@ -75,6 +93,7 @@ impl Executable {
             calls_host,
             general: OnceLock::new(),
             special: Mutex::default(),
+            checked: OnceLock::new(),
         };
         if executable.inputs.is_static {
             executable.general()?;
@@ -88,6 +107,9 @@ impl Executable {
     /// `InvalidArgument` or `DType` for arguments that do not fit, naming the input; what the instructions report, with
     /// their operator and location.
     pub fn run(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+        if checks_numerics() && !self.options.check_numerics {
+            return self.checked(args, env);
+        }
         self.inputs.check(args)?;
         let _depth = Depth::enter()?;
         if self.inputs.is_static
@@ -98,11 +120,26 @@ impl Executable {
         self.plan_for(args)?.run(args, env)
     }
 
-    /// Whether a run takes a few microseconds at most: no loop, no host code, nothing large.
+    #[cold]
+    fn checked(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+        let checked = self.checked.get_or_init(|| {
+            Box::new(Executable {
+                graph: self.graph.clone(),
+                inputs: Inputs::of(&self.graph),
+                options: Options { check_numerics: true, ..self.options.clone() },
+                calls_host: self.calls_host,
+                general: OnceLock::new(),
+                special: Mutex::default(),
+                checked: OnceLock::new(),
+            })
+        });
+        checked.general()?;
+        checked.run(args, env)
+    }
+
+    /// Whether a run takes a few microseconds at most, what host code takes aside: no loop, nothing large.
     pub fn is_light(&self) -> bool {
-        !self.calls_host
-            && self.inputs.is_static
-            && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
+        self.inputs.is_static && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
     }
 
     /// Whether a run may call host code.

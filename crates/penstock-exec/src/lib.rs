@@ -15,6 +15,6 @@ mod variable;
 pub use device::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices, register};
 pub use eager::{eager, eager_args};
 pub use env::StdEnv;
-pub use executable::{Executable, executable};
+pub use executable::{Executable, checks_numerics, executable, set_check_numerics};
 pub use penstock_passes::evaluate::Outputs;
 pub use variable::{Arg, Variable};

@@ -102,7 +102,9 @@ impl Interpreter<'_> {
                 let Attr::Func(callee) = &data.attrs.0[0] else { return Err(Error::internal("no callee")) };
                 let args = data.operands.iter().map(|&v| self.arg(v).cloned()).collect::<Result<Vec<_>>>()?;
                 let body = callee.0.graph().ok_or_else(|| Error::internal("the function has no graph"))?;
-                run(body, &args, self.env)?
+                let callee =
+                    Interpreter { graph: body, env: self.env, values: FxHashMap::default(), shuffle: self.shuffle };
+                callee.run(&args)?
             }
             "with_gradient" => self.tensors(&data.operands[..results_with_gradient(&data.attrs)])?,
             _ => self.simple(data)?.into_vec(),
@@ -141,7 +143,7 @@ impl Interpreter<'_> {
         let args: SmallVec<[&Arg; 4]> = data.operands.iter().map(|&v| self.arg(v)).collect::<Result<_>>()?;
         if args.iter().any(|a| a.variable().is_some()) {
             let args: SmallVec<[Arg; 2]> = args.into_iter().cloned().collect();
-            return state::access(data.op.0, &args);
+            return state::access(data.op.0, &data.attrs, &args, self.env);
         }
         let inputs: SmallVec<[&Tensor; 4]> = args.iter().filter_map(|a| a.tensor()).collect();
         guard(data.op.0, || {

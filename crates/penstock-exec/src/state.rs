@@ -3,17 +3,23 @@
 #![expect(unsafe_code, reason = "runs a resolved loop in place")]
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::OpDef;
+use penstock_ir::{Attrs, Call, Env, OpDef};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
+use penstock_ops::updates::{Update, update_of};
 use penstock_passes::evaluate::{Outputs, fault};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::variable::{Arg, Variable};
 
 /// Runs an operator that accesses a variable, its first operand.
-pub(crate) fn access(op: &'static OpDef, args: &[Arg]) -> Result<Outputs> {
+pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn Env) -> Result<Outputs> {
     match args {
+        [Arg::Variable(v), rest @ ..] if let Some(run) = update_of(op) => {
+            let inputs = rest.iter().map(Arg::tensor).collect::<Option<SmallVec<[&Tensor; 4]>>>();
+            let inputs = inputs.ok_or_else(|| Error::unimplemented("takes one variable"))?;
+            update_part(v, run, &inputs, attrs, env)
+        }
         [Arg::Variable(v)] if op.is(&READ_VARIABLE) => Ok(smallvec![v.read()?]),
         [Arg::Variable(v), Arg::Tensor(value)] => {
             if op.is(&ASSIGN) {
@@ -27,6 +33,36 @@ pub(crate) fn access(op: &'static OpDef, args: &[Arg]) -> Result<Outputs> {
         }
         _ => Err(Error::unimplemented("does not run on variables")),
     }
+}
+
+/// Runs a kernel that changes a part of the variable's value, on the value itself where nobody else holds it. Gives the
+/// results of the kernel behind that.
+pub(crate) fn update_part(
+    variable: &Variable,
+    run: Update,
+    inputs: &[&Tensor],
+    attrs: &Attrs,
+    env: &dyn Env,
+) -> Result<Outputs> {
+    let (outputs, shared) = variable.update(|value| {
+        let shared = own(value)?;
+        // The kernel leaves the value in its place whether it fails or not.
+        let mut outputs: Outputs = smallvec![std::mem::take(value), Tensor::default()];
+        let done = run(&mut Call { inputs, attrs, outputs: &mut outputs, env });
+        *value = std::mem::take(&mut outputs[0]);
+        done.map(|()| (outputs, shared))
+    })?;
+    drop(shared); // outside of the lock
+    Ok(outputs.into_iter().skip(1).collect())
+}
+
+/// Makes a tensor the only one that sees its elements. What it was comes back where that had to be copied.
+fn own(tensor: &mut Tensor) -> Result<Option<Tensor>> {
+    if tensor.is_empty() || tensor.as_mut_ptr().is_some() {
+        return Ok(None);
+    }
+    let copy = tensor.to_owned_memory()?;
+    Ok(Some(std::mem::replace(tensor, copy)))
 }
 
 /// The arithmetic of an operator that changes a variable by a value.
@@ -57,7 +93,7 @@ pub(crate) fn update(variable: &Variable, f: LoopFn, operand: &Tensor) -> Result
         ))
         .argument("value"));
     }
-    variable.update(|value| {
+    let replaced = variable.update(|value| {
         if value.dims() != operand.dims() {
             return Err(Error::invalid(format!(
                 "the variable has shape {}, the value {}",
@@ -74,13 +110,15 @@ pub(crate) fn update(variable: &Variable, f: LoopFn, operand: &Tensor) -> Result
             let lanes = [Lane::new(out, size), lanes[1]];
             // SAFETY: both lanes have `n` elements of the loop's dtype; `out` is the first of them and
             // has no other owner, so the second lane does not overlap it.
-            return unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault);
+            unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault)?;
+            return Ok(None);
         }
         let mut fresh = Tensor::empty(value.dtype(), value.dims())?;
         let out = fresh.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
         // SAFETY: as above, with fresh memory for the result.
         unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault)?;
-        *value = fresh;
-        Ok(())
-    })
+        Ok(Some(std::mem::replace(value, fresh)))
+    })?;
+    drop(replaced); // outside of the lock
+    Ok(())
 }

@@ -98,6 +98,32 @@ impl Variable {
         self.cell().clone().ok_or_else(|| self.uninitialized())
     }
 
+    /// Makes `out` the value now.
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    pub fn read_into(&self, out: &mut Tensor) -> Result<()> {
+        let value = match &*self.cell() {
+            Some(value) if out.set_inline(value) => return Ok(()),
+            value => value.clone(),
+        };
+        *out = value.ok_or_else(|| self.uninitialized())?;
+        Ok(())
+    }
+
+    /// Replaces the value by one that the caller keeps.
+    ///
+    /// # Errors
+    /// As [`Variable::assign`].
+    pub fn assign_from(&self, value: &Tensor) -> Result<()> {
+        if let Some(own) = &mut *self.cell()
+            && own.set_inline(value)
+        {
+            return Ok(());
+        }
+        self.assign(value.clone())
+    }
+
     /// Replaces the value.
     ///
     /// # Errors
@@ -112,16 +138,17 @@ impl Variable {
     /// Changes the value: `f` gets it for writing, and writes in place where nobody else holds its
     /// buffer. It must leave a value of a dtype and shape that the variable takes, even where it fails.
     ///
-    /// `f` runs while the cell is locked: it must not touch this variable, nor run host code.
+    /// `f` runs while the cell is locked: it must not touch this variable, run host code, or drop a value that it
+    /// replaces, whose memory may be the host's; it returns that, for the caller to drop.
     ///
     /// # Errors
     /// Those of `f`; `FailedPrecondition` where there is no value.
-    pub fn update(&self, f: impl FnOnce(&mut Tensor) -> Result<()>) -> Result<()> {
+    pub fn update<R>(&self, f: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
         let mut cell = self.cell();
         let value = cell.as_mut().ok_or_else(|| self.uninitialized())?;
-        f(value)?;
+        let result = f(value)?;
         debug_assert!(self.check(value).is_ok());
-        Ok(())
+        Ok(result)
     }
 
     fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {

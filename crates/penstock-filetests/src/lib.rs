@@ -20,6 +20,7 @@
 mod compare;
 mod diff;
 mod file;
+mod hosts;
 mod kinds;
 mod random;
 mod recorder;
@@ -27,6 +28,7 @@ mod recorder;
 pub use compare::{same_function, same_tensor};
 pub use diff::diff;
 pub use file::{TestFile, run_directory};
+pub use hosts::hosts;
 pub use kinds::{Kind, run_tiers};
 pub use random::{RandomGraph, RandomOptions, random_graph, random_graphs};
 pub use recorder::Recorder;

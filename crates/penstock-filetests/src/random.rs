@@ -13,10 +13,11 @@ use penstock_ir::{
     ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
     print_tensor,
 };
-use penstock_ops::{Ops, control};
+use penstock_ops::{Ops, control, updates};
 use penstock_passes::evaluate::{Outputs, evaluate};
 use proptest::prelude::*;
 
+use crate::hosts::hosts;
 use crate::kinds::arguments;
 use crate::recorder::Recorder;
 
@@ -56,7 +57,7 @@ pub struct RandomOptions {
     pub control: bool,
     /// Variables.
     pub variables: bool,
-    /// Operators that print or draw random numbers.
+    /// Operators that print, assert or draw random numbers, and host code, which [`hosts`](crate::hosts) finds by its name.
     pub effects: bool,
     /// Inputs with symbolic and unknown sizes.
     pub symbolic: bool,
@@ -265,7 +266,9 @@ impl Generator<'_> {
             2 if structured => self.repeat(inner),
             3 if structured => self.call(inner),
             4 | 5 if self.options.variables => self.variable(),
-            6..=12 if !self.elementwise.is_empty() => self.elementwise(),
+            6 if self.options.variables => self.variable_part(),
+            7 if self.options.effects && self.rng.one_in(2) => self.host_call(),
+            8..=13 if !self.elementwise.is_empty() => self.elementwise(),
             _ => self.sampled(),
         }
     }
@@ -531,6 +534,51 @@ impl Generator<'_> {
         self.inputs.push(first.clone());
         self.variables.push(value);
         value
+    }
+
+    /// Writes a part of a variable, or moves a generator's state on.
+    fn variable_part(&mut self) -> usize {
+        if self.rng.one_in(4) {
+            let state = self.new_variable(&Tensor::vector(&[7i64, 0, 1]));
+            let delta = self.b.constant(Tensor::from(self.rng.below(3) as i64));
+            let moved = self.b.emit(&updates::RNG_READ_AND_SKIP, &[state, delta], &[]);
+            let moved = moved.expect("a state and a number");
+            self.pool.extend(moved.into_iter().map(|value| Item { value, tensor: None }));
+            return 1;
+        }
+        let first = self.tensor();
+        let Some((&rows, inner)) = first.dims().split_first().filter(|d| *d.0 > 0) else { return 0 };
+        let variable = match self.rng.pick(&self.variables) {
+            Some(&v) if *self.b.graph().ty(v) == Type::Variable(first.dtype(), Shape::known(first.dims())) => v,
+            _ => self.new_variable(&first),
+        };
+        let row = first.rows(0, 1).expect("there is a row");
+        let value = self.leaf(&row).value;
+        let at = self.rng.below(rows) as i32;
+        let made = if self.rng.one_in(2) {
+            let indices = Tensor::from_slice(&[1, 1], &[at]).expect("memory for an index");
+            let indices = self.b.constant(indices);
+            let numeric = first.dtype() != DType::Bool;
+            let mode =
+                if numeric { ["update", "add", "sub", "mul", "min", "max"][self.rng.below(6)] } else { "update" };
+            self.b.emit(&updates::SCATTER_VARIABLE, &[variable, indices, value], &[("mode", mode.into())])
+        } else {
+            let [begin, end, step] = [at, at + 1, 1].map(|n| self.b.constant(Tensor::vector(&[n])));
+            self.b.emit(&updates::STRIDED_SLICE_ASSIGN, &[variable, begin, end, step, value], &[])
+        };
+        made.unwrap_or_else(|e| panic!("a row of {rows}×{inner:?}: {e}"));
+        1
+    }
+
+    /// Calls host code that notes some values, and gives them back.
+    fn host_call(&mut self) -> usize {
+        let exact: Vec<Item> = self.pool.iter().filter(|i| self.is_exact(i)).cloned().collect();
+        let operands: Vec<Item> = (0..self.rng.below(3)).filter_map(|_| self.rng.pick(&exact).cloned()).collect();
+        let types: Vec<Type> = operands.iter().map(|i| self.ty(i)).collect();
+        let note = hosts("note").expect("there is such host code");
+        let named = [("func", Attr::Host(note)), ("outs", types.into())];
+        let attrs = penstock_ops::host::HOST_CALL.attributes(&named).expect("the attributes of a host call");
+        usize::from(self.emit(&penstock_ops::host::HOST_CALL, &operands, attrs).is_ok())
     }
 
     /// Reads or writes a variable, which may be new.

@@ -22,6 +22,7 @@ impl Recorder {
 
 impl Env for Recorder {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
+        crate::hosts::note(format_args!("{stream}: {}", text.escape_debug()));
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = writeln!(printed, "{stream}: {}", text.escape_debug());
         Ok(())

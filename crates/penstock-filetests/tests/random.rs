@@ -1,7 +1,7 @@
 //! Properties of random graphs.
 
-use penstock_filetests::{RandomOptions, random_graph, random_graphs, run_tiers, same_function};
-use penstock_ir::{compact, no_hosts, parse_function, verify, verify_after};
+use penstock_filetests::{RandomOptions, hosts, random_graph, random_graphs, run_tiers, same_function};
+use penstock_ir::{compact, parse_function, verify, verify_after};
 use penstock_ops::Ops;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -28,12 +28,12 @@ proptest! {
     #[test]
     fn the_text_form_is_complete(random in random_graphs(40, RandomOptions::default())) {
         let text = random.function.to_text();
-        let back = parse_function(&text, &Ops, &no_hosts);
+        let back = parse_function(&text, &Ops, &hosts);
         prop_assert!(back.is_ok(), "{:?}", back.err());
         let back = back.unwrap();
         prop_assert_eq!(back.to_text(), text);
         // Functions of one name get names of their own in the text, so the first text is what comes back.
-        let again = parse_function(&back.to_text(), &Ops, &no_hosts).unwrap();
+        let again = parse_function(&back.to_text(), &Ops, &hosts).unwrap();
         prop_assert!(same_function(&back, &again));
     }
 
@@ -49,9 +49,9 @@ proptest! {
             text.splice(at..end, insert.chars());
         }
         let text: String = text.into_iter().collect();
-        if let Ok(function) = parse_function(&text, &Ops, &no_hosts) {
+        if let Ok(function) = parse_function(&text, &Ops, &hosts) {
             prop_assert!(function.graph().is_none_or(|g| verify(g).is_ok()));
-            prop_assert!(parse_function(&function.to_text(), &Ops, &no_hosts).is_ok());
+            prop_assert!(parse_function(&function.to_text(), &Ops, &hosts).is_ok());
         }
     }
 
@@ -78,6 +78,6 @@ fn they_are_made_of_everything() {
         });
     }
     let unseen: Vec<&str> = penstock_ops::all().map(|op| op.name).filter(|name| !seen.contains_key(name)).collect();
-    // They need host code, give something else on every run, hold a gradient, or are made by the passes.
-    assert_eq!(unseen, ["host_call", "timestamp", "with_gradient", "fused", "native"], "{seen:?}");
+    // They give something else on every run, hold a gradient, or are made by the passes.
+    assert_eq!(unseen, ["timestamp", "with_gradient", "fused", "native"], "{seen:?}");
 }

@@ -291,6 +291,11 @@ pub trait HostFn: Send + Sync {
     /// A name for people.
     fn name(&self) -> &str;
 
+    /// Where it is defined, as `file:line`; empty where that is not known.
+    fn place(&self) -> &str {
+        ""
+    }
+
     /// Runs it.
     ///
     /// # Errors

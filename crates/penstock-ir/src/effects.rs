@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::attr::Attr;
 use crate::entities::{Inst, Region, Value};
-use crate::graph::{Function, Graph};
+use crate::graph::{Function, Graph, InstData};
 use crate::op::Effect;
 
 /// What an instruction, a region or a function touches.
@@ -83,12 +83,19 @@ impl EffectSet {
     }
 }
 
+/// Whether host code may do more than compute its results: unless the attribute `stateful` says that it does not.
+fn is_stateful(data: &InstData) -> bool {
+    data.op.attr_index("stateful").is_none_or(|i| data.attrs.0[i] != Attr::Bool(false))
+}
+
 /// The effects of an instruction.
 pub fn effects_of(graph: &Graph, inst: Inst) -> EffectSet {
     let data = &graph.insts[inst];
     let mut set = EffectSet::default();
     for &effect in data.op.effects {
-        set.add(effect, &data.operands);
+        if effect != Effect::Host || is_stateful(data) {
+            set.add(effect, &data.operands);
+        }
     }
     for &region in &data.regions {
         set.merge(&effects_of_region(graph, region));

@@ -14,6 +14,7 @@ mod lex;
 mod literal;
 mod op;
 mod parse;
+mod portable;
 mod print;
 mod types;
 mod verify;
@@ -29,6 +30,7 @@ pub use op::{
     OpDef, OpSet, OutTypes, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
 };
 pub use parse::{HostResolver, no_hosts, parse_function, parse_tensors};
+pub use portable::require_portable;
 pub use print::{PrintOptions, print_function, print_graph, print_tensor};
 pub use types::Type;
 pub use verify::{verify, verify_after};

@@ -209,7 +209,11 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
             (false, true) => "Inf",
             (true, true) => "Inf and NaN",
         };
-        Err(Error::invalid(format!("{} : Tensor had {what} values", call.attrs.str(0))))
+        let first =
+            with_dtype!(float, x.dtype(), T => x.as_slice::<T>().iter().position(|v| !v.is_finite()), else None);
+        let place = crate::gather::position(x.dims(), first.unwrap_or(0));
+        let place = if place.is_empty() { String::new() } else { format!(", the first at {place}") };
+        Err(Error::invalid(format!("{} : Tensor had {what} values{place}", call.attrs.str(0))))
     }),
     cuda: Cuda::HostFallback("a failed check is reported by the host"),
     vjp: Vjp::Rule(|cx| {

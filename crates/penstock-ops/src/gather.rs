@@ -32,7 +32,7 @@ const GATHER_ATTRS: &[AttrDef] = &[
 const SUM: (Reduce, Empty) = (Reduce::Sum, Empty::Zero);
 
 /// The text of a position in an array of the given extents: `[0,1]`; nothing for a scalar.
-fn position(dims: &[usize], mut at: usize) -> String {
+pub(crate) fn position(dims: &[usize], mut at: usize) -> String {
     let mut index: Vec<String> = Vec::new();
     for &d in dims.iter().rev() {
         index.push((at % d.max(1)).to_string());
@@ -392,7 +392,7 @@ fn run_gather_nd(call: &mut Call<'_>) -> Result<()> {
 }
 
 /// Checks that `updates` has the shape of what `indices` names in an array of shape `target`.
-fn check_updates(cx: &InferCx<'_>, indices: usize, updates: usize, target: &Shape) -> Result<()> {
+pub(crate) fn check_updates(cx: &InferCx<'_>, indices: usize, updates: usize, target: &Shape) -> Result<()> {
     let due = named_shape(cx, target, indices)?;
     if due.compatible(cx.shape(updates)) {
         return Ok(());
@@ -402,7 +402,7 @@ fn check_updates(cx: &InferCx<'_>, indices: usize, updates: usize, target: &Shap
 }
 
 /// Combines updates into result 0, whose contents are in place.
-fn scatter_into(
+pub(crate) fn scatter_into(
     call: &mut Call<'_>,
     op: Option<Binary>,
     indices: &Tensor,

@@ -151,8 +151,8 @@ pub static HOST_CALL: OpDef = OpDef {
     name: "host_call",
     tf_name: "EagerPyFunc",
     doc: "What the host code `func` gives for `args`: tensors of the types `outs`.\n\n\
-          It runs on the thread that runs the graph. `stateful` says whether the code does more than compute its results; calls \
-          keep their order and are neither dropped nor merged in either case. Raises InvalidArgument where the number or a shape \
+          It runs on the thread that runs the graph. Calls keep their order among all that has effects, and are neither dropped \
+          nor merged, unless `stateful` is false: such code only computes its results, and runs where they are used. Raises InvalidArgument where the number or a shape \
           of the results is not as declared, DType where a dtype is not, and whatever the code raises.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::ANY))],

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod binary;
+pub mod binomial;
 pub mod cast;
 pub mod compare;
 pub mod control;
@@ -37,6 +38,7 @@ pub mod state;
 pub mod strings;
 pub mod text;
 pub mod unary;
+pub mod updates;
 pub mod util;
 mod windows;
 

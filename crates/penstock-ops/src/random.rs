@@ -37,17 +37,20 @@ pub static OPS: &[&OpDef] = &[
     &STATELESS_RANDOM_UNIFORM_INT,
     &STATELESS_RANDOM_GAMMA,
     &STATELESS_RANDOM_POISSON,
+    &crate::binomial::STATELESS_RANDOM_BINOMIAL,
 ];
 
 const DTYPE: &[AttrDef] = &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::F32))];
 const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 const STATEFUL: Fold = Fold::Never("it draws anew in each run");
 
-/// The stream of a seed of two words.
-fn seeded(seed: &Tensor) -> Result<Philox> {
+/// The stream of a seed of two words, or of the three words of a generator's state: counter and key as they are.
+pub(crate) fn seeded(seed: &Tensor) -> Result<Philox> {
     let words = int_vector(seed, "seed")?;
-    let &[a, b] = words.as_slice() else {
-        return Err(Error::invalid(format!("expected 2 elements, got {}", words.len())).argument("seed"));
+    let (a, b) = match *words.as_slice() {
+        [a, b] => (a, b),
+        [low, high, key] => return Ok(Philox::new(key as u64, u128::from(low as u64) | u128::from(high as u64) << 64)),
+        _ => return Err(wrong_seed(words.len())),
     };
     // A seed of `i32` is sign-extended.
     let mix = Philox::new(0x0246_1e29_3ec8_f720, u128::from(a as u64) | u128::from(b as u64) << 64).block(0);
@@ -101,12 +104,16 @@ fn infer_stateless(cx: &InferCx<'_>) -> Result<OutTypes> {
     infer_floats(cx)
 }
 
-fn check_seed(cx: &InferCx<'_>) -> Result<()> {
+pub(crate) fn check_seed(cx: &InferCx<'_>) -> Result<()> {
     require_rank(cx, 1, 1, "seed")?;
     match cx.shape(1).num_elements() {
-        Some(n) if n != 2 => Err(Error::invalid(format!("expected 2 elements, got {n}")).argument("seed")),
+        Some(n) if n != 2 && n != 3 => Err(wrong_seed(n)),
         _ => Ok(()),
     }
+}
+
+fn wrong_seed(words: usize) -> Error {
+    Error::invalid(format!("expected 2 elements, or the 3 of a generator's state, got {words}")).argument("seed")
 }
 
 fn float_samples() -> Vec<Sample> {
@@ -152,7 +159,7 @@ macro_rules! floats {
             name: $stateless_text,
             tf_name: $stateless_tf,
             doc: concat!($summary, "\n\nThe result has the extents `shape` and the float dtype `dtype`. The numbers depend on \
-                the two words of `seed` alone."),
+                the words of `seed` alone: two, or the three of a generator's state."),
             dtypes: &[],
             operands: &[index_arg("shape"), index_arg("seed")],
             attrs: DTYPE,
@@ -250,7 +257,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
     name: "stateless_random_uniform_int",
     tf_name: "StatelessRandomUniformInt",
     doc: "Integers uniform in [`minval`, `maxval`), two scalars of the dtype of the result, of the extents `shape`.\n\n\
-          The numbers depend on the two words of `seed` alone. The values are biased by less than the share of the range in \
+          The numbers depend on the words of `seed` alone: two, or the three of a generator's state. The values are biased by less than the share of the range in \
           2^32 (2^64 for 64 bits). Raises InvalidArgument where the range is empty.",
     dtypes: INTEGER,
     operands: &[index_arg("shape"), index_arg("seed"), arg("minval"), arg("maxval")],

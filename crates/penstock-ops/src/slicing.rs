@@ -18,7 +18,7 @@ const fn mask(name: &'static str) -> AttrDef {
     AttrDef::new(name, AttrKind::Int, AttrDefault::Int(0))
 }
 
-const MASKS: &[AttrDef] =
+pub(crate) const MASKS: &[AttrDef] =
     &[mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask")];
 
 const ON_HOST: Cuda = MOVES_ONLY;
@@ -579,4 +579,37 @@ fn run_slice_grad(call: &mut Call<'_>) -> Result<()> {
     let dy = call.inputs[2];
     let exact = boxed(&dims, &int_vector(call.inputs[1], "begin")?, &extents_as_ints(dy.dims()))?;
     moves::embed(call, dy, &exact.window(), &dims).map_err(|e| e.argument("shape"))
+}
+
+/// Checks the types of a write to a slice of operand 0: the specification and the value follow.
+///
+/// # Errors
+/// As inference of [`STRIDED_SLICE`]; `InvalidArgument` where the value has not the extents of the slice.
+pub(crate) fn check_slice_assign(cx: &InferCx<'_>) -> Result<()> {
+    let spec = described_spec(cx, 1)?;
+    if let (Some(dims), Some(spec)) = (cx.shape(0).dims(), spec) {
+        check_value(&Shape::new(plan(dims, &spec, Masks::of(cx.attrs))?.dims), cx.shape(4))?;
+    }
+    Ok(())
+}
+
+fn check_value(due: &Shape, got: &Shape) -> Result<()> {
+    if due.compatible(got) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the slice has shape {due}, the value {got}")).argument("value"))
+}
+
+/// Writes the last input to the slice of result 0 that the other inputs specify.
+///
+/// # Errors
+/// As [`check_slice_assign`], and `DType` where the value has another dtype; nothing is written then.
+pub(crate) fn run_slice_assign(call: &mut Call<'_>) -> Result<()> {
+    let spec = spec_of(call.inputs[0], call.inputs[1], call.inputs[2])?;
+    let exact = Exact::new(call.outputs[0].dims(), &spec, Masks::of(call.attrs))?;
+    let value = call.inputs[3];
+    crate::updates::check_dtype(call.outputs[0].dtype(), value.dtype(), "value")?;
+    check_value(&Shape::known(&exact.dims), &Shape::known(value.dims()))?;
+    moves::assign(&mut call.outputs[0], value, &exact.window());
+    Ok(())
 }

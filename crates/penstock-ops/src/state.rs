@@ -5,10 +5,19 @@ use penstock_ir::{
     ArgDef, ArgType, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg_of,
 };
 
+use crate::updates;
 use crate::util::none;
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&READ_VARIABLE, &ASSIGN, &ASSIGN_ADD, &ASSIGN_SUB];
+pub static OPS: &[&OpDef] = &[
+    &READ_VARIABLE,
+    &ASSIGN,
+    &ASSIGN_ADD,
+    &ASSIGN_SUB,
+    &updates::SCATTER_VARIABLE,
+    &updates::STRIDED_SLICE_ASSIGN,
+    &updates::RNG_READ_AND_SKIP,
+];
 
 const VARIABLE: ArgDef = arg_of("variable", ArgType::Variable);
 const NOT_FOLDED: Fold = Fold::Never("it touches a variable");

@@ -583,11 +583,15 @@ fn check_numerics_tells_infinities_from_nan() {
     let check =
         |values: &[f64]| eval("check_numerics", &[&tensor(DType::F64, &[2], values)], &[("message", "loss".into())]);
     assert!(check(&[1.0, -2.0]).is_ok());
-    for (values, what) in
-        [([f64::NAN, 1.0], "NaN"), ([1.0, f64::INFINITY], "Inf"), ([f64::NAN, f64::INFINITY], "Inf and NaN")]
-    {
-        assert_eq!(check(&values).unwrap_err().message(), format!("loss : Tensor had {what} values"));
+    for (values, what) in [
+        ([f64::NAN, 1.0], "NaN values, the first at [0]"),
+        ([1.0, f64::INFINITY], "Inf values, the first at [1]"),
+        ([f64::NAN, f64::INFINITY], "Inf and NaN values, the first at [0]"),
+    ] {
+        assert_eq!(check(&values).unwrap_err().message(), format!("loss : Tensor had {what}"));
     }
+    let scalar = eval("check_numerics", &[&Tensor::from(f32::NAN)], &[("message", "loss".into())]);
+    assert_eq!(scalar.unwrap_err().message(), "loss : Tensor had NaN values");
 }
 
 struct Host(fn(&[&Tensor]) -> Result<Vec<Tensor>>);

@@ -4,6 +4,7 @@
 
 mod branch;
 mod canonicalise;
+pub mod check;
 mod cse;
 mod dce;
 mod edit;
@@ -59,11 +60,19 @@ pub struct Options {
     pub min_fused_bytes: usize,
     /// How many runs a group of scalar instructions without a loop makes before it is compiled.
     pub native_after: u32,
+    /// Whether every floating point result is checked to be finite.
+    pub check_numerics: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { skip: Vec::new(), fuel: u64::MAX, min_fused_bytes: MIN_FUSED_BYTES, native_after: NATIVE_AFTER }
+        Options {
+            skip: Vec::new(),
+            fuel: u64::MAX,
+            min_fused_bytes: MIN_FUSED_BYTES,
+            native_after: NATIVE_AFTER,
+            check_numerics: false,
+        }
     }
 }
 
@@ -118,6 +127,9 @@ pub fn optimize(graph: &Graph) -> Result<Graph> {
 pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
     let cx = Cx { fuel: Cell::new(options.fuel), min_fused_bytes: options.min_fused_bytes };
     let mut graph = specialise(graph, types)?;
+    if options.check_numerics {
+        check::run(&mut graph)?;
+    }
     for pass in PASSES {
         if !options.skip.iter().any(|name| name == pass.name) {
             (pass.run)(&mut graph, &cx)?;

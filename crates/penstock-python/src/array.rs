@@ -38,6 +38,12 @@ fn format_of(dtype: DType) -> &'static CStr {
     }
 }
 
+/// The dtype of an array, by the buffer protocol.
+pub(crate) fn buffer_dtype(array: &Bound<'_, PyAny>) -> Option<DType> {
+    let buffer = PyUntypedBuffer::get(array).ok()?;
+    dtype_of(&buffer.format().to_string_lossy(), buffer.item_size())
+}
+
 /// The dtype of a native-endian format and item size.
 fn dtype_of(format: &str, size: usize) -> Option<DType> {
     let format = format.trim_start_matches(['@', '=', if cfg!(target_endian = "little") { '<' } else { '>' }]);
@@ -89,10 +95,10 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRe
         false => py.import("numpy")?.getattr("asarray")?.call1((value,))?,
     };
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
     let tensor = match kind.as_str() {
         "O" | "S" | "U" | "T" => from_objects(&array, dtype)?,
-        _ if name == "bfloat16" => {
+        // The name of a dtype is slow to get: only where the kind leaves it open.
+        "V" if array.getattr("dtype")?.getattr("name")?.extract::<String>()? == "bfloat16" => {
             let bits = array.call_method1("view", ("uint16",))?;
             from_buffer(&bits)?.bitcast(DType::Bf16).or_py(py)?
         }
@@ -179,6 +185,84 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         unsafe { ptr::copy_nonoverlapping(start, to, bytes) };
     }
     Ok(tensor)
+}
+
+/// The tensor over the memory of a NumPy array that nobody else holds: contiguous, of this dtype, and owned by the array or
+/// by an array that only its views hold. `None` where that is not so. The caller gives the array up.
+pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    let py = array.py();
+    // SAFETY: the objects are alive.
+    let held = |object: &Bound<'_, PyAny>, by: isize| unsafe { ffi::Py_REFCNT(object.as_ptr()) } as isize == by;
+    if dtype == DType::Str || dtype == DType::Bf16 {
+        return Ok(None);
+    }
+    let class = py.import("numpy")?.getattr("ndarray")?;
+    if !array.get_type().is(&class) {
+        return Ok(None);
+    }
+    let mut owner = array.getattr("base")?;
+    if let Some(tensor) = viewed(array, &owner, dtype)? {
+        return Ok(Some(tensor));
+    }
+    if !held(array, 1) {
+        return Ok(None);
+    }
+    if owner.is_none() {
+        if !array.getattr("flags")?.getattr("owndata")?.is_truthy()? {
+            return Ok(None);
+        }
+    } else {
+        // A view holds its base once, and we do.
+        loop {
+            if !owner.get_type().is(&class) || !held(&owner, 2) {
+                return Ok(None);
+            }
+            let base = owner.getattr("base")?;
+            if base.is_none() {
+                break;
+            }
+            owner = base;
+        }
+        if !owner.getattr("flags")?.getattr("owndata")?.is_truthy()? {
+            return Ok(None);
+        }
+    }
+    let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
+    let start = buffer.buf_ptr().cast::<u8>();
+    let matches = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
+    // Small results are copied: quicker than holding an object.
+    if !matches
+        || !buffer.is_c_contiguous()
+        || buffer.len_bytes() <= 64
+        || !(start as usize).is_multiple_of(dtype.size())
+    {
+        return Ok(None);
+    }
+    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
+    let Some(start) = NonNull::new(start) else { return Ok(None) };
+    let bytes = buffer.len_bytes();
+    // SAFETY: the buffer view keeps the memory alive and in place until it is dropped. Nobody else can reach the array or
+    // what owns its memory, and the caller gives the array up, so nobody writes it.
+    let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
+    Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
+}
+
+/// The tensor of which an array of this dtype is a view, where it shows all of its elements in order.
+fn viewed(array: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
+    let Ok(view) = base.cast::<pyo3::types::PyMemoryView>() else { return Ok(None) };
+    let object = view.getattr("obj")?;
+    let Some(tensor) = object.cast::<PyTensor>().ok().and_then(|t| t.get().var.tensor()) else { return Ok(None) };
+    let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
+    let whole = buffer.buf_ptr().cast_const().cast::<u8>() == tensor.as_ptr()
+        && buffer.len_bytes() == tensor.byte_len()
+        && buffer.is_c_contiguous()
+        && tensor.dtype() == dtype
+        && dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
+    if !whole {
+        return Ok(None);
+    }
+    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
+    tensor.reshaped(&dims).or_py(array.py()).map(Some)
 }
 
 /// Whether nobody else can write a read-only array's memory: it is the array's own, or that of an object

@@ -130,6 +130,13 @@ impl PyGraph {
         Ok(self.function.to_text())
     }
 
+    /// The text form as bytes, for a file or another process. Refused where the graph calls Python code.
+    fn serialize(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        self.graph()?;
+        penstock_ir::require_portable(&self.function).or_py(py)?;
+        Ok(self.function.to_text().into_bytes())
+    }
+
     /// `(name, op, inputs)` of each node.
     fn _nodes(&self) -> PyResult<Vec<(String, &'static str, Vec<String>)>> {
         Ok(nodes(self.graph()?).into_iter().map(|n| (n.name, n.op, n.input)).collect())

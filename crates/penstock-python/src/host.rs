@@ -1,22 +1,18 @@
-//! The host of the engine is this interpreter: where it is in the user's source, what it prints to,
-//! when it was interrupted, and the callbacks that graphs make into it.
+//! The host of the engine is this interpreter: where it is in the user's source, what it prints to, and
+//! when it was interrupted.
 
-use std::any::Any;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use penstock_data::{Frame, Loc, Result, Tensor};
-use penstock_ir::{Env, HostFn, HostRef};
-use penstock_trace::{self as trace, Host};
+use penstock_data::{Frame, Loc, Result};
+use penstock_ir::Env;
+use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
-use crate::layer;
-use crate::tensor::wrap_eager;
+use crate::{exit, layer};
 
 /// The interpreter as the engine's host.
 pub(crate) struct Interpreter;
@@ -44,6 +40,7 @@ pub(crate) fn _set_seed(seed: Option<u64>) {
 
 impl Env for Interpreter {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
+        let _stay = exit::enter();
         Python::attach(|py| layer::call(py, "print_to", (stream, text)).map(drop).map_err(|e| from_py(py, e)))
     }
 
@@ -56,6 +53,7 @@ impl Env for Interpreter {
     }
 
     fn poll(&self) -> Result<()> {
+        let _stay = exit::enter();
         Python::attach(|py| py.check_signals().map_err(|e| from_py(py, e)))
     }
 }
@@ -65,12 +63,12 @@ impl Host for Interpreter {
         Python::attach(|py| here(py).unwrap_or(Loc::UNKNOWN))
     }
 
-    fn name_of(&self, value: &trace::Symbolic) -> String {
+    fn name_of(&self, value: &Symbolic) -> String {
         crate::graph::closed_name(value)
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
-        Python::attach(|py| py.detach(work));
+        Python::attach(|py| exit::detached(py, work));
     }
 }
 
@@ -120,63 +118,5 @@ fn here(py: Python<'_>) -> PyResult<Loc> {
             return Ok(Loc::UNKNOWN);
         }
         frame = back;
-    }
-}
-
-/// A Python function that graphs call.
-pub(crate) struct PyCallback {
-    function: Py<PyAny>,
-    name: String,
-    id: u64,
-}
-
-static CALLBACKS: AtomicU64 = AtomicU64::new(0);
-
-/// A Python callable as host code.
-pub(crate) fn callback(function: &Bound<'_, PyAny>) -> HostRef {
-    let name =
-        function.getattr("__name__").and_then(|n| n.extract::<String>()).unwrap_or_else(|_| "callback".to_owned());
-    let id = CALLBACKS.fetch_add(1, Ordering::Relaxed);
-    HostRef(Arc::new(PyCallback { function: function.clone().unbind(), name, id }))
-}
-
-impl PyCallback {
-    pub(crate) fn describe(&self) -> String {
-        format!("{}#{}", self.name, self.id)
-    }
-}
-
-impl HostFn for PyCallback {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Calls the Python function with eager tensors; it returns a sequence of values to convert.
-    ///
-    /// Traces that the thread has open are left for the call: what runs in it runs at once.
-    fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        Python::attach(|py| {
-            let _outside = trace::suspend();
-            let run = || -> PyResult<Vec<Tensor>> {
-                let args = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Vec<_>>>()?;
-                let out = self.function.bind(py).call1(PyTuple::new(py, args)?)?;
-                out.try_iter()?
-                    .map(|v| {
-                        let var = crate::convert::to_var(&v?, None, None)?;
-                        var.tensor().cloned().ok_or_else(|| {
-                            pyo3::exceptions::PyTypeError::new_err(format!(
-                                "{} returned a symbolic tensor",
-                                self.describe()
-                            ))
-                        })
-                    })
-                    .collect()
-            };
-            run().map_err(|e| from_py(py, e))
-        })
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

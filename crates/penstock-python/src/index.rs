@@ -38,6 +38,17 @@ impl Spec {
         self.stride.push(stride);
         1 << (self.begin.len() - 1)
     }
+
+    /// The masks as attributes.
+    fn masks(&self) -> [(&'static str, Attr); 5] {
+        [
+            ("begin_mask", Attr::Int(self.begin_mask)),
+            ("end_mask", Attr::Int(self.end_mask)),
+            ("ellipsis_mask", Attr::Int(self.ellipsis_mask)),
+            ("new_axis_mask", Attr::Int(self.new_axis_mask)),
+            ("shrink_axis_mask", Attr::Int(self.shrink_axis_mask)),
+        ]
+    }
 }
 
 /// Row `i` of an eager tensor, without a copy where it is not tiny.
@@ -79,9 +90,27 @@ pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult
             return to_var(&made, None, None);
         }
     }
+    apply(py, var, specification(py, &keys)?)
+}
+
+/// Writes `value` to `variable[key]`, in place.
+pub(crate) fn assign(py: Python<'_>, variable: &Var, key: &Bound<'_, PyAny>, value: Var) -> PyResult<()> {
+    let keys: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
+        Ok(t) => t.iter().collect(),
+        Err(_) => vec![key.clone()],
+    };
+    let spec = specification(py, &keys)?;
+    let masks = spec.masks();
+    let inputs = [variable.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?, value];
+    trace::apply(&penstock_ops::updates::STRIDED_SLICE_ASSIGN, &inputs, &masks).or_py(py)?;
+    Ok(())
+}
+
+/// The specification of a slice by the items of a subscript.
+fn specification(py: Python<'_>, keys: &[Bound<'_, PyAny>]) -> PyResult<Spec> {
     let mut spec = Spec::default();
     let mut ellipses = 0;
-    for key in &keys {
+    for key in keys {
         if key.is_none() {
             spec.new_axis_mask |= spec.push(Bound3::Known(0), Bound3::Known(0), Bound3::Known(1));
         } else if key.is_instance_of::<PyEllipsis>() {
@@ -120,7 +149,7 @@ pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult
             spec.shrink_axis_mask |= bit;
         }
     }
-    apply(py, var, spec)
+    Ok(spec)
 }
 
 fn one_result(py: Python<'_>, outs: penstock_data::Result<trace::Outs>) -> PyResult<Var> {
@@ -183,13 +212,7 @@ fn vector(py: Python<'_>, bounds: Vec<Bound3>) -> PyResult<Var> {
 }
 
 fn apply(py: Python<'_>, var: &Var, spec: Spec) -> PyResult<Var> {
+    let masks = spec.masks();
     let inputs = [var.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?];
-    let masks = [
-        ("begin_mask", Attr::Int(spec.begin_mask)),
-        ("end_mask", Attr::Int(spec.end_mask)),
-        ("ellipsis_mask", Attr::Int(spec.ellipsis_mask)),
-        ("new_axis_mask", Attr::Int(spec.new_axis_mask)),
-        ("shrink_axis_mask", Attr::Int(spec.shrink_axis_mask)),
-    ];
     one_result(py, trace::apply(operators().strided_slice, &inputs, &masks))
 }

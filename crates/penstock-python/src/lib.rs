@@ -1,11 +1,13 @@
 //! `penstock._core`: the engine for Python. No logic of its own beyond crossing the border.
 
 mod array;
+mod callback;
 mod concrete;
 mod convert;
 mod dlpack;
 mod dtype;
 mod errors;
+mod exit;
 mod function;
 mod graph;
 mod guard;
@@ -14,6 +16,7 @@ mod index;
 mod keys;
 mod layer;
 mod objects;
+mod open;
 mod ops;
 mod params;
 mod recursion;
@@ -66,6 +69,18 @@ fn _threads() -> usize {
     penstock_kernels::pool::threads()
 }
 
+/// Has every operation check that its floating point results are finite, or stops that.
+#[pyfunction]
+fn _set_check_numerics(on: bool) {
+    penstock_exec::set_check_numerics(on);
+}
+
+/// The bytes of all blocks of memory that tensors have taken so far, those given back included.
+#[pyfunction]
+fn _taken_bytes() -> usize {
+    penstock_data::taken_bytes()
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     penstock_trace::set_host(Box::new(host::Interpreter));
@@ -74,6 +89,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tensor::PyTensor>()?;
     m.add_class::<tensor::Reference>()?;
     m.add_class::<variable::PyVariable>()?;
+    m.add_class::<callback::PyHostFunction>()?;
     m.add_class::<ops::PyOp>()?;
     m.add_class::<tape::PyTape>()?;
     m.add_class::<tape::PyNoTapes>()?;
@@ -84,6 +100,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<graph::PyGraph>()?;
     m.add_class::<graph::PyOutside>()?;
     m.add_class::<graph::PyRegion>()?;
+    m.add_class::<open::PyOpenGraph>()?;
+    m.add_class::<open::PyPart>()?;
+    m.add_class::<variable::PyVariableSlice>()?;
     for function in [
         wrap_pyfunction!(_convert, m)?,
         wrap_pyfunction!(_from_dlpack, m)?,
@@ -104,6 +123,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(tape::_map_rows, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
+        wrap_pyfunction!(exit::_interpreter_ends, m)?,
+        wrap_pyfunction!(open::_placeholder, m)?,
+        wrap_pyfunction!(_set_check_numerics, m)?,
+        wrap_pyfunction!(_taken_bytes, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,
         wrap_pyfunction!(graph::_current_trace, m)?,
         wrap_pyfunction!(graph::_begin_region, m)?,

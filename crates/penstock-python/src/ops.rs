@@ -309,7 +309,7 @@ pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
             )
         }
         AttrKind::Types => Attr::Types(value.try_iter()?.map(|v| spec_type(&v?)).collect::<PyResult<Vec<_>>>()?.into()),
-        AttrKind::Host => Attr::Host(crate::host::callback(value)),
+        AttrKind::Host => Attr::Host(crate::callback::host_ref(value)?),
         AttrKind::Func => {
             return Err(PyTypeError::new_err(format!("argument '{}' cannot be given from Python", def.name)));
         }

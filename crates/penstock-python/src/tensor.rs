@@ -20,7 +20,7 @@ use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
 use crate::index;
 use crate::ops::{Operators, operators};
-use crate::variable::PyVariable;
+use crate::variable::{PyVariable, PyVariableSlice};
 use crate::{array, dlpack, layer};
 
 /// What tensors and variables have in common: Python's operators.
@@ -31,12 +31,19 @@ use crate::{array, dlpack, layer};
 pub(crate) struct Operand;
 
 /// A tensor: eager, or symbolic while a function is traced.
-#[pyclass(extends = Operand, frozen, name = "Tensor", module = "penstock", weakref)]
+#[pyclass(extends = Operand, frozen, subclass, name = "Tensor", module = "penstock", weakref)]
 pub(crate) struct PyTensor {
     pub(crate) var: Var,
     /// Whether Python's operators promote dtypes as the array API standard has it: so for tensors of
     /// `penstock.array_api` and what operators make of them. Those of other tensors are TensorFlow's.
     promotes: bool,
+}
+
+impl PyTensor {
+    /// A tensor whose operators are TensorFlow's.
+    pub(crate) fn of(var: Var) -> PyTensor {
+        PyTensor { var, promotes: false }
+    }
 }
 
 /// A new Python tensor.
@@ -352,8 +359,14 @@ impl Operand {
         }
     }
 
-    /// Always fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle.
+    /// Fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
+    /// TensorFlow 1 has one, as a key for `feed_dict`.
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        if let Ok(t) = slf.as_any().cast::<PyTensor>()
+            && t.get().var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace))
+        {
+            return Ok(t.get().var.id() as isize);
+        }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable; use {}.ref() as the key instead",
             slf.get_type().name()?,
@@ -364,7 +377,17 @@ impl Operand {
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let var = value_of(slf)?;
         let part = index::get(slf.py(), &var, key)?;
-        Ok(wrap_like(slf.py(), part, promotes(slf.as_any()))?.into_any().unbind())
+        match slf.as_any().cast::<PyVariable>() {
+            Ok(variable) => {
+                // Its own memory: a slice that shared the variable's would have the next write copy all of it.
+                let part = match part.tensor() {
+                    Some(t) if trace::is_plain() => Var::eager(t.to_owned_memory().or_py(slf.py())?),
+                    _ => part,
+                };
+                PyVariableSlice::wrap(variable, key, part)
+            }
+            Err(_) => Ok(wrap_like(slf.py(), part, promotes(slf.as_any()))?.into_any().unbind()),
+        }
     }
 
     fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
@@ -704,6 +727,12 @@ impl PyTensor {
     #[getter]
     fn _is_symbolic(&self) -> bool {
         self.var.as_symbolic().is_some()
+    }
+
+    /// The id of the trace that it belongs to, or `None`.
+    #[getter]
+    fn _trace(&self) -> Option<u64> {
+        self.var.as_symbolic().map(|s| s.trace)
     }
 
     #[getter]

@@ -223,6 +223,7 @@ impl PyFunction {
             )));
         }
         self.traced.fetch_add(1, Ordering::Relaxed);
+        let _stay = crate::exit::enter();
         let started = Instant::now();
         let function = self.python_function.bind(py);
         let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner).clone();

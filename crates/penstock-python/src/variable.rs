@@ -14,7 +14,7 @@ use crate::convert::{shape_of, to_var};
 use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
 use crate::ops::find;
-use crate::tensor::{Operand, Reference, shape_object, wrap};
+use crate::tensor::{Operand, PyTensor, Reference, shape_object, wrap};
 
 /// The part of a variable that the engine knows.
 #[pyclass(extends = Operand, subclass, frozen, dict, name = "_Variable", module = "penstock._core", weakref)]
@@ -169,5 +169,43 @@ impl PyVariable {
         slf.get().see_identity();
         let id = Var::variable_id(slf.get().variable.root_id());
         Reference { id, target: slf.into_any().unbind() }
+    }
+}
+
+/// A slice of a variable: the tensor that it was, and the place that can be assigned.
+#[pyclass(extends = PyTensor, frozen, name = "_VariableSlice", module = "penstock._core")]
+pub(crate) struct PyVariableSlice {
+    variable: Py<PyVariable>,
+    key: Py<PyAny>,
+}
+
+impl PyVariableSlice {
+    /// `variable[key]`, whose value is `part`.
+    pub(crate) fn wrap(variable: &Bound<'_, PyVariable>, key: &Bound<'_, PyAny>, part: Var) -> PyResult<Py<PyAny>> {
+        let slice = PyVariableSlice { variable: variable.clone().unbind(), key: key.clone().unbind() };
+        let base = PyClassInitializer::from(Operand).add_subclass(PyTensor::of(part));
+        Ok(Py::new(variable.py(), base.add_subclass(slice))?.into_any())
+    }
+}
+
+#[pymethods]
+impl PyVariableSlice {
+    /// Writes `value`, of the slice's shape and the variable's dtype, to this part of the variable, in place.
+    ///
+    /// Returns the variable, or its new value while a function is traced; None if `read_value` is false.
+    #[pyo3(signature = (value, use_locking=false, name=None, read_value=true))]
+    fn assign<'py>(
+        &self,
+        value: &Bound<'py, PyAny>,
+        use_locking: bool,
+        name: Option<&str>,
+        read_value: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = (use_locking, name);
+        let py = value.py();
+        let variable = self.variable.bind(py);
+        let value = to_var(value, None, Some(variable.get().variable.dtype()))?;
+        crate::index::assign(py, &variable.get().var(), self.key.bind(py), value)?;
+        variable.call_method1("_after", (read_value,))
     }
 }

@@ -43,13 +43,13 @@ pub fn host() -> &'static dyn Host {
 
 /// A graph being traced, with what it takes from outside.
 pub(crate) struct Tracer {
-    id: u64,
+    pub(crate) id: u64,
     home: Arc<Home>,
-    builder: Builder,
+    pub(crate) builder: Builder,
     captures: Vec<Var>,
     by_id: FxHashMap<u64, Value>,
     /// What the program holds for each value: the handle that tapes know it by.
-    vars: FxHashMap<Value, Var>,
+    pub(crate) vars: FxHashMap<Value, Var>,
     /// Inputs that are trainable variables which the trace reads.
     trainable: Vec<Value>,
 }
@@ -238,22 +238,42 @@ pub struct Traced {
     pub trainable: Vec<usize>,
 }
 
-/// Opens a trace of a function: from now on operations of this thread are added to it.
-pub fn begin_trace(function: &str) -> u64 {
-    let home = Home::new(function);
-    let id = home.id();
-    with_state(|state| {
-        state.tracers.push(Tracer {
-            id,
+impl Tracer {
+    /// A trace of nothing yet.
+    pub(crate) fn new(function: &str) -> Tracer {
+        let home = Home::new(function);
+        Tracer {
+            id: home.id(),
             home,
             builder: Builder::new(&control::CONST),
             captures: Vec::new(),
             by_id: FxHashMap::default(),
             vars: FxHashMap::default(),
             trainable: Vec::new(),
-        });
-    });
+        }
+    }
+}
+
+/// Opens a trace of a function: from now on operations of this thread are added to it.
+pub fn begin_trace(function: &str) -> u64 {
+    push_tracer(Tracer::new(function))
+}
+
+/// Makes a trace the innermost one.
+pub(crate) fn push_tracer(tracer: Tracer) -> u64 {
+    let id = tracer.id;
+    with_state(|state| state.tracers.push(tracer));
     id
+}
+
+/// Takes a trace off, where it is the innermost one and has no region open.
+pub(crate) fn pop_tracer(id: u64) -> Option<Tracer> {
+    with_state(|state| state.tracers.pop_if(|t| t.id == id && t.builder.depth() == 1))
+}
+
+/// Calls `f` on an open trace.
+pub(crate) fn with_tracer<R>(id: u64, f: impl FnOnce(&Tracer) -> R) -> Option<R> {
+    with_state(|state| state.tracers.iter().find(|t| t.id == id).map(f))
 }
 
 /// Adds an input to the innermost trace. Unknown dimensions get symbols.

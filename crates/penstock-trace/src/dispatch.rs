@@ -238,6 +238,7 @@ impl Concrete {
     /// # Errors
     /// What running reports.
     pub fn run(&self, mut args: SmallVec<[Arg; 4]>) -> Result<SmallVec<[Tensor; 2]>> {
+        args.reserve(self.captures.len());
         for v in &self.captures {
             args.push(into_arg(v.clone())?);
         }

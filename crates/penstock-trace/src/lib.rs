@@ -7,6 +7,7 @@ mod differ;
 mod dispatch;
 mod key;
 mod lift;
+mod open;
 mod rows;
 mod turn;
 mod var;
@@ -25,6 +26,7 @@ pub use dispatch::{
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;
+pub use open::{OpenGraph, Part, is_open_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
 pub use turn::{Turn, try_turn, wait_for_turn};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};

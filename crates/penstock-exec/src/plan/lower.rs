@@ -1,11 +1,12 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
 use penstock_data::{DType, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Graph, Inst, InstData, Region, Type, Value};
+use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Region, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
+use penstock_ops::updates::update_of;
 use penstock_passes::Options;
 use penstock_passes::evaluate::resolve;
 use rustc_hash::FxHashMap;
@@ -14,10 +15,14 @@ use smallvec::SmallVec;
 use super::Kind;
 use super::native::NativeStep;
 use super::step::{
-    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, WriteStep,
+    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
+    WriteStep,
 };
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
+
+/// Kernels with no more elements than this among operands and results are brief.
+const BRIEF: usize = 512;
 
 /// Steps over values. A value has a number; those of loop variables and of a branch's results are
 /// written at several places.
@@ -188,6 +193,9 @@ impl Lowerer<'_> {
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
                 let infer = !data.operands.iter().chain(&data.results).all(is_static);
                 let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                let elements = |v: &Value| self.graph.ty(*v).shape().num_elements();
+                let elements = data.operands.iter().chain(&data.results).map(elements).try_fold(0, |n, m| Some(n + m?));
+                let brief = elements.is_some_and(|n| n <= BRIEF) && !data.op.effects.contains(&Effect::Host);
                 let shared = ins.iter().find_map(|&r| self.out.snapshots[r as usize]);
                 let outs: SmallVec<[Reg; 2]> = data.results.iter().map(|&v| self.define(v)).collect();
                 for &out in &outs {
@@ -199,7 +207,17 @@ impl Lowerer<'_> {
                     self.push(Step::Moves(vec![(ins.remove(0), outs[0])]));
                 }
                 let attrs = data.attrs.clone();
-                self.push(Step::Kernel(Box::new(KernelStep { op, run, attrs, ins, outs, types, infer, update })));
+                self.push(Step::Kernel(Box::new(KernelStep {
+                    op,
+                    run,
+                    attrs,
+                    ins,
+                    outs,
+                    types,
+                    infer,
+                    update,
+                    brief,
+                })));
                 Ok(())
             }
             Cpu::Executor if op.is(&CONST) => {
@@ -219,6 +237,14 @@ impl Lowerer<'_> {
                 self.out.snapshots[out as usize] = Some(variable);
                 let ty = self.graph.ty(data.results[0]).clone();
                 self.push(Step::Read(Box::new(ReadStep { variable, out, ty })));
+                Ok(())
+            }
+            Cpu::Executor if let Some(run) = update_of(op) => {
+                let variable = self.variable(data.operands[0])?;
+                let ins = self.regs(&data.operands[1..])?;
+                let outs = data.results.iter().map(|&v| self.define(v)).collect();
+                let attrs = data.attrs.clone();
+                self.push(Step::Update(Box::new(UpdateStep { variable, run, attrs, ins, outs, release: Vec::new() })));
                 Ok(())
             }
             Cpu::Executor => {

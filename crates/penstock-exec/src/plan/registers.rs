@@ -271,16 +271,17 @@ fn finish(
     for (i, (mut step, origin)) in steps.into_iter().zip(origins).enumerate() {
         places.push(out_steps.len() as u32);
         let after = 2 * i as Position + 1;
-        if let Step::Write(w) = &mut step {
-            let snapshots = (0..code.snapshots.len()).filter(|&v| code.snapshots[v] == Some(w.variable));
+        if let Step::Write(w) = &step {
+            sweep.insert(registers.of[w.value as usize]);
+        }
+        if let Some((variable, list)) = step.release() {
+            let snapshots = (0..code.snapshots.len()).filter(|&v| code.snapshots[v] == Some(variable));
             let dead = |reg: &Reg| {
                 registers.holds.get(*reg as usize).is_some_and(|vs| !vs.iter().any(|&v| live.is_live(v, after)))
             };
-            let mut release: Vec<Reg> = snapshots.map(|v| registers.of[v]).filter(dead).collect();
-            release.sort_unstable();
-            release.dedup();
-            w.release = release;
-            sweep.insert(registers.of[w.value as usize]);
+            list.extend(snapshots.map(|v| registers.of[v]).filter(dead));
+            list.sort_unstable();
+            list.dedup();
         }
         if step.may_share() {
             step.registers(&mut |r, _| {

@@ -2,7 +2,9 @@
 
 #![expect(unsafe_code, reason = "registers are read and written by number; loops run over raw memory")]
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
 use penstock_ir::{Call, Env};
@@ -10,7 +12,7 @@ use penstock_kernels::{Lane, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
 
-use super::step::{CallArg, CallStep, KernelStep, LoopStep, Reg, Step, WriteStep};
+use super::step::{CallArg, CallStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
 use super::{Frame, Kind, Plan};
 use crate::eager::panicked;
 use crate::executable::executable;
@@ -19,6 +21,18 @@ use crate::variable::{Arg, Variable};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
+/// Nanoseconds that a brief kernel counts for.
+const BRIEF_NS: i64 = 1_000;
+/// Elementwise loops over more elements count, at a nanosecond each; shorter ones only in the cost of a loop around them.
+const LONG_LOOP: usize = 1 << 14;
+/// Calls of functions on one thread between two polls of the host.
+const POLL_CALLS: u32 = 64;
+
+thread_local! {
+    /// The calls that steps made on this thread.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Frames that a plan keeps for its next runs.
 const KEPT_FRAMES: usize = 4;
 /// Registers of more bytes give their memory back to the pool between runs.
@@ -132,6 +146,10 @@ impl Plan {
                 Step::Loop(s) => {
                     // SAFETY: as said above; lowering made the step from the types of its operands.
                     unsafe { run_loop(s, regs)? };
+                    if s.n > LONG_LOOP {
+                        budget -= s.n as i64;
+                        poll(&mut budget, env)?;
+                    }
                 }
                 Step::Broadcast(s) => {
                     // SAFETY: as said above.
@@ -141,6 +159,8 @@ impl Plan {
                     check_result(0, out, &s.ty)?;
                 }
                 Step::Fused(s) => {
+                    budget -= s.dims.iter().product::<usize>() as i64;
+                    poll(&mut budget, env)?;
                     // SAFETY: as said above.
                     let ins = unsafe { regs.list(&s.ins) };
                     match s.outs[..] {
@@ -157,18 +177,31 @@ impl Plan {
                     }
                 }
                 Step::Kernel(s) => {
-                    // SAFETY: as said above.
-                    unsafe { run_kernel(s, regs, env)? };
+                    if s.brief {
+                        budget -= BRIEF_NS;
+                        // SAFETY: as said above.
+                        unsafe { run_kernel(s, regs, env)? };
+                    } else {
+                        let start = Instant::now();
+                        // SAFETY: as said above.
+                        unsafe { run_kernel(s, regs, env)? };
+                        budget -= i64::try_from(start.elapsed().as_nanos()).unwrap_or(POLL_EVERY);
+                    }
+                    poll(&mut budget, env)?;
                 }
                 Step::Read(s) => {
-                    let value = variable(args, s.variable)?.read()?;
-                    check_result(0, &value, &s.ty)?;
                     // SAFETY: as said above.
-                    unsafe { *regs.get_mut(s.out) = value };
+                    let out = unsafe { regs.get_mut(s.out) };
+                    variable(args, s.variable)?.read_into(out)?;
+                    check_result(0, out, &s.ty)?;
                 }
                 Step::Write(s) => {
                     // SAFETY: as said above.
                     unsafe { write(s, regs, args)? };
+                }
+                Step::Update(s) => {
+                    // SAFETY: as said above.
+                    unsafe { update(s, regs, args, env)? };
                 }
                 Step::Call(s) => {
                     // SAFETY: as said above.
@@ -194,10 +227,7 @@ impl Plan {
                     rounds[*inner as usize..*number as usize].fill(0);
                     rounds[*number as usize] += 1;
                     budget -= i64::from(*cost);
-                    if budget < 0 {
-                        budget = POLL_EVERY;
-                        env.poll()?;
-                    }
+                    poll(&mut budget, env)?;
                 }
                 Step::Copy { from, out } => {
                     // SAFETY: as said above; a copy is never to the same register.
@@ -242,6 +272,16 @@ impl Regs {
         // SAFETY: the caller's promise.
         regs.iter().map(|&r| unsafe { self.get(r) }).collect()
     }
+}
+
+/// Lets the host stop the run where the time between two polls is spent.
+#[inline(always)]
+fn poll(budget: &mut i64, env: &dyn Env) -> Result<()> {
+    if *budget < 0 {
+        *budget = POLL_EVERY;
+        env.poll()?;
+    }
+    Ok(())
 }
 
 #[inline(always)]
@@ -387,23 +427,52 @@ unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg]) -> Result<()> {
     let variable = variable(args, s.variable)?;
     // SAFETY: the caller's promise.
     let value = unsafe { regs.get(s.value) };
-    let Some(f) = s.f else { return variable.assign(value.clone()) };
-    for &reg in &s.release {
-        if reg != s.value {
-            // SAFETY: the caller's promise; it is not the register that is read.
-            let reg = unsafe { regs.get_mut(reg) };
-            if reg.as_mut_ptr().is_none() {
-                *reg = Tensor::default();
-            }
+    let Some(f) = s.f else { return variable.assign_from(value) };
+    // SAFETY: the caller's promise; the register that is read is left out.
+    unsafe { release(&s.release, &[s.value], regs) };
+    state::update(variable, f, value)
+}
+
+/// Lets go of memory that dead registers share, but for those that are still read.
+///
+/// # Safety
+/// The registers are there, and nobody uses those of `dead` that are not among `read`.
+unsafe fn release(dead: &[Reg], read: &[Reg], regs: Regs) {
+    for &reg in dead.iter().filter(|r| !read.contains(r)) {
+        // SAFETY: the caller's promise.
+        let reg = unsafe { regs.get_mut(reg) };
+        if reg.as_mut_ptr().is_none() {
+            *reg = Tensor::default();
         }
     }
-    state::update(variable, f, value)
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<()> {
+    let variable = variable(args, s.variable)?;
+    // SAFETY: the caller's promise; what is read is left out.
+    unsafe { release(&s.release, &s.ins, regs) };
+    // SAFETY: the caller's promise.
+    let inputs = unsafe { regs.list(&s.ins) };
+    let results = state::update_part(variable, s.run, &inputs, &s.attrs, env)?;
+    for (&out, result) in s.outs.iter().zip(results) {
+        // SAFETY: the caller's promise.
+        unsafe { *regs.get_mut(out) = result };
+    }
+    Ok(())
 }
 
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
 unsafe fn call(s: &CallStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<()> {
     let callee = executable(&s.function)?;
+    // Each run has a budget of its own, so that recursion would never exhaust one.
+    let calls = CALLS.get().wrapping_add(1);
+    CALLS.set(calls);
+    if calls.is_multiple_of(POLL_CALLS) {
+        env.poll()?;
+    }
     let args: SmallVec<[Arg; 4]> = s
         .args
         .iter()

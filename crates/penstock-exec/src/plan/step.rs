@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Attrs, Call, Function, OpDef, Type};
+use penstock_ir::{Attrs, Call, Effect, Function, OpDef, Type};
 use penstock_kernels::LoopFn;
+use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::native::NativeStep;
@@ -36,6 +37,8 @@ pub(crate) enum Step {
     Read(Box<ReadStep>),
     /// Writes or changes a variable.
     Write(Box<WriteStep>),
+    /// Changes a part of a variable.
+    Update(Box<UpdateStep>),
     /// Runs another function.
     Call(Box<CallStep>),
     /// Goes on where the scalar is false.
@@ -93,6 +96,8 @@ pub(crate) struct KernelStep {
     pub(crate) infer: bool,
     /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
     pub(crate) update: bool,
+    /// Whether it is over in a microsecond or two; others are timed, so that a long run polls in time.
+    pub(crate) brief: bool,
 }
 
 pub(crate) struct ReadStep {
@@ -108,6 +113,17 @@ pub(crate) struct WriteStep {
     pub(crate) value: Reg,
     /// The arithmetic of the change; `None` where the value is replaced.
     pub(crate) f: Option<LoopFn>,
+    /// Dead registers that may share the variable's memory.
+    pub(crate) release: Vec<Reg>,
+}
+
+pub(crate) struct UpdateStep {
+    /// The position of the variable among the arguments.
+    pub(crate) variable: usize,
+    pub(crate) run: Update,
+    pub(crate) attrs: Attrs,
+    pub(crate) ins: SmallVec<[Reg; 4]>,
+    pub(crate) outs: SmallVec<[Reg; 2]>,
     /// Dead registers that may share the variable's memory.
     pub(crate) release: Vec<Reg>,
 }
@@ -175,6 +191,10 @@ impl Step {
             }
             Step::Read(s) => visit(&mut s.out, Write),
             Step::Write(s) => visit(&mut s.value, ReadLate),
+            Step::Update(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Call(s) => {
                 for arg in &mut s.args {
                     if let CallArg::Reg(r) = arg {
@@ -211,6 +231,15 @@ impl Step {
         }
     }
 
+    /// The variable that the step changes in place, and the list of registers that may share its memory.
+    pub(crate) fn release(&mut self) -> Option<(usize, &mut Vec<Reg>)> {
+        match self {
+            Step::Write(s) => Some((s.variable, &mut s.release)),
+            Step::Update(s) => Some((s.variable, &mut s.release)),
+            _ => None,
+        }
+    }
+
     /// Whether the results may share memory with operands, or with what outlives the run.
     pub(crate) fn may_share(&self) -> bool {
         matches!(self, Step::Kernel(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_))
@@ -224,6 +253,8 @@ impl Step {
             Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
             Step::Fused(s) => 100 + s.dims.iter().product::<usize>() as u64 * 2,
+            // Host code says nothing of its time; the engine's part is short.
+            Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
                 let out = s.types.iter().map(bytes).sum::<Option<u64>>()?;
                 // Products and convolutions do more to each element than others do.
@@ -232,6 +263,7 @@ impl Step {
             }
             Step::Call(_) => return None,
             Step::Read(_) | Step::Write(_) => 50,
+            Step::Update(_) => 200,
             _ => 4,
         })
     }
@@ -276,6 +308,7 @@ impl fmt::Debug for Step {
             Step::Write(s) => {
                 write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)
             }
+            Step::Update(s) => write!(f, "{:?} = update v{}, {:?}", Regs(&s.outs), s.variable, Regs(&s.ins)),
             Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.name(), s.args),
             Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
             Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),

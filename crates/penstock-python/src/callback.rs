@@ -1,0 +1,303 @@
+//! Python functions that graphs call: tensors in, tensors of the declared types out.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_ir::{HostFn, HostRef};
+use penstock_trace as trace;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use smallvec::SmallVec;
+
+use crate::errors::{from_py, to_py};
+use crate::tensor::{PyTensor, wrap, wrap_eager};
+use crate::variable::PyVariable;
+use crate::{array, convert, exit, ops};
+
+/// How the result of the Python function holds the tensors.
+enum Form {
+    /// It is one.
+    One,
+    /// It is a list or tuple of them; anything else counts as a list of one.
+    Flat,
+    /// This Python function takes it apart.
+    Nested(Py<PyAny>),
+}
+
+/// A Python function with the types of its results.
+struct Callback {
+    function: Py<PyAny>,
+    name: String,
+    /// The file and line of its definition; empty where it has none.
+    place: String,
+    outs: Vec<(DType, Shape)>,
+    form: Form,
+    /// Whether it takes NumPy arrays.
+    as_numpy: bool,
+    /// Makes the arguments of the tensors, where they are not the tensors themselves.
+    pack: Option<Py<PyAny>>,
+}
+
+type Tensors<'py> = SmallVec<[Bound<'py, PyTensor>; 2]>;
+
+impl Callback {
+    fn new(function: &Bound<'_, PyAny>) -> PyResult<Callback> {
+        let name = function.getattr("__name__").and_then(|n| n.extract::<String>());
+        let name = name.or_else(|_| Ok::<_, PyErr>(function.get_type().name()?.to_string()))?;
+        let code = function.getattr("__code__");
+        let place = code.and_then(|c| Ok(format!("{}:{}", c.getattr("co_filename")?, c.getattr("co_firstlineno")?)));
+        Ok(Callback {
+            function: function.clone().unbind(),
+            name,
+            place: place.unwrap_or_default(),
+            outs: Vec::new(),
+            form: Form::Flat,
+            as_numpy: false,
+            pack: None,
+        })
+    }
+
+    fn describe(&self) -> String {
+        if self.place.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.place) }
+    }
+
+    /// What the function gives for these tensors, as tensors of the declared types. A result that is such a tensor
+    /// is given as it is, so that tapes know it.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    ) -> PyResult<Tensors<'py>> {
+        let inputs = if self.as_numpy {
+            let arrays = inputs.map(|t| t?.call_method0(pyo3::intern!(py, "numpy")));
+            arrays.collect::<PyResult<SmallVec<[Bound<'py, PyAny>; 4]>>>()?
+        } else {
+            inputs.collect::<PyResult<_>>()?
+        };
+        let args = PyTuple::new(py, inputs)?;
+        let args = match &self.pack {
+            None => args,
+            Some(pack) => pack.bind(py).call1((args,))?.cast_into::<PyTuple>().map_err(PyErr::from)?,
+        };
+        self.results(self.function.bind(py).call1(args)?)
+    }
+
+    fn results<'py>(&self, result: Bound<'py, PyAny>) -> PyResult<Tensors<'py>> {
+        let py = result.py();
+        if self.outs.is_empty() {
+            return Ok(Tensors::new());
+        }
+        let mut values: SmallVec<[Bound<'py, PyAny>; 2]> = match &self.form {
+            Form::One => [result].into_iter().collect(),
+            Form::Flat => {
+                if result.is_instance_of::<PyList>() || result.is_instance_of::<PyTuple>() {
+                    result.try_iter()?.collect::<PyResult<_>>()?
+                } else {
+                    [result].into_iter().collect()
+                }
+            }
+            Form::Nested(unpack) => unpack.bind(py).call1((result,))?.try_iter()?.collect::<PyResult<_>>()?,
+        };
+        if values.len() != self.outs.len() {
+            let message = format!(
+                "{} returned {} values, argument 'Tout' has {}",
+                self.describe(),
+                values.len(),
+                self.outs.len()
+            );
+            return Err(to_py(py, &Error::invalid(message)));
+        }
+        values.drain(..).enumerate().map(|(i, value)| self.result(i, value)).collect()
+    }
+
+    /// Result `i` as a tensor of its declared type.
+    fn result<'py>(&self, i: usize, value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+        let py = value.py();
+        let (dtype, shape) = &self.outs[i];
+        let wrong_dtype = |got: &str| {
+            let (name, due) = (self.describe(), dtype.tf_name());
+            to_py(py, &Error::dtype(format!("{name} returned {got} for result {i}, argument 'Tout' has {due}")))
+        };
+        let tensor = if let Ok(tensor) = value.cast::<PyTensor>() {
+            tensor.clone()
+        } else if let Ok(variable) = value.cast::<PyVariable>() {
+            wrap(py, variable.get().read(py)?)?
+        } else if value.is_none() {
+            return Err(to_py(
+                py,
+                &Error::invalid(format!(
+                    "{} returned None for result {i}, argument 'Tout' has {}",
+                    self.describe(),
+                    dtype.tf_name()
+                )),
+            ));
+        } else {
+            let made = array::adopt(&value, *dtype).and_then(|adopted| match adopted {
+                Some(tensor) => wrap_eager(py, tensor),
+                None if array::is_array(&value) && !may_become(&value, *dtype) => {
+                    Err(PyTypeError::new_err(format!("it has dtype {}", value.getattr("dtype")?)))
+                }
+                None => wrap(py, convert::to_var(&value, Some(*dtype), None)?),
+            });
+            made.map_err(|e| {
+                if !e.is_instance_of::<PyTypeError>(py) && !e.is_instance_of::<PyValueError>(py) {
+                    return e;
+                }
+                let (name, due) = (self.describe(), dtype.tf_name());
+                let error = to_py(py, &Error::dtype(format!("{name}: result {i} is no {due}: {}", e.value(py))));
+                error.set_cause(py, Some(e));
+                error
+            })?
+        };
+        let var = &tensor.get().var;
+        if var.dtype() != *dtype {
+            return Err(wrong_dtype(var.dtype().tf_name()));
+        }
+        let got = var.shape();
+        if !got.compatible(shape) {
+            let message =
+                format!("{} returned shape {got} for result {i}, argument 'Tout' has {shape}", self.describe());
+            return Err(to_py(py, &Error::invalid(message)));
+        }
+        Ok(tensor)
+    }
+}
+
+/// Whether an array may become one of `dtype`: of the same kind, or of a kind that holds its values.
+fn may_become(array: &Bound<'_, PyAny>, dtype: DType) -> bool {
+    let kind = |d: DType| match d {
+        DType::Bool => 0,
+        d if d.is_integer() => 1,
+        d if d.is_float() => 2,
+        d if d.is_complex() => 3,
+        _ => 4,
+    };
+    let named = || array.getattr("dtype").and_then(|d| crate::dtype::parse(&d)).ok();
+    match array::buffer_dtype(array).or_else(named) {
+        Some(own) => kind(own) == kind(dtype) || (kind(own) >= 1 && kind(own) < kind(dtype) && kind(dtype) <= 3),
+        None => true,
+    }
+}
+
+impl HostFn for Callback {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Calls the Python function with eager tensors. Traces and tapes that the thread has open are left for the call:
+    /// what runs in it runs at once.
+    fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let _stay = exit::enter();
+        Python::attach(|py| {
+            let _outside = (!trace::is_plain()).then(trace::suspend);
+            let run = || -> PyResult<Vec<Tensor>> {
+                let inputs = inputs.iter().map(|t| Ok(wrap_eager(py, (*t).clone())?.into_any()));
+                let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.describe()));
+                let results = self.run(py, inputs)?;
+                results.iter().map(|t| t.get().var.tensor().cloned().ok_or_else(symbolic)).collect()
+            };
+            run().map_err(|e| from_py(py, e))
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A Python function for the `func` of a `host_call`, with the types of its results.
+#[pyclass(frozen, name = "_HostFunction", module = "penstock._core")]
+pub(crate) struct PyHostFunction(Arc<Callback>);
+
+#[pymethods]
+impl PyHostFunction {
+    /// `outs` is a `TensorSpec` for each result. The function gives the only result where `one`, else a sequence, or
+    /// what `unpack` makes one of. It takes the tensors, as arrays where `as_numpy`, or what `pack` makes of their tuple.
+    #[new]
+    #[pyo3(signature = (function, outs, one=false, as_numpy=false, unpack=None, pack=None))]
+    fn new(
+        function: &Bound<'_, PyAny>,
+        outs: Vec<Bound<'_, PyAny>>,
+        one: bool,
+        as_numpy: bool,
+        unpack: Option<Py<PyAny>>,
+        pack: Option<Py<PyAny>>,
+    ) -> PyResult<PyHostFunction> {
+        let mut callback = Callback::new(function)?;
+        let declared = outs.iter().map(|spec| {
+            let ty = ops::spec_type(spec)?;
+            Ok((ty.dtype(), ty.shape().erased()))
+        });
+        callback.outs = declared.collect::<PyResult<_>>()?;
+        callback.form = match unpack {
+            Some(unpack) => Form::Nested(unpack),
+            None if one => Form::One,
+            None => Form::Flat,
+        };
+        callback.as_numpy = as_numpy;
+        callback.pack = pack;
+        Ok(PyHostFunction(Arc::new(callback)))
+    }
+
+    /// Calls the function now; the results are tensors of the declared types.
+    #[pyo3(signature = (*tensors))]
+    fn __call__<'py>(&self, py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        let results = self.0.run(py, tensors.iter().map(Ok))?;
+        PyList::new(py, results)
+    }
+
+    /// The name of the function.
+    #[getter]
+    fn __name__(&self) -> &str {
+        &self.0.name
+    }
+}
+
+/// A Python function of tensors without results.
+struct Action(Callback);
+
+impl HostFn for Action {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn place(&self) -> &str {
+        &self.0.place
+    }
+
+    /// Its result is a sequence of values that become tensors of whatever dtype they have.
+    fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let _stay = exit::enter();
+        Python::attach(|py| {
+            let _outside = (!trace::is_plain()).then(trace::suspend);
+            let run = || -> PyResult<Vec<Tensor>> {
+                let args = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Vec<_>>>()?;
+                let out = self.0.function.bind(py).call1(PyTuple::new(py, args)?)?;
+                let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.0.describe()));
+                let tensor = |v: PyResult<Bound<'_, PyAny>>| {
+                    convert::to_var(&v?, None, None)?.tensor().cloned().ok_or_else(symbolic)
+                };
+                out.try_iter()?.map(tensor).collect()
+            };
+            run().map_err(|e| from_py(py, e))
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A Python callable as host code.
+pub(crate) fn host_ref(function: &Bound<'_, PyAny>) -> PyResult<HostRef> {
+    Ok(HostRef(match function.cast::<PyHostFunction>() {
+        Ok(host) => host.get().0.clone(),
+        Err(_) => Arc::new(Action(Callback::new(function)?)),
+    }))
+}

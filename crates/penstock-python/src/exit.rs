@@ -1,0 +1,75 @@
+//! The end of the interpreter.
+//!
+//! A thread that waits for the interpreter while that ends is unwound or hangs, and may not be unwound through frames of
+//! this crate. So before the interpreter ends, threads that run graphs stop at its border: those inside are waited for,
+//! and those that come are parked.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+
+/// How long threads inside of callbacks are waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+static EXITING: AtomicBool = AtomicBool::new(false);
+/// Threads that are inside of the interpreter by way of a graph, or about to be.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// Whether the thread runs a graph detached from the interpreter.
+    static DETACHED: Cell<bool> = const { Cell::new(false) };
+    /// Whether it is the thread that ends the interpreter.
+    static LAST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A stay inside of the interpreter by way of a graph.
+pub(crate) struct Stay {
+    detached: bool,
+}
+
+/// Begins a stay: before attaching, where the thread is detached. Does not return where the interpreter is about to end.
+pub(crate) fn enter() -> Stay {
+    let detached = DETACHED.replace(false);
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    // A thread that is attached must not stop here: it is waited for.
+    if detached && EXITING.load(Ordering::SeqCst) && !LAST.get() {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        loop {
+            std::thread::park();
+        }
+    }
+    Stay { detached }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        DETACHED.set(self.detached);
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Runs `work` detached from the interpreter.
+pub(crate) fn detached(py: Python<'_>, work: &mut (dyn FnMut() + Send)) {
+    let outer = DETACHED.get();
+    let stay = py.detach(|| {
+        DETACHED.set(true);
+        work();
+        enter()
+    });
+    drop(stay);
+    DETACHED.set(outer);
+}
+
+/// Has threads that run graphs stay out of the interpreter from now on; called when it is about to end.
+#[pyfunction]
+pub(crate) fn _interpreter_ends(py: Python<'_>) {
+    LAST.set(true);
+    EXITING.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    // Who is attached cannot be inside of a callback while this thread is, and nobody enters any more.
+    while INSIDE.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+        py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+    }
+}

@@ -1,0 +1,327 @@
+"""Graphs that a program adds to and runs in parts, as TensorFlow 1 has them.
+
+A graph is a trace that stays open. `Session.run` makes a function of the part of it that the fetches need,
+once for each set of fetches and feeds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock import _core, _gradients, _open, nest
+from penstock._scope import current_name_scope
+from penstock._shape import TensorShape
+from penstock._spec import TensorSpec
+
+__all__ = [
+    "Graph",
+    "GraphKeys",
+    "Operation",
+    "control_dependencies",
+    "disable_eager_execution",
+    "enable_eager_execution",
+    "executing_eagerly",
+    "get_collection",
+    "get_default_graph",
+    "gradients",
+    "group",
+    "no_op",
+    "placeholder",
+    "placeholder_with_default",
+    "reset_default_graph",
+]
+
+
+class GraphKeys:
+    """The names of collections of variables."""
+
+    GLOBAL_VARIABLES = "variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+
+
+class Operation:
+    """A part of a graph that is run for its effects.
+
+    Attributes:
+        name: a name for people.
+        graph: the graph.
+    """
+
+    def __init__(self, graph: Graph, instructions: Iterable[int], name: str) -> None:
+        self.graph = graph
+        self.name = name
+        self._instructions = tuple(instructions)
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs it in a session, by default the one that is open."""
+        from penstock.compat.v1._session import session_for
+
+        session_for(session).run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}'>"
+
+
+class Graph:
+    """A graph that operations are added to within `as_default()`.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     x = tf.compat.v1.placeholder(tf.float32)
+    ...     y = x * 2.0
+    ...     with tf.compat.v1.Session() as sess:
+    ...         sess.run(y, feed_dict={x: 21.0})
+    np.float32(42.0)
+    """
+
+    building_function = False
+
+    def __init__(self) -> None:
+        self.engine = _core._OpenGraph()
+        self.after: list[tuple[int, int]] = []
+        self.collections: dict[str, list[Any]] = {}
+        self.named: dict[str, Any] = {}
+        self.variables: dict[str, Any] = {}
+        self.parts: dict[Any, Any] = {}
+        self._controls: list[tuple[int, tuple[int, ...]]] = []
+        self._names: dict[str, int] = {}
+        _open.graphs[self.engine.id] = self
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Within it, operations of this thread are added to the graph."""
+        with self.entered():
+            yield self
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """`as_default`, also where the thread is inside already."""
+        if _core._current_trace() == self.engine.id:
+            yield
+            return
+        self.engine.enter()
+        try:
+            yield
+        finally:
+            self.engine.leave()
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """`name` within the open name scopes, with a number where it is taken."""
+        full = current_name_scope() + name
+        count = self._names.get(full, 0)
+        if mark_as_used:
+            self._names[full] = count + 1
+        return full if count == 0 else f"{full}_{count}"
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Puts a value into a collection."""
+        self.collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """The values of a collection, of which only those whose names start with `scope`."""
+        values = self.collections.get(name, [])
+        return [v for v in values if scope is None or getattr(v, "name", "").startswith(scope)]
+
+    def get_tensor_by_name(self, name: str) -> _core.Tensor:
+        """The placeholder of a name such as `x:0`.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        if name not in self.named:
+            raise KeyError(f"the name {name!r} refers to a tensor which does not exist")
+        tensor: _core.Tensor = self.named[name]
+        return tensor
+
+    def operation_since(self, start: int, name: str = "Operation") -> Operation:
+        """The instructions from number `start` on, as an operation."""
+        return Operation(self, range(start, len(self.engine)), self.unique_name(name))
+
+    def follow(self, later: int, earlier: int) -> None:
+        """Has one instruction run after another, by their numbers."""
+        self.after.append((later, earlier))
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Within it, operations run after `control_inputs`: operations, tensors, and nests of them."""
+        first = len(self.engine)
+        before = [n for item in nest.flatten(control_inputs or []) for n in self.instructions(item)]
+        yield
+        self.after.extend((later, n) for later in range(first, len(self.engine)) for n in before)
+
+    def instructions(self, item: Any) -> tuple[int, ...]:
+        """The numbers of the instructions that stand for an operation or a tensor."""
+        if isinstance(item, Operation):
+            return item._instructions
+        if isinstance(item, _core.Tensor) and item._is_symbolic:
+            # A copy stands for the tensor, so that what makes it runs.
+            with self.entered():
+                start = len(self.engine)
+                _core._ops()["identity"](item)
+                return tuple(range(start, len(self.engine)))
+        return ()
+
+    def group(self, *inputs: Any, **kwargs: Any) -> Operation:
+        """An operation that runs all of `inputs`: operations, tensors, and nests of them."""
+        numbers = [n for item in nest.flatten(list(inputs)) for n in self.instructions(item)]
+        return Operation(self, numbers, self.unique_name(kwargs.get("name") or "group"))
+
+    def finalize(self) -> None:
+        """Accepted; the graph may still be added to."""
+
+
+class _Defaults(threading.local):
+    """The default graph of a thread, and what keeps it entered."""
+
+    graph: Graph | None = None
+    entered: Any = None
+
+
+_defaults = _Defaults()
+
+
+def get_default_graph() -> Graph:
+    """The graph that the thread is inside of; without one, the thread's own default graph."""
+    graph: Graph | None = _open.current()
+    if graph is not None:
+        return graph
+    if _defaults.graph is None:
+        _defaults.graph = Graph()
+    return _defaults.graph
+
+
+def reset_default_graph() -> None:
+    """Gives the thread a new default graph.
+
+    Raises:
+        AssertionError: inside `Graph.as_default()`.
+    """
+    again = _defaults.entered is not None
+    graph = _open.current()
+    if graph is not None and graph is not _defaults.graph:
+        raise AssertionError("do not use reset_default_graph() inside of Graph.as_default()")
+    enable_eager_execution()
+    _defaults.graph = Graph()
+    if again:
+        disable_eager_execution()
+
+
+def disable_eager_execution() -> None:
+    """Has this thread add its operations to the default graph from now on."""
+    if _defaults.entered is None and not _core._is_tracing():
+        _defaults.entered = get_default_graph().entered()
+        _defaults.entered.__enter__()
+
+
+def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+    """Has operations run at once again, after `disable_eager_execution`."""
+    if _defaults.entered is not None:
+        _defaults.entered.__exit__(None, None, None)
+        _defaults.entered = None
+
+
+def executing_eagerly() -> bool:
+    """Whether operations run at once: not inside a graph or a traced function."""
+    return not _core._is_tracing()
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core.Tensor:
+    """A tensor whose value `Session.run` is given by `feed_dict`.
+
+    Args:
+        dtype: the element type.
+        shape: sizes, `None` for any; None for any shape.
+        name: a name for people, and for `Graph.get_tensor_by_name`.
+
+    Raises:
+        RuntimeError: outside of a graph.
+    """
+    graph = _open.current()
+    if graph is None:
+        raise RuntimeError(
+            "tf.placeholder() is not compatible with eager execution: call it within "
+            "tf.Graph().as_default(), or after tf.compat.v1.disable_eager_execution()"
+        )
+    label = graph.unique_name(name or "Placeholder")
+    tensor = _core._placeholder(TensorSpec(TensorShape(shape), dtype), label)
+    graph.named[f"{label}:0"] = tensor
+    return tensor
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """A tensor that has the value of `input` unless `feed_dict` gives another."""
+    copy: _core.Tensor = _core._ops()["identity"](_core._convert(input))
+    return copy
+
+
+@contextmanager
+def control_dependencies(control_inputs: Any) -> Iterator[None]:
+    """Within it, operations run after `control_inputs`; outside of a graph effects keep their order."""
+    graph = _open.current()
+    if graph is None:
+        yield
+        return
+    with graph.control_dependencies(control_inputs):
+        yield
+
+
+def group(*inputs: Any, **kwargs: Any) -> Operation | None:
+    """An operation that runs all of `inputs`; None outside of a graph.
+
+    Args:
+        *inputs: operations, tensors, and nests of them.
+        **kwargs: `name`.
+    """
+    graph: Graph | None = _open.current()
+    return None if graph is None else graph.group(*inputs, **kwargs)
+
+
+def no_op(name: str | None = None) -> Operation | None:
+    """An operation that does nothing; None outside of a graph."""
+    return group(name=name or "NoOp")
+
+
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """The values of a collection of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = None,
+) -> list[Any]:
+    """The gradients of the sum of `ys` with respect to each of `xs`, in a graph or a traced function.
+
+    Args:
+        ys: tensors.
+        xs: tensors and variables.
+        grad_ys: a cotangent for each of `ys`, None for ones.
+        name: ignored.
+        colocate_gradients_with_ops: ignored.
+        gate_gradients: ignored.
+        aggregation_method: ignored.
+        stop_gradients: tensors to take as constants.
+        unconnected_gradients: `UnconnectedGradients.ZERO` for zeros where `ys` do not depend on an `x`; else
+            None is given there.
+
+    Raises:
+        RuntimeError: outside of graphs and traced functions.
+    """
+    if not _core._is_tracing():
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled: use tf.GradientTape"
+        )
+    unconnected = unconnected_gradients or _gradients.UnconnectedGradients.NONE
+    return _gradients.gradients(
+        ys, xs, grad_ys, stop_gradients=stop_gradients, unconnected_gradients=unconnected
+    )

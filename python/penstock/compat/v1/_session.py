@@ -1,0 +1,164 @@
+"""Sessions: they run the parts of a graph that are fetched."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock import _core, nest
+from penstock.compat.v1._graph import Graph, Operation, get_default_graph
+
+__all__ = ["InteractiveSession", "Session", "get_default_session"]
+
+
+class _Stack(threading.local):
+    """The sessions that the thread is inside of, innermost last."""
+
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+
+
+_stack = _Stack()
+
+
+def get_default_session() -> Session | None:
+    """The session that the thread is inside of."""
+    return _stack.sessions[-1] if _stack.sessions else None
+
+
+def session_for(session: Session | None) -> Session:
+    """The session given, or the default one."""
+    found = session or get_default_session()
+    if found is None:
+        raise ValueError(
+            "no default session is open: use `with sess.as_default()` or pass argument 'session'"
+        )
+    return found
+
+
+class Session:
+    """Runs parts of a graph. Variables keep their values from run to run, and between sessions.
+
+    Args:
+        target: accepted and ignored.
+        graph: the graph; by default the default graph.
+        config: accepted and ignored.
+    """
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        self.graph = graph or get_default_graph()
+        self._closed = False
+
+    def __enter__(self) -> Session:
+        self._graph_context = self.graph.entered()
+        self._graph_context.__enter__()
+        _stack.sessions.append(self)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _stack.sessions.remove(self)
+        self._graph_context.__exit__(*exc)
+        self.close()
+
+    @contextmanager
+    def as_default(self) -> Iterator[Session]:
+        """Within it, the session is the default one."""
+        _stack.sessions.append(self)
+        try:
+            yield self
+        finally:
+            _stack.sessions.remove(self)
+
+    def close(self) -> None:
+        """Ends the session: it runs nothing any more."""
+        self._closed = True
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Runs what `fetches` need, and nothing else, in the order of the program.
+
+        Args:
+            fetches: a tensor, variable, operation or name of a tensor, or a nest of them.
+            feed_dict: values for tensors of the graph, which are not computed then.
+            options: ignored.
+            run_metadata: ignored.
+
+        Returns:
+            `fetches` with a NumPy value for each tensor and variable, and None for each operation.
+
+        Raises:
+            InvalidArgumentError: where a placeholder is needed and not fed.
+            RuntimeError: after `close`.
+            TypeError: for something that cannot be fetched or fed.
+        """
+        if self._closed:
+            raise RuntimeError("attempted to use a closed Session")
+        flat = [self._element(fetch) for fetch in nest.flatten(fetches)]
+        tensors = [f for f in flat if isinstance(f, _core.Tensor)]
+        forced = [n for f in flat if isinstance(f, Operation) for n in f._instructions]
+        feeds, values = self._feeds(feed_dict)
+        part = self._part(tensors, feeds, forced)
+        found = iter(part(values))
+        out = []
+        for fetch in flat:
+            if isinstance(fetch, _core.Tensor):
+                out.append(next(found).numpy())
+            elif isinstance(fetch, Operation):
+                out.append(None)
+            else:
+                with _core._Outside():
+                    out.append(fetch.numpy())
+        return nest.pack_sequence_as(fetches, out) if nest.is_nested(fetches) else out[0]
+
+    def _element(self, fetch: Any) -> Any:
+        if isinstance(fetch, str):
+            return self.graph.get_tensor_by_name(fetch)
+        if isinstance(fetch, _core._Variable | Operation):
+            return fetch
+        if isinstance(fetch, _core.Tensor) and fetch._is_symbolic:
+            return fetch
+        raise TypeError(
+            f"argument 'fetches' has {fetch!r}, which is no tensor, variable or operation of a graph"
+        )
+
+    def _feeds(self, feed_dict: Any) -> tuple[list[_core.Tensor], list[_core.Tensor]]:
+        feeds, values = [], []
+        for key, value in (feed_dict or {}).items():
+            tensor = key.deref() if isinstance(key, _core.Reference) else key
+            tensor = self.graph.get_tensor_by_name(key) if isinstance(key, str) else tensor
+            if not isinstance(tensor, _core.Tensor):
+                raise TypeError(f"argument 'feed_dict' has the key {key!r}, which is no tensor of a graph")
+            with _core._Outside():
+                given = _core._convert(value, tensor.dtype)
+            if not given.shape.is_compatible_with(tensor.shape):
+                raise ValueError(
+                    f"argument 'feed_dict': cannot feed a value of shape {given.shape} for tensor of shape "
+                    f"{tensor.shape}"
+                )
+            feeds.append(tensor)
+            values.append(given)
+        return feeds, values
+
+    def _part(self, fetches: list[Any], feeds: list[Any], forced: list[int]) -> Any:
+        graph = self.graph
+        # Order between instructions may be added as long as the graph is: it is part of the key.
+        key = (tuple(t._id for t in fetches), tuple(t._id for t in feeds), tuple(forced), len(graph.after))
+        part = graph.parts.get(key)
+        if part is None:
+            part = graph.parts[key] = graph.engine.part(fetches, feeds, forced, graph.after)
+        return part
+
+
+class InteractiveSession(Session):
+    """A session that is the default one from when it is made until it is closed."""
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        _stack.sessions.append(self)
+
+    def close(self) -> None:
+        """Ends the session."""
+        if self in _stack.sessions:
+            _stack.sessions.remove(self)
+        super().close()

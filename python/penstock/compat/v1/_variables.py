@@ -1,0 +1,226 @@
+"""Variables of graphs: their initialisation, and those that are shared by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from penstock import _core, _open, initializers, raw_ops
+from penstock._scope import name_scope
+from penstock._variable import Variable
+from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
+
+__all__ = [
+    "AUTO_REUSE",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "get_variable",
+    "get_variable_scope",
+    "global_variables",
+    "global_variables_initializer",
+    "initialize_all_variables",
+    "local_variables_initializer",
+    "to_float",
+    "trainable_variables",
+    "variable_scope",
+    "variables_initializer",
+]
+
+
+class _AutoReuse:
+    """The `reuse` of a scope whose variables are made when they are not there yet."""
+
+    def __repr__(self) -> str:
+        return "AUTO_REUSE"
+
+
+AUTO_REUSE = _AutoReuse()
+
+
+def to_float(x: Any, name: str = "ToFloat") -> _core.Tensor:
+    """The values as `float32`."""
+    return raw_ops.cast(x, dtype=_core.float32)
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Makes `value` the value of a variable; returns as `Variable.assign`."""
+    return ref.assign(value)
+
+
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Adds `value` to a variable; returns as `Variable.assign_add`."""
+    return ref.assign_add(value)
+
+
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Subtracts `value` from a variable; returns as `Variable.assign_sub`."""
+    return ref.assign_sub(value)
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph, of which only those whose names start with `scope`."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The trainable variables of the default graph."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Operation | None:
+    """An operation that gives variables their first values; None outside of a graph, where they have them."""
+    return group(*[v.initializer for v in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation | None:
+    """An operation that gives all variables of the default graph their first values."""
+    graph = get_default_graph()
+    inside = _open.current() is not None
+    made = [v.initializer for v in global_variables()]
+    if inside:
+        return group(*made, name="init")
+    numbers = [n for item in made for n in item._instructions]
+    return Operation(graph, numbers, "init")
+
+
+initialize_all_variables = global_variables_initializer
+
+
+def local_variables_initializer() -> Operation | None:
+    """An operation that does nothing: there are no local variables."""
+    return group(name="init_local")
+
+
+class _Scopes(threading.local):
+    """The open variable scopes, innermost last."""
+
+    def __init__(self) -> None:
+        self.open: list[VariableScope] = []
+
+
+_scopes = _Scopes()
+
+
+class VariableScope:
+    """A scope of variables that are shared by name.
+
+    Attributes:
+        name: the names of the scopes, joined by `/`.
+        reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
+        initializer: makes first values where `get_variable` has none of its own.
+    """
+
+    def __init__(self, name: str, reuse: Any, initializer: Any) -> None:
+        self.name = name
+        self.reuse = reuse
+        self.initializer = initializer
+
+    def reuse_variables(self) -> None:
+        """From now on variables must be there already."""
+        self.reuse = True
+
+
+def get_variable_scope() -> VariableScope:
+    """The innermost scope."""
+    return _scopes.open[-1] if _scopes.open else VariableScope("", False, None)
+
+
+@contextmanager
+def variable_scope(
+    name_or_scope: Any,
+    default_name: str | None = None,
+    values: Any = None,
+    initializer: Any = None,
+    reuse: Any = None,
+    **kwargs: Any,
+) -> Iterator[VariableScope]:
+    """Within it, `get_variable` makes and finds variables below a name.
+
+    Args:
+        name_or_scope: a name, or a scope that was open before.
+        default_name: the name where `name_or_scope` is None.
+        values: ignored.
+        initializer: makes first values.
+        reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
+        **kwargs: ignored.
+    """
+    outer = get_variable_scope()
+    if isinstance(name_or_scope, VariableScope):
+        name, local = name_or_scope.name, name_or_scope.name.rpartition("/")[2]
+    else:
+        local = name_or_scope if name_or_scope is not None else default_name or "scope"
+        name = f"{outer.name}/{local}" if outer.name else local
+    inherited = outer.reuse if reuse is None else reuse
+    scope = VariableScope(name, inherited, initializer or outer.initializer)
+    _scopes.open.append(scope)
+    try:
+        with name_scope(local):
+            yield scope
+    finally:
+        _scopes.open.remove(scope)
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = _core.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    **kwargs: Any,
+) -> Variable:
+    """The variable of a name in the innermost scope: a new one, or with reuse the one that is there.
+
+    Args:
+        name: the name within the scope.
+        shape: the shape of a new one; not needed where `initializer` is a value.
+        dtype: its element type.
+        initializer: its first value, or what makes that of a shape and a dtype; by default the scope's, or
+            Glorot's uniform one (zeros for integers).
+        regularizer: ignored.
+        trainable: whether tapes watch it.
+        collections: ignored.
+        **kwargs: ignored.
+
+    Raises:
+        ValueError: where the variable is there and should not be, or is not and should, or has another shape.
+    """
+    scope = get_variable_scope()
+    full = f"{scope.name}/{name}" if scope.name else name
+    store = get_default_graph().variables
+    found: Variable | None = store.get(full)
+    if found is not None:
+        if scope.reuse is False or scope.reuse is None:
+            raise ValueError(
+                f"variable {full} already exists, disallowed: set reuse=True or reuse=tf.AUTO_REUSE"
+            )
+        if shape is not None and not found.shape.is_compatible_with(shape):
+            raise ValueError(
+                f"trying to share variable {full}, but specified shape {shape} and found {found.shape}"
+            )
+        return found
+    if scope.reuse is True:
+        raise ValueError(f"variable {full} does not exist, or was not created with tf.get_variable()")
+    make = initializer or scope.initializer
+    if make is None:
+        floating = _core.DType(dtype).is_floating
+        make = initializers.GlorotUniform() if floating else initializers.Zeros()
+    if isinstance(make, type):
+        make = make()
+    first = make
+    if callable(make):
+        first = (lambda: make(shape, dtype)) if shape is not None else make
+    with name_scope(f"{scope.name}/" if scope.name else ""):
+        made: Variable = Variable(first, trainable=trainable, name=name, dtype=dtype)
+    store[full] = made
+    return made

@@ -1,0 +1,232 @@
+"""Graphs and sessions as TensorFlow 1 has them."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+v1 = tf.compat.v1
+
+
+def test_a_session_runs_what_is_fetched_with_what_is_fed():
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, shape=[None], name="x")
+        y = x * 2.0
+        z = tf.reduce_sum(y)
+        with v1.Session() as sess:
+            assert sess.run(y, feed_dict={x: [1.0, 2.0]}).tolist() == [2.0, 4.0]
+            assert sess.run([y, {"z": z, "again": (z, x)}], {x: [3.0]}) == [
+                pytest.approx([6.0]),
+                {"z": 6.0, "again": (6.0, pytest.approx([3.0]))},
+            ]
+            assert sess.run("x:0", {"x:0": [5.0]}).tolist() == [5.0]
+            assert isinstance(sess.run(z, {x: np.ones(3, np.float32)}), np.float32)
+            # Any tensor can be fed, and is not computed then.
+            assert sess.run(z, {y: [10.0, 20.0]}) == 30.0
+
+
+def test_what_is_not_fetched_does_not_run():
+    ran = []
+
+    def note(value):
+        ran.append(float(value))
+        return value
+
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32)
+        y = tf.py_function(note, [x], tf.float32)
+        z = x + 1.0
+        with v1.Session() as sess:
+            assert sess.run(z, {x: 1.0}) == 2.0
+            assert ran == []
+            assert sess.run(y, {x: 3.0}) == 3.0
+            assert ran == [3.0]
+
+
+def test_the_example_of_py_function_in_a_graph():
+    def log_huber(x, m):
+        if tf.abs(x) <= m:
+            return x**2
+        else:
+            return m**2 * (1 - 2 * tf.math.log(m) + tf.math.log(x**2))
+
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32)
+        m = v1.placeholder(tf.float32)
+        y = tf.py_function(func=log_huber, inp=[x, m], Tout=tf.float32)
+        dy_dx = v1.gradients(y, x)[0]
+        with v1.Session() as sess:
+            assert sess.run([y, dy_dx], feed_dict={x: 1.0, m: 2.0}) == [1.0, 2.0]
+            y3, dy3 = sess.run([y, dy_dx], feed_dict={x: 3.0, m: 1.0})
+            assert y3 == pytest.approx(1 + np.log(9.0))
+            assert dy3 == pytest.approx(2 / 3)
+
+
+def test_variables_are_initialised_by_an_operation():
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0, 2.0], name="v")
+        w = tf.Variable(lambda: v1.to_float(3), trainable=False)
+        assert v.name == "v:0"
+        add = v.assign_add([10.0, 10.0])
+        set_w = v1.assign(w, 7.0)
+        with v1.Session() as sess:
+            with pytest.raises(tf.errors.FailedPreconditionError, match="no value"):
+                sess.run(v * 1.0)
+            assert sess.run(v1.global_variables_initializer()) is None
+            assert sess.run([v, w])[0].tolist() == [1.0, 2.0]
+            assert sess.run(add).tolist() == [11.0, 12.0]
+            assert sess.run(v + 0.0).tolist() == [11.0, 12.0]
+            assert sess.run(w + 0.0) == 3.0
+            assert sess.run(set_w) == 7.0
+            sess.run(v.initializer)
+            assert sess.run(v).tolist() == [1.0, 2.0]
+        assert v1.global_variables() == [v, w]
+        assert v1.trainable_variables() == [v]
+
+
+def test_a_gradient_descent_in_a_graph():
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 2])
+        t = v1.placeholder(tf.float32, [None, 1])
+        w = v1.get_variable("w", [2, 1], initializer=v1.glorot_uniform_initializer())
+        loss = tf.reduce_mean((tf.matmul(x, w) - t) ** 2)
+        (grad,) = v1.gradients(loss, [w])
+        train = w.assign_sub(0.1 * grad)
+        rng = np.random.default_rng(0)
+        xs = rng.normal(size=(50, 2)).astype(np.float32)
+        ts = xs @ np.array([[2.0], [-3.0]], np.float32)
+        with v1.Session() as sess:
+            sess.run(v1.global_variables_initializer())
+            first = sess.run(loss, {x: xs, t: ts})
+            for _ in range(100):
+                sess.run(train, {x: xs, t: ts})
+            assert sess.run(loss, {x: xs, t: ts}) < first * 1e-3
+            np.testing.assert_allclose(sess.run(w), [[2.0], [-3.0]], atol=0.05)
+
+
+def test_control_dependencies_and_groups_make_operations_run(capsys):
+    for control in (tf.control_dependencies, v1.control_dependencies):
+        with tf.Graph().as_default():
+            v = tf.Variable(0)
+            bump = v.assign_add(1)
+            with control([bump]):
+                after = tf.constant(5) + 0
+            plain = tf.constant(5) + 0
+            both = tf.group(v.assign_add(10), tf.print("grouped", output_stream=sys.stdout))
+            with v1.Session() as sess:
+                sess.run(v1.global_variables_initializer())
+                assert sess.run(plain) == 5
+                assert sess.run(v) == 0
+                assert sess.run(after) == 5
+                assert sess.run(v) == 1
+                assert sess.run(both) is None
+                assert sess.run(v) == 11
+                sess.run(v1.no_op())
+    assert capsys.readouterr().out == "grouped\n" * 2
+
+
+def test_control_flow_and_traced_functions_in_a_graph():
+    @tf.function
+    def square(x):
+        if tf.reduce_sum(x) > 100.0:
+            x = -x
+        return x * x
+
+    with tf.Graph().as_default():
+        n = v1.placeholder(tf.int32, [])
+        total = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), (0, 0))[1]
+        picked = tf.cond(n > 2, lambda: n * 10, lambda: n)
+        squared = square(tf.cast(n, tf.float32))
+        with v1.Session() as sess:
+            assert sess.run([total, picked, squared], {n: 5}) == [10, 50, 25.0]
+            assert sess.run([total, picked], {n: 1}) == [0, 1]
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(RuntimeError, match="not compatible with eager"):
+        v1.placeholder(tf.float32)
+    with pytest.raises(RuntimeError, match="GradientTape"):
+        v1.gradients(tf.constant(1.0), tf.constant(1.0))
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="data")
+        y = x + 1.0
+        with v1.Session() as sess:
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=r"'data' with dtype float32 and shape \[2\]"
+            ):
+                sess.run(y)
+            with pytest.raises(ValueError, match="shape"):
+                sess.run(y, {x: [1.0]})
+            with pytest.raises(TypeError, match="fetches"):
+                sess.run(3.0)
+            with pytest.raises(TypeError, match="feed_dict"):
+                sess.run(y, {3: 1.0})
+            with pytest.raises(KeyError, match="missing"):
+                sess.run("missing:0")
+        with pytest.raises(RuntimeError, match="closed"):
+            sess.run(y, {x: [1.0, 2.0]})
+    with tf.Graph().as_default():
+        z = v1.placeholder(tf.float32, [])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not an element"):
+            v1.Session(graph=graph).run(z, {z: 1.0})
+
+
+def test_a_graph_can_be_entered_again_and_run_from_outside():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32)
+        y = x * 2.0
+    assert tf.executing_eagerly()
+    assert (tf.constant(1.0) + 1.0).numpy() == 2.0
+    with graph.as_default():
+        assert not tf.executing_eagerly()
+        assert v1.get_default_graph() is graph
+        z = y + 1.0
+    with v1.Session(graph=graph) as sess:
+        assert sess.run(z, {x: 3.0}) == 7.0
+    sess = v1.Session(graph=graph)
+    assert sess.run([y, z], {x: 1.0}) == [2.0, 3.0]
+
+
+def test_the_default_graph_without_eager_execution():
+    v1.disable_eager_execution()
+    try:
+        v1.reset_default_graph()
+        x = v1.placeholder(tf.float32, name="x")
+        y = tf.sqrt(x)
+        assert not tf.executing_eagerly()
+        with v1.Session() as sess:
+            assert sess.run(y, {x: 9.0}) == 3.0
+        first = v1.get_default_graph()
+        v1.reset_default_graph()
+        assert v1.get_default_graph() is not first
+    finally:
+        v1.enable_eager_execution()
+    assert tf.executing_eagerly()
+
+
+def test_variables_are_shared_by_name_where_a_scope_says_so():
+    with tf.Graph().as_default():
+        with v1.variable_scope("layer"):
+            w = v1.get_variable("w", [2], initializer=tf.zeros_initializer())
+        assert w.name == "layer/w:0"
+        with v1.variable_scope("layer", reuse=True):
+            assert v1.get_variable("w", [2]) is w
+            with pytest.raises(ValueError, match="does not exist"):
+                v1.get_variable("b", [2])
+        with v1.variable_scope("layer"), pytest.raises(ValueError, match="already exists"):
+            v1.get_variable("w", [2])
+        with v1.variable_scope("layer", reuse=v1.AUTO_REUSE):
+            assert v1.get_variable("w", [2]) is w
+            assert v1.get_variable("b", [3]).shape == [3]
+
+
+def test_py_func_and_host_functions_run_in_sessions():
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float64, [None])
+        y = v1.py_func(np.sort, [x], tf.float64)
+        with v1.Session() as sess:
+            assert sess.run(y, {x: [3.0, 1.0, 2.0]}).tolist() == [1.0, 2.0, 3.0]
+            assert sess.run(v1.placeholder_with_default(tf.constant(4), [])) == 4
