@@ -23,7 +23,7 @@ def measure(every: int | None) -> None:
     import penstock as tf
 
     @tf.function
-    def gradient(x):
+    def gradient(x: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             tape.watch(x)
             _, y = tf.while_loop(
