@@ -33,7 +33,7 @@ def measure(every: int | None) -> None:
                 checkpoint_every=every,
             )
             total = tf.reduce_sum(y)
-        return tape.gradient(total, x)
+        return tape.gradient(total, x)  # type: ignore[no-any-return]
 
     x = tf.fill([SIZE], 0.1)
     before = peak()
