@@ -23,7 +23,7 @@ def measure(every: int | None) -> None:
     import penstock as tf
 
     @tf.function
-    def gradient(x):
+    def gradient(x: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             tape.watch(x)
             _, y = tf.while_loop(
@@ -33,7 +33,7 @@ def measure(every: int | None) -> None:
                 checkpoint_every=every,
             )
             total = tf.reduce_sum(y)
-        return tape.gradient(total, x)
+        return tape.gradient(total, x)  # type: ignore[no-any-return]
 
     x = tf.fill([SIZE], 0.1)
     before = peak()

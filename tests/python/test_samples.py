@@ -124,10 +124,12 @@ def test_operator_agrees_with_its_reference(name: str) -> None:
 
 
 def traced(operator: Callable[..., Any], operands: list[tf.Tensor], attributes: dict[str, Any]) -> list[Any]:
-    """The results in a function whose parameters are the operands, and in one where they are constants."""
-    of_constants = tf.function(
-        lambda: operator(*(tf.constant(array(x), x.dtype) for x in operands), **attributes)
-    )
+    """The results in a function of the operands, and in one where all of them but lists are constants."""
+
+    def constant(x: tf.Tensor) -> tf.Tensor:
+        return x if x.dtype == tf.variant else tf.constant(array(x), x.dtype)
+
+    of_constants = tf.function(lambda: operator(*map(constant, operands), **attributes))
     return [tf.function(lambda *tensors: operator(*tensors, **attributes))(*operands), of_constants()]
 
 

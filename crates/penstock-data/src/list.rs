@@ -11,12 +11,25 @@ use crate::tensor::Tensor;
 ///
 /// An unset element stands for zeros and takes no memory, whatever the length. Reading, setting, pushing and popping
 /// one element takes constant time.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct List {
     dtype: Option<DType>,
     shape: Shape,
     len: usize,
-    set: FxHashMap<usize, Tensor>,
+    /// The first elements, as far as they were set one after the other.
+    head: Vec<Option<Tensor>>,
+    /// Those behind `head` that are set.
+    rest: FxHashMap<usize, Tensor>,
+}
+
+impl PartialEq for List {
+    /// Equality of dtype, shape, length and elements, bit by bit.
+    fn eq(&self, other: &List) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.len == other.len
+            && self.elements() == other.elements()
+    }
 }
 
 impl Default for List {
@@ -29,12 +42,12 @@ impl Default for List {
 impl List {
     /// A list of `len` unset elements of this dtype whose shapes are of the type `shape`.
     pub fn new(dtype: DType, shape: Shape, len: usize) -> List {
-        List { dtype: Some(dtype), shape, len, set: FxHashMap::default() }
+        List { dtype: Some(dtype), shape, len, head: Vec::new(), rest: FxHashMap::default() }
     }
 
     /// A list of `len` zeros of whatever dtype and shape is written to it.
     pub fn zeros(len: usize) -> List {
-        List { dtype: None, shape: Shape::UNRANKED, len, set: FxHashMap::default() }
+        List { dtype: None, shape: Shape::UNRANKED, len, head: Vec::new(), rest: FxHashMap::default() }
     }
 
     /// The dtype of the elements; `None` for a list of zeros that nothing was written to.
@@ -59,12 +72,10 @@ impl List {
 
     /// Element `index`; `None` where it is unset or not there.
     pub fn get(&self, index: usize) -> Option<&Tensor> {
-        self.set.get(&index)
-    }
-
-    /// Element `index` for changing it; `None` where it is unset or not there.
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut Tensor> {
-        self.set.get_mut(&index)
+        match self.head.get(index) {
+            Some(element) => element.as_ref(),
+            None => self.rest.get(&index),
+        }
     }
 
     /// Sets element `index`. The list grows where it is too short and `grow` says so.
@@ -80,7 +91,17 @@ impl List {
         }
         self.check(&value)?;
         self.len = self.len.max(index + 1);
-        self.set.insert(index, value);
+        if index < self.head.len() {
+            self.head[index] = Some(value);
+        } else if index > self.head.len() {
+            self.rest.insert(index, value);
+        } else {
+            self.rest.remove(&index);
+            self.head.push(Some(value));
+            while let Some(next) = self.rest.remove(&self.head.len()) {
+                self.head.push(Some(next));
+            }
+        }
         Ok(())
     }
 
@@ -99,40 +120,39 @@ impl List {
     pub fn pop(&mut self) -> Result<Option<Tensor>> {
         let last = self.len.checked_sub(1).ok_or_else(|| Error::out_of_range("tried to pop from an empty list"))?;
         self.len = last;
-        Ok(self.set.remove(&last))
+        Ok(if self.head.len() > last { self.head.pop().flatten() } else { self.rest.remove(&last) })
     }
 
     /// Unsets element `index`, and gives what it was.
     pub fn take(&mut self, index: usize) -> Option<Tensor> {
-        self.set.remove(&index)
+        match self.head.get_mut(index) {
+            Some(element) => element.take(),
+            None => self.rest.remove(&index),
+        }
     }
 
     /// Drops the elements from `len` on, or adds unset ones up to there.
     pub fn resize(&mut self, len: usize) {
-        if self.len.saturating_sub(len) < self.set.len() {
-            (len..self.len).for_each(|i| drop(self.set.remove(&i)));
+        self.head.truncate(len);
+        if self.len.saturating_sub(len) < self.rest.len() {
+            (len..self.len).for_each(|i| drop(self.rest.remove(&i)));
         } else {
-            self.set.retain(|&i, _| i < len);
+            self.rest.retain(|&i, _| i < len);
         }
         self.len = len;
     }
 
     /// The elements that are set, in the order of their indices.
     pub fn elements(&self) -> Vec<(usize, &Tensor)> {
-        let mut all: Vec<(usize, &Tensor)> = self.set.iter().map(|(&i, t)| (i, t)).collect();
+        let head = self.head.iter().enumerate().filter_map(|(i, t)| Some((i, t.as_ref()?)));
+        let mut all: Vec<(usize, &Tensor)> = head.chain(self.rest.iter().map(|(&i, t)| (i, t))).collect();
         all.sort_unstable_by_key(|&(i, _)| i);
         all
     }
 
-    /// The elements that are set, in no particular order, with the list left empty.
-    pub fn drain(&mut self) -> impl Iterator<Item = (usize, Tensor)> + '_ {
-        self.len = 0;
-        self.set.drain()
-    }
-
-    /// The number of elements that are set.
-    pub fn count(&self) -> usize {
-        self.set.len()
+    /// Whether no element is set.
+    pub fn is_blank(&self) -> bool {
+        self.rest.is_empty() && self.head.iter().all(Option::is_none)
     }
 
     fn check(&mut self, value: &Tensor) -> Result<()> {
@@ -175,9 +195,9 @@ mod tests {
     fn unset_elements_take_no_memory() {
         let mut list = List::new(DType::F64, Shape::scalar(), usize::MAX / 2);
         list.set(1 << 40, Tensor::from(1.0f64), false).unwrap();
-        assert_eq!((list.count(), list.get(3).is_none()), (1, true));
+        assert_eq!((list.elements().len(), list.get(3).is_none()), (1, true));
         list.resize(5);
-        assert_eq!((list.count(), list.len()), (0, 5));
+        assert_eq!((list.is_blank(), list.len()), (true, 5));
     }
 
     #[test]
@@ -197,6 +217,30 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_writes_does_not_matter() {
+        let written = |order: &[usize]| {
+            let mut list = List::zeros(6);
+            order.iter().for_each(|&i| list.set(i, Tensor::from(i as f64), false).unwrap());
+            list
+        };
+        let list = written(&[0, 1, 2, 3, 5]);
+        for order in [[5, 3, 2, 1, 0], [1, 3, 0, 5, 2], [2, 1, 5, 0, 3]] {
+            assert_eq!(written(&order), list);
+        }
+        let mut other = written(&[0, 2, 1, 4, 3]);
+        assert_ne!(other, list);
+        assert_eq!(other.take(1), Some(Tensor::from(1.0f64)));
+        other.resize(4);
+        assert_eq!(scalars(&other), [(0, 0.0), (2, 2.0), (3, 3.0)]);
+        assert_eq!(
+            (other.pop().unwrap(), other.pop().unwrap(), other.pop().unwrap()),
+            (Some(Tensor::from(3.0f64)), Some(Tensor::from(2.0f64)), None)
+        );
+        other.push(Tensor::from(9.0f64)).unwrap();
+        assert_eq!(scalars(&other), [(0, 0.0), (1, 9.0)]);
+    }
+
+    #[test]
     fn what_does_not_fit_is_refused() {
         let mut list = List::new(DType::F64, Shape::known(&[2]), 1);
         let fits = Tensor::vector(&[1.0f64, 2.0]);
@@ -204,6 +248,6 @@ mod tests {
         assert_eq!(list.set(0, Tensor::vector(&[1i64, 2]), false).unwrap_err().class(), Class::DType);
         assert_eq!(list.set(1, fits.clone(), false).unwrap_err().class(), Class::OutOfRange);
         list.set(3, fits, true).unwrap();
-        assert_eq!((list.len(), list.count()), (4, 1));
+        assert_eq!((list.len(), list.elements().len()), (4, 1));
     }
 }

@@ -322,7 +322,7 @@ pub(crate) fn stack(call: &mut Call<'_>) -> Result<()> {
         return Err(Error::invalid(format!("expected a list of {num} elements, got {}", list.len())).argument("num"));
     }
     let shape = unset_shape(list, &element_shape(call.inputs[1])?, dtype);
-    if list.count() == 0 {
+    if list.is_blank() {
         // A list that is not of numbers at hand may be long without memory behind it.
         let mut dims = shape.extents().ok_or_else(|| {
             Error::invalid(format!("a list of nothing that is set has no shape; {shape} is not fully known"))
