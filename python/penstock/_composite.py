@@ -1,6 +1,7 @@
 """Nests whose leaves may be composite values: objects that hold tensors, such as a `TensorArray`.
 
-A composite class has `_parts()`, its tensors, and `_with_parts(tensors)`, a value like it with other tensors.
+A composite class has `_parts()`, its tensors, and `_with_parts(tensors)`, a value like it with others; or a
+property `_type_spec`, a specification that takes values apart and puts them together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,20 @@ __all__ = ["after_loop", "check_alike", "flatten", "is_composite", "is_structure
 
 def is_composite(value: Any) -> bool:
     """Whether a leaf of a nest holds tensors."""
-    return hasattr(type(value), "_with_parts")
+    kind = type(value)
+    return hasattr(kind, "_with_parts") or hasattr(kind, "_type_spec")
+
+
+def _parts(value: Any) -> list[Any]:
+    if hasattr(value, "_with_parts"):
+        return list(value._parts())
+    return list(value._type_spec.to_tensors(value))
+
+
+def _with_parts(value: Any, parts: list[Any]) -> Any:
+    if hasattr(value, "_with_parts"):
+        return value._with_parts(parts)
+    return value._type_spec.from_tensors(iter(parts))
 
 
 def is_structured(value: Any) -> bool:
@@ -28,7 +42,7 @@ def flatten(structure: Any) -> list[Any]:
     out: list[Any] = []
     for leaf in nest.flatten(structure):
         if is_composite(leaf):
-            out.extend(leaf._parts())
+            out.extend(_parts(leaf))
         else:
             out.append(leaf)
     return out
@@ -39,7 +53,9 @@ def pack(structure: Any, leaves: Iterable[Any]) -> Any:
     source = iter(leaves)
 
     def take(leaf: Any) -> Any:
-        return leaf._with_parts([next(source) for _ in leaf._parts()]) if is_composite(leaf) else next(source)
+        if not is_composite(leaf):
+            return next(source)
+        return _with_parts(leaf, [next(source) for _ in _parts(leaf)])
 
     return nest.pack_sequence_as(structure, [take(leaf) for leaf in nest.flatten(structure)])
 
@@ -74,5 +90,5 @@ def after_loop(before: Any, after: Any) -> Any:
         ValueError: where an iteration makes of a composite what it may not be.
     """
     pairs = zip(nest.flatten(before), nest.flatten(after), strict=True)
-    leaves = [x._after_loop(y) if is_composite(x) else x for x, y in pairs]
+    leaves = [x._after_loop(y) if hasattr(x, "_after_loop") else x for x, y in pairs]
     return nest.pack_sequence_as(before, leaves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock import _core, errors, raw_ops
@@ -515,11 +515,34 @@ class TensorArraySpec(TypeSpec):
         """The specification of an array."""
         return value._type_spec
 
+    @property
+    def flow(self) -> TensorSpec:
+        """The specification of the list of the graph."""
+        return TensorSpec([], _core.variant)
+
+    def flatten(self) -> list[TensorSpec]:
+        """The specification of the list of the graph."""
+        return [self.flow]
+
+    def to_tensors(self, value: TensorArray) -> list[Any]:
+        """The list of the graph of an array."""
+        return [value.flow]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> TensorArray:
+        """The array that has this list of the graph."""
+        return self._of(next(tensors))
+
+    def placeholder_value(self, placeholder_context: Any) -> TensorArray:
+        """The array that stands for an argument."""
+        return self._of(placeholder_context.placeholder(self.flow))
+
     def _fields(self) -> tuple[str, bool, bool]:
         return self._dtype.name, self._dynamic_size, self._infer_shape
 
     def _specified_value(self) -> TensorArray:
-        flow = TensorSpec([], _core.variant)
+        return self._of(self.flow)
+
+    def _of(self, flow: Any) -> TensorArray:
         return TensorArray(
             self._dtype,
             dynamic_size=self._dynamic_size,

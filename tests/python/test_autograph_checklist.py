@@ -718,7 +718,7 @@ def test_breakpoints_of_pdb() -> None:
     line = start + next(i for i, text in enumerate(lines) if "a breakpoint" in text)
     commands = io.StringIO("continue\np 'at ' + str(type(i).__name__)\n" + "continue\n" * 9)
     out = io.StringIO()
-    debugger = pdb.Pdb(stdin=commands, stdout=out, readrc=False)
+    debugger = pdb.Pdb(stdin=commands, stdout=out, nosigint=True, readrc=False)
     debugger.set_break(FILE, line)
     try:
         assert debugger.runcall(tf.function(f), tf.constant(4)).numpy() == 5

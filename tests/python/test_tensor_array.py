@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -286,6 +287,40 @@ def test_specifications() -> None:
         spec.most_specific_compatible_type(tf.TensorArraySpec([2, 2], tf.int32))
     assert spec.most_specific_common_supertype([tf.TensorArraySpec(None, tf.int32)]) is None
     assert len({spec, tf.TensorArraySpec([None, 3], tf.float32)}) == 1 and "float32" in repr(spec)
+
+
+# The engine takes composite values apart where the Python layer tells it how.
+composites = pytest.mark.skipif(
+    importlib.util.find_spec("penstock._classes") is None, reason="composite arguments come with _classes"
+)
+
+
+@composites
+def test_as_argument_and_result_of_a_traced_function() -> None:
+    @tf.function
+    def doubled(array: Any) -> Any:
+        for i in tf.range(array.size()):
+            array = array.write(i, array.read(i) * 2)
+        return array, {"count": array.size()}
+
+    array = tf.TensorArray(tf.int32, size=2, clear_after_read=False).unstack([3, 4])
+    for expected in ([6, 8], [12, 16]):
+        array, counted = doubled(array)
+        assert array.stack().numpy().tolist() == expected
+        assert counted["count"].numpy() == 2
+    array = tf.TensorArray(tf.int32, size=1, clear_after_read=False).write(0, 5)
+    assert doubled(array)[0].stack().numpy().tolist() == [10]
+    array.write(0, 7)
+    assert doubled(array)[0].stack().numpy().tolist() == [14]
+
+
+@composites
+def test_as_part_of_a_signature() -> None:
+    @tf.function(input_signature=[tf.TensorArraySpec([], tf.int32)])
+    def total(array: Any) -> Any:
+        return tf.reduce_sum(array.stack())
+
+    assert total(tf.TensorArray(tf.int32, size=3, element_shape=[]).unstack([1, 2, 3])).numpy() == 6
 
 
 def test_against_numpy() -> None:
