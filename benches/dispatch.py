@@ -3,9 +3,9 @@
     python benches/dispatch.py                  # nanoseconds, best of several loops
     python benches/dispatch.py --instructions   # instructions, counted by valgrind's callgrind
 
-Most cases return an argument, so that the graph has nothing to do and the figure is that of the call itself: binding
-the arguments, looking the trace up, and making the result. Instruction counts do not depend on how busy the machine
-is.
+Most cases return an argument, so that the graph has nothing to do and the figure is that of the call itself:
+binding the arguments, looking the trace up, and making the result. Instruction counts do not depend on how
+busy the machine is.
 """
 
 import argparse

@@ -292,12 +292,7 @@ impl Guards {
     }
 
     /// The first place where it is not.
-    pub(crate) fn changed<'py>(
-        &self,
-        py: Python<'py>,
-        guards: &[Guard],
-        bound: &Bindings<'py>,
-    ) -> Option<Difference> {
+    pub(crate) fn changed<'py>(&self, py: Python<'py>, guards: &[Guard], bound: &Bindings<'py>) -> Option<Difference> {
         let places: Vec<Arc<Place>> = {
             let table = self.lock();
             guards.iter().map(|g| table.places[g.place].clone()).collect()

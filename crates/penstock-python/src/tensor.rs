@@ -73,7 +73,8 @@ fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(
     if let Ok(t) = other.cast::<PyTensor>() {
         return Ok(Some((a, t.get().var.clone())));
     }
-    if defers_to(other) {
+    // Python's own values, the commonest, are not asked what they define.
+    if !is_plain_value(other) && defers_to(other) {
         return Ok(None);
     }
     let hint = a.dtype();

@@ -131,8 +131,7 @@ impl PyFunction {
         let paths = call.bound.paths(&self.params)?;
         let near = nearest(&ty, &paths, entries.iter().map(|e| &e.ty));
         let mut differences = near.as_ref().map_or(Vec::new(), |(_, found)| found.clone());
-        if let (Some(guards), Some((i, _))) = (&self.guards, &near)
-        {
+        if let (Some(guards), Some((i, _))) = (&self.guards, &near) {
             differences.extend(guards.changed(py, &entries[*i].trace.guards, &call.bound));
         }
         let loc = trace::host().loc();
@@ -176,14 +175,7 @@ impl PyFunction {
         traces.iter().rev().find_map(|e| ty.generalize(&e.ty)).unwrap_or(ty)
     }
 
-    fn warn(
-        &self,
-        py: Python<'_>,
-        loc: Loc,
-        differences: &[Difference],
-        traces: usize,
-        calls: u64,
-    ) -> PyResult<()> {
+    fn warn(&self, py: Python<'_>, loc: Loc, differences: &[Difference], traces: usize, calls: u64) -> PyResult<()> {
         let words: Vec<(&str, &str, &str)> =
             differences.iter().map(|d| (d.leaf.as_str(), d.before.as_str(), d.after.as_str())).collect();
         let place = loc.frame().map_or((String::new(), 0), |f| (f.file.to_string(), f.line));
@@ -219,7 +211,8 @@ impl PyFunction {
                 None => Vec::new(),
             };
             trace::begin_trace(&self.name);
-            let body = self.run_symbolically(py, bound, function, &ty, &pinned).inspect_err(|_| trace::abandon_trace())?;
+            let body =
+                self.run_symbolically(py, bound, function, &ty, &pinned).inspect_err(|_| trace::abandon_trace())?;
             let reached = trace::reached_variables();
             // A trace that made variables is made again, so that what it holds is what every later trace holds.
             let instance = bound.named.first().filter(|_| bound.instance);
@@ -389,11 +382,7 @@ impl Purge {
 }
 
 /// Has a cache drop its trace of type `ty` when an object dies that it was made for.
-fn watch(
-    py: Python<'_>,
-    cache: &Arc<Mutex<Cache<Trace>>>,
-    ty: &TraceType,
-) -> PyResult<Vec<Py<PyWeakrefReference>>> {
+fn watch(py: Python<'_>, cache: &Arc<Mutex<Cache<Trace>>>, ty: &TraceType) -> PyResult<Vec<Py<PyWeakrefReference>>> {
     let targets = ty.tokens.iter().filter_map(|token| match token {
         Token::Opaque(o) => o.as_any().downcast_ref::<PyOpaque>().and_then(|o| o.target(py)),
         _ => None,

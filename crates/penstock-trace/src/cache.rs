@@ -1,7 +1,7 @@
 //! The signature cache of one function: its traces, and which of them served which raw key.
 
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use rustc_hash::FxHashMap;
 

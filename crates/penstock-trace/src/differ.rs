@@ -32,7 +32,8 @@ pub fn differences(call: &TraceType, paths: &[String], trace: &TraceType) -> Vec
     let mut out = Vec::new();
     for (i, (x, y)) in call.tokens.iter().zip(&trace.tokens).enumerate() {
         let path = paths.get(i).map_or("argument", String::as_str);
-        let reached = matches!((x, y), (Token::Variable(c), Token::Variable(t)) if !t.pinned && trace.reached.contains(&c.id));
+        let reached =
+            matches!((x, y), (Token::Variable(c), Token::Variable(t)) if !t.pinned && trace.reached.contains(&c.id));
         if reached {
             out.push(difference(path, "a variable apart", "one that the function reaches by itself"));
         } else if !x.is_subtype_of(y) {
