@@ -3,9 +3,9 @@
     python benches/dispatch.py                  # nanoseconds, best of several loops
     python benches/dispatch.py --instructions   # instructions, counted by valgrind's callgrind
 
-Most cases return an argument, so that the graph has nothing to do and the figure is that of the call
-itself: binding the arguments, looking the trace up, and making the result. Instruction counts do not depend
-on how busy the machine is.
+Most cases return an argument, so that the graph has nothing to do and the figure is that of the call itself:
+binding the arguments, looking the trace up, and making the result. Instruction counts do not depend on how
+busy the machine is.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import penstock as tf
+from penstock.experimental import RetracingWarning
 
 TRACES: Final = 1000
 Case = Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
@@ -55,7 +56,7 @@ class Model:
     def method(self, x: tf.Tensor) -> tf.Tensor:
         return x
 
-    @tf.function(guard="globals")
+    @tf.function(guard="globals")  # type: ignore[untyped-decorator]
     def guarded(self, x: tf.Tensor) -> tf.Tensor:
         return x * self.rate * RATE * TABLE["rate"]
 
@@ -178,7 +179,7 @@ def main() -> None:
     parser.add_argument("--only", help="run one case")
     parser.add_argument("--calls", type=int, help="call the case so many times, and print nothing")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", tf.experimental.RetracingWarning)
+    warnings.simplefilter("ignore", RetracingWarning)
     gc.disable()
     cases = {options.only: CASES[options.only]} if options.only else CASES
     if options.calls is not None:

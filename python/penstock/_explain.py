@@ -157,12 +157,8 @@ def warn_of_retracing(
     import warnings
 
     found = [Difference(*d) for d in differences]
-    text = [
-        (
-            f"{traces} out of the last {calls} calls to {name} triggered tf.function retracing, "
-            "which is expensive."
-        )
-    ]
+    often = f"{traces} out of the last {calls} calls to {name}"
+    text = [f"{often} triggered tf.function retracing, which is expensive."]
     if found:
         text.append(f"This call differs from the nearest trace in {'; '.join(map(str, found))}.")
         text.append(f"To avoid it: {_fix(found[0], relaxed)}.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import sys
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -325,7 +328,7 @@ class _Meta(type):
         fields: dict[str, None] = {}
         for base in bases:
             fields.update(dict.fromkeys(getattr(base, "_penstock_fields", ())))
-        own = namespace.get("__annotations__", {})
+        own = inspect.get_annotations(cls)
         for field, annotation in own.items():
             if "ClassVar" in str(annotation):
                 continue
@@ -350,6 +353,11 @@ class _Meta(type):
             "flatten",
             "to_tensors",
         )
+        # Annotations may be texts that name what is only visible here; if not all of it is there yet, they
+        # are read again at the first use.
+        frame = sys._getframe(1)
+        with contextlib.suppress(NameError, AttributeError):
+            _own_annotations(cls, {**frame.f_globals, **frame.f_locals})
         cls._penstock_structural = all(  # type: ignore[attr-defined]
             getattr(spec, method) is getattr(ExtensionTypeSpec, method) for method in decides
         )
@@ -489,12 +497,22 @@ def _restore(cls: type[ExtensionType], values: dict[str, Any]) -> Any:
     return with_fields(object.__new__(cls), {**values, "_penstock_frozen": True})
 
 
+def _own_annotations(cls: type, names: Mapping[str, Any]) -> None:
+    """Notes what a class's own annotations are, with `names` besides those of its module."""
+    own = {"__annotations__": inspect.get_annotations(cls), "__module__": cls.__module__}
+    found = typing.get_type_hints(type(cls.__name__, (), own), localns={**names, cls.__name__: cls})
+    cls._penstock_annotations = found  # type: ignore[attr-defined]
+
+
 def _annotations(cls: type) -> dict[str, Any]:
-    found = cls.__dict__.get("_penstock_annotations")
-    if found is None:
-        found = typing.get_type_hints(cls, localns={cls.__name__: cls})
-        cls._penstock_annotations = found  # type: ignore[attr-defined]
-    return found
+    """What the fields of a class are declared as, bases first."""
+    out: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if isinstance(base, _Meta) and base is not ExtensionType:
+            if "_penstock_annotations" not in base.__dict__:
+                _own_annotations(base, {})
+            out.update(base.__dict__["_penstock_annotations"])
+    return out
 
 
 def composite_leaves(value: Any) -> list[Any] | None:

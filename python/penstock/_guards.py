@@ -166,7 +166,8 @@ class _Listing:
         label = ".".join((name, *taken))
         if not whole and chain.attributes[len(taken)] in _MUTATORS and isinstance(value, Collection):
             return None
-        if not _is_library_value(value) and (taken or chain.scope != "local"):
+        library = isinstance(value, ModuleType) and _is_library_value(value)
+        if not library and (taken or chain.scope != "local"):
             self.add(kind, root, (*first, *taken), label)
         if not whole and not _is_library_value(value):
             # A method or property of the class: follow it with its object.

@@ -141,6 +141,23 @@ def test_other_annotations():
             Many(**bad)
 
 
+def test_annotations_may_be_texts_that_name_what_is_visible_here():
+    class Inner(tf.experimental.ExtensionType):
+        x: "tf.Tensor"
+
+    class Outer(tf.experimental.ExtensionType):
+        inner: "Inner"
+
+    class Later(Outer):
+        y: "int" = 1
+
+    assert Later(Inner(1)).inner.x.numpy() == 1
+    with pytest.raises(TypeError, match="inner"):
+        Later(3)
+    with pytest.raises(TypeError, match="y"):
+        Later(Inner(1), y="text")
+
+
 def test_subclasses_add_fields():
     class Named(Masked):
         label: str = "none"

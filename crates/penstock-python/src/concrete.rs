@@ -71,27 +71,33 @@ pub(crate) struct Trace {
     pub(crate) object: Mutex<Option<Py<PyWeakrefReference>>>,
 }
 
-/// A leaf as the executor takes it, where it is a tensor at hand or a variable.
-fn eager_arg(leaf: &Leaf<'_>) -> Option<Arg> {
+/// Adds a leaf as the executor takes it; false where it is neither a tensor at hand nor a variable.
+#[inline]
+fn push_eager(leaf: &Leaf<'_>, args: &mut SmallVec<[Arg; 4]>) -> bool {
     match leaf {
-        Leaf::Tensor(t) => t.get().var.tensor().cloned().map(Arg::Tensor),
-        Leaf::Variable(v) => Some(Arg::Variable(v.get().variable.clone())),
-        Leaf::Other(_) => match leaf.var().ok()?.into_kind() {
-            Kind::Eager(t) => Some(Arg::Tensor(t)),
-            _ => None,
+        Leaf::Tensor(t) => match t.get().var.tensor() {
+            Some(t) => args.push(Arg::Tensor(t.clone())),
+            None => return false,
+        },
+        Leaf::Variable(v) => args.push(Arg::Variable(v.get().variable.clone())),
+        Leaf::Other(_) => match leaf.var().map(Var::into_kind) {
+            Ok(Kind::Eager(t)) => args.push(Arg::Tensor(t)),
+            _ => return false,
         },
     }
+    true
 }
 
 impl Trace {
     pub(crate) fn call<'py>(&self, py: Python<'py>, leaves: &Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
         // The commonest case first: no trace, no tape, tensors at hand.
-        if trace::is_plain()
-            && let Some(args) = leaves.iter().map(eager_arg).collect::<Option<SmallVec<[Arg; 4]>>>()
-        {
-            let mut outs = self.concrete.run(args).or_py(py)?;
-            if let (Tree::Leaf, 1) = (&*self.tree, outs.len()) {
-                return Ok(wrap(py, Var::eager(outs.remove(0)))?.into_any());
+        let mut args: SmallVec<[Arg; 4]> = SmallVec::new();
+        if trace::is_plain() && leaves.iter().all(|leaf| push_eager(leaf, &mut args)) {
+            let mut outs = self.concrete.run(&mut args).or_py(py)?;
+            if let Tree::Leaf = *self.tree
+                && let Some(out) = outs.pop()
+            {
+                return Ok(wrap(py, Var::eager(out))?.into_any());
             }
             return self.tree.build(py, &mut outs.into_iter().map(Var::eager));
         }

@@ -66,7 +66,12 @@ pub(crate) struct Call<'py> {
     reading: Option<Reading>,
 }
 
-impl Call<'_> {
+impl<'py> Call<'py> {
+    #[inline]
+    fn new(bound: Bindings<'py>) -> Call<'py> {
+        Call { bound, leaves: Leaves::new(), raw: RawSink::default(), reading: None }
+    }
+
     /// Whether a specification stands for some tensor.
     fn asks_for_spec(&self) -> bool {
         self.leaves.iter().any(|leaf| matches!(leaf, Leaf::Other(o) if matches!(**o, Other::Spec(..))))
@@ -115,11 +120,14 @@ impl PyFunction {
         (&self.name, names, self.params.varargs.as_deref())
     }
 
-    fn prepare<'py>(&self, py: Python<'py>, bound: Bindings<'py>) -> PyResult<Call<'py>> {
-        let (mut raw, mut leaves) = (RawSink::default(), Leaves::new());
-        bound.walk(&mut raw, &mut leaves)?;
-        let reading = self.guards.as_ref().map(|guards| guards.append(py, &bound, &mut raw.key));
-        Ok(Call { bound, leaves, raw, reading })
+    /// Walks over the arguments of a call, which is large and so stays where it is.
+    #[inline]
+    fn read<'py>(&self, py: Python<'py>, call: &mut Call<'py>) -> PyResult<()> {
+        call.bound.walk(&mut call.raw, &mut call.leaves)?;
+        if let Some(guards) = &self.guards {
+            call.reading = Some(guards.append(py, &call.bound, &mut call.raw.key));
+        }
+        Ok(())
     }
 
     fn call<'py>(
@@ -133,7 +141,8 @@ impl PyFunction {
             let all: Vec<Bound<'py, PyAny>> = first.cloned().into_iter().chain(args.iter()).collect();
             return self.python_function.bind(py).call(PyTuple::new(py, all)?, kwargs);
         }
-        let call = self.prepare(py, self.bind(py, first, args, kwargs)?)?;
+        let mut call = Call::new(self.bind(py, first, args, kwargs)?);
+        self.read(py, &mut call)?;
         if !call.raw.volatile {
             let hit = self.cache().hit(call.raw.key.words());
             if let Some(entry) = hit {
@@ -229,7 +238,8 @@ impl PyFunction {
             Some(signature) if nothing => self.bind(py, first, signature.bind(py), None)?,
             _ => self.bind(py, first, args, kwargs)?,
         };
-        let call = self.prepare(py, bound)?;
+        let mut call = Call::new(bound);
+        self.read(py, &mut call)?;
         let new = call.raw.volatile || call.asks_for_spec();
         let hit = if new { None } else { self.cache().hit(call.raw.key.words()) };
         let entry = match hit {
@@ -297,7 +307,7 @@ impl PyFunction {
         Ok(PyFunction {
             python_function,
             name,
-            params: Arc::new(Params { named, varargs, varkw }),
+            params: Arc::new(Params::new(named, varargs, varkw)),
             signature,
             relax,
             guards: guarded.then(Guards::default),

@@ -38,6 +38,8 @@ pub(crate) struct Params {
     pub(crate) named: Vec<Param>,
     pub(crate) varargs: Option<String>,
     pub(crate) varkw: Option<String>,
+    /// Whether every named parameter takes a positional argument.
+    all_positional: bool,
 }
 
 /// The arguments of one call, by parameter.
@@ -52,6 +54,11 @@ pub(crate) struct Bindings<'py> {
 }
 
 impl Params {
+    pub(crate) fn new(named: Vec<Param>, varargs: Option<String>, varkw: Option<String>) -> Params {
+        let all_positional = named.iter().all(|p| p.positional);
+        Params { named, varargs, varkw, all_positional }
+    }
+
     /// Binds arguments; `None` where they do not fit the parameters. Parameters without argument and
     /// default are left to `fill`.
     pub(crate) fn bind<'py>(
@@ -62,6 +69,16 @@ impl Params {
         kwargs: Option<&Bound<'py, PyDict>>,
         fill: &dyn Fn(usize) -> Option<Bound<'py, PyAny>>,
     ) -> Option<Bindings<'py>> {
+        // The commonest case first: as many positional arguments as parameters.
+        if kwargs.is_none() && args.len() + usize::from(first.is_some()) == self.named.len() && self.all_positional {
+            let mut named = SmallVec::new();
+            named.extend(first.cloned());
+            for value in args.iter_borrowed() {
+                named.push(value.to_owned());
+            }
+            let instance = first.is_some();
+            return Some(Bindings { named, varargs: SmallVec::new(), varkw: Vec::new(), instance });
+        }
         let mut positional = first.cloned().into_iter().chain(args.iter());
         let mut out = Bindings {
             named: SmallVec::new(),

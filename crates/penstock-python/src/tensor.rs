@@ -110,7 +110,8 @@ fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(
             Ok(Some((a, b)))
         };
     }
-    if defers_to(other) {
+    // Python's own values, the commonest, are not asked what they define.
+    if !is_plain_value(other) && defers_to(other) {
         return Ok(None);
     }
     if a.dtype().is_float() && promotes(slf.as_any()) && other.is_instance_of::<PyComplex>() {

@@ -233,16 +233,16 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
-    /// Runs it now, where no trace and no tape is open.
+    /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments.
     ///
     /// # Errors
     /// What running reports.
-    pub fn run(&self, mut args: SmallVec<[Arg; 4]>) -> Result<SmallVec<[Tensor; 2]>> {
+    pub fn run(&self, args: &mut SmallVec<[Arg; 4]>) -> Result<SmallVec<[Tensor; 2]>> {
         args.reserve(self.captures.len());
         for v in &self.captures {
             args.push(into_arg(v.clone())?);
         }
-        run(self.executable()?, &args)
+        run(self.executable()?, args)
     }
 
     /// Calls it: runs it now, or adds a call to the open trace.
