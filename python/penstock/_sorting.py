@@ -27,7 +27,7 @@ class UniqueWithCounts(NamedTuple):
 
     y: _core.Tensor
     idx: _core.Tensor
-    count: _core.Tensor
+    count: _core.Tensor  # type: ignore[assignment]
 
 
 def _descending(direction: str) -> bool:

@@ -118,12 +118,14 @@ fn samples(dtypes: DTypeSet) -> Vec<Sample> {
     let mut out: Vec<Sample> = dtypes.iter().map(|d| x(d, &[3, 4], -1)).collect();
     for (dims, axis) in [(&[1][..], 0), (&[7], 0), (&[0], 0), (&[3, 0], 0), (&[2, 3, 4], 1), (&[2, 3, 4], -3)] {
         for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
-            out.push(x(DType::F64, dims, axis).with("exclusive", exclusive).with("reverse", reverse));
+            // An exclusive logarithm starts with a limit of the dtype, beside which differences of `f64` would be lost.
+            let dtype = if exclusive && dtypes == DTypeSet::FLOAT { DType::F32 } else { DType::F64 };
+            out.push(x(dtype, dims, axis).with("exclusive", exclusive).with("reverse", reverse));
         }
     }
     // Zeros, one and two a row, for the derivative of products.
     let zeros = tensor(DType::F64, &[3, 4], &[1.5, 0.0, -2.0, 3.0, 0.0, 2.5, 0.0, 1.0, -1.5, 2.0, 0.5, -3.0]);
-    for reverse in [false, true] {
+    for reverse in [false, true].into_iter().filter(|_| dtypes != DTypeSet::FLOAT) {
         out.push(
             Sample::new(vec![zeros.clone()]).with("axis", 1i64).with("exclusive", reverse).with("reverse", reverse),
         );

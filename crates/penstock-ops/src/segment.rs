@@ -1,6 +1,6 @@
 //! Reductions by segment: of rows whose segments are sorted, or come in any order.
 
-use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, VjpCx, arg,
     arg_of,
@@ -41,7 +41,7 @@ const fn ids(name: &'static str) -> ArgDef {
 }
 
 macro_rules! unsorted {
-    ($($name:ident $text:literal $tf:literal $op:ident $empty:ident $vjp:ident, $summary:literal;)*) => {$(
+    ($($name:ident $text:literal $tf:literal $op:ident $empty:ident $vjp:ident $samples:ident, $summary:literal;)*) => {$(
         #[doc = $summary]
         pub static $name: OpDef = OpDef {
             name: $text,
@@ -61,19 +61,19 @@ macro_rules! unsorted {
             cuda: ON_HOST,
             vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
             fold: Fold::Evaluate,
-            samples: || unsorted_segment_samples(reduce_dtypes(Reduce::$op)),
+            samples: || $samples(reduce_dtypes(Reduce::$op)),
         };
     )*};
 }
 
 unsorted! {
-    UNSORTED_SEGMENT_MEAN "unsorted_segment_mean" "UnsortedSegmentMean" Mean Zero mean_grad,
+    UNSORTED_SEGMENT_MEAN "unsorted_segment_mean" "UnsortedSegmentMean" Mean Zero mean_grad unsorted_segment_samples,
         "The means of entries by segment; 0 of none. That of integers is rounded towards 0.";
-    UNSORTED_SEGMENT_MAX "unsorted_segment_max" "UnsortedSegmentMax" Max Lowest extremum_grad,
+    UNSORTED_SEGMENT_MAX "unsorted_segment_max" "UnsortedSegmentMax" Max Lowest extremum_grad extremum_samples,
         "The greatest entries by segment: NaN if there is one, the least finite value of none. Equal entries share the gradient.";
-    UNSORTED_SEGMENT_MIN "unsorted_segment_min" "UnsortedSegmentMin" Min Highest extremum_grad,
+    UNSORTED_SEGMENT_MIN "unsorted_segment_min" "UnsortedSegmentMin" Min Highest extremum_grad extremum_samples,
         "The least entries by segment: NaN if there is one, the greatest finite value of none. Equal entries share the gradient.";
-    UNSORTED_SEGMENT_PROD "unsorted_segment_prod" "UnsortedSegmentProd" Prod One prod_grad,
+    UNSORTED_SEGMENT_PROD "unsorted_segment_prod" "UnsortedSegmentProd" Prod One prod_grad unsorted_segment_samples,
         "The products of entries by segment; 1 of none. Second derivatives are exact where no element is 0.";
 }
 
@@ -114,6 +114,18 @@ sorted! {
         "The least entries by sorted segment: NaN if there is one, 0 of none. Equal entries share the gradient.";
     SEGMENT_PROD "segment_prod" "SegmentProd" Prod One prod_grad,
         "The products of entries by sorted segment; 1 of none. Second derivatives are exact where no element is 0.";
+}
+
+/// Samples in which no segment of `f64` is empty: beside the limits of the dtype, differences would be lost.
+fn extremum_samples(dtypes: DTypeSet) -> Vec<Sample> {
+    let n = || Tensor::scalar(3i32);
+    let ids = |d: DType| if d == DType::F64 { i32s(&[2, 0, 1, -1]) } else { i32s(&[2, 0, 2, -1]) };
+    let mut out: Vec<Sample> =
+        dtypes.iter().map(|d| Sample::new(vec![tensor(d, &[4], DISTINCT), ids(d), n()])).collect();
+    out.push(Sample::new(vec![f64s(&[4, 3]), i64s(&[1, 0, 1, 1]), Tensor::scalar(2i32)]));
+    out.push(Sample::new(vec![tensor(DType::F32, &[2], DISTINCT), Tensor::scalar(1i32), n()]));
+    out.push(Sample::new(vec![f64s(&[0]), i32s(&[]), Tensor::scalar(0i32)]));
+    out
 }
 
 /// The number of segments, where the ids are in order.

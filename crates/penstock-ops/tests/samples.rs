@@ -12,6 +12,10 @@ use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 /// Operators whose result's extents depend on the values of their operands.
 const DATA_DEPENDENT: &[&str] = &["where", "unique", "boolean_mask", "host_call", "list_stack", "list_lengths"];
 
+/// Operands whose cotangent is not the slope of evaluation: none reaches an order, as the declaration says, and numbers
+/// move with a parameter of their distribution at a fixed quantile, not at fixed bits.
+const NOT_SLOPES: &[(&str, usize)] = &[("polygamma", 0), ("zeta", 0), ("stateless_random_gamma", 2)];
+
 /// Calls `f` with every operator that runs alone, its samples and their attributes. A failure does not keep the
 /// other operators from being tried.
 fn for_each_sample(mut f: impl FnMut(&'static OpDef, &Sample, &Attrs, &str)) {
@@ -261,7 +265,7 @@ fn gradients_are_the_slopes_of_evaluation_however_little_the_rule_is_told() {
                 Err(e) => panic!("{what} with sight of {sight:?}: {e}"),
             };
             for (i, (slope, cotangent)) in slopes.iter().zip(&cotangents).enumerate() {
-                let Some(slope) = slope else { continue };
+                let Some(slope) = slope.as_ref().filter(|_| !NOT_SLOPES.contains(&(op.name, i))) else { continue };
                 let got = cotangent.map_or_else(|| vec![0.0; slope.len()], |c| parts(&as_read(op, eager.get(c))));
                 for (k, (&a, &b)) in got.iter().zip(slope).enumerate() {
                     assert!(close(a, b), "{what} with sight of {sight:?}: by part {k} of operand {i}: {a}, not {b}");
@@ -329,7 +333,7 @@ fn gradients_of_gradients_are_their_slopes() {
         };
         let slopes = differences(&sample.inputs, &value);
         for (i, (slope, cotangent)) in slopes.iter().zip(&second).enumerate() {
-            let Some(slope) = slope else { continue };
+            let Some(slope) = slope.as_ref().filter(|_| !NOT_SLOPES.contains(&(op.name, i))) else { continue };
             let got = cotangent.map_or_else(|| vec![0.0; slope.len()], |c| parts(&as_read(op, eager.get(c))));
             for (k, (&a, &b)) in got.iter().zip(slope).enumerate() {
                 assert!(close(a, b), "{what}: second derivative by part {k} of operand {i}: {a}, not {b}");
