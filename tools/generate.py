@@ -38,6 +38,10 @@ ATTRIBUTES = {
 # The results of the operators that do not have exactly one.
 RESULTS = {
     **dict.fromkeys(("softmax_cross_entropy", "sparse_softmax_cross_entropy"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(
+        ("log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
+    ),
+    **dict.fromkeys(("svd", "svd_full"), "tuple[Tensor, Tensor, Tensor]"),
     **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "host_call", "switch", "while"), "_Tensors | None"),
     **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
