@@ -41,9 +41,13 @@ RESULTS = {
         ("softmax_cross_entropy", "sparse_softmax_cross_entropy", "top_k"), "tuple[Tensor, Tensor]"
     ),
     **dict.fromkeys(("string_bytes_split", "string_split", "unicode_decode"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(
+        ("log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
+    ),
+    **dict.fromkeys(("svd", "svd_full"), "tuple[Tensor, Tensor, Tensor]"),
     "unique": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
-    **dict.fromkeys(("call", "cond", "fused", "host_call", "switch", "while"), "_Tensors | None"),
+    **dict.fromkeys(("call", "cond", "fused", "native", "host_call", "switch", "while"), "_Tensors | None"),
     **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
 }
 

@@ -172,8 +172,8 @@ def det(input: Any, name: str | None = None) -> _core.Tensor:
     Raises:
         InvalidArgumentError: for matrices that are not square.
 
-    >>> float(det([[1.0, 2.0], [3.0, 4.0]]))
-    -2.0
+    >>> float(det([[0.0, 2.0], [3.0, 4.0]]))
+    -6.0
     """
     return raw_ops.matrix_determinant(input)
 
@@ -448,8 +448,8 @@ def lstsq(
     Raises:
         InvalidArgumentError: where shapes do not fit, or the normal equations are singular.
 
-    >>> lstsq([[1.0], [1.0]], [[1.0], [3.0]]).numpy().tolist()
-    [[2.0]]
+    >>> lstsq([[0.0], [2.0]], [[1.0], [6.0]]).numpy().tolist()
+    [[3.0]]
     """
     a, b = _pair(matrix, rhs)
     if not fast:

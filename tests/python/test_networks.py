@@ -25,7 +25,7 @@ def example():
 def test_a_convolutional_network_learns_digits(example):
     data = example.load()
     network = example.Network()
-    step, loss = example.train(network, data, epochs=4)
+    step, loss = example.train(network, data, epochs=8)
     assert step.experimental_get_tracing_count() == 1
     assert loss < 0.5
     assert example.accuracy(network, *data[2:]) > 0.93

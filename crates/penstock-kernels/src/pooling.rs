@@ -105,6 +105,7 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
                 || {
                     // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
                     let image = unsafe { px.get().cast_const().add(i / outputs * inputs * n) };
+                    // SAFETY: as above.
                     let best = unsafe { py.get().add(i * n) };
                     let mut is_first = true;
                     windows.visit(i % outputs, |pixel| {

@@ -109,7 +109,7 @@ class CosineDecay(LearningRateSchedule):
             starts from it.
         warmup_steps: the number of steps of the rise.
 
-    >>> [float(CosineDecay(2.0, decay_steps=10)(step)) for step in (0, 5, 10, 11)]
+    >>> [round(float(CosineDecay(2.0, decay_steps=10)(step)), 5) for step in (0, 5, 10, 11)]
     [2.0, 1.0, 0.0, 0.0]
     """
 
