@@ -38,7 +38,7 @@ ATTRIBUTES = {
 # The results of the operators that do not have exactly one.
 RESULTS = {
     **dict.fromkeys(("softmax_cross_entropy", "sparse_softmax_cross_entropy"), "tuple[Tensor, Tensor]"),
-    **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
+    **dict.fromkeys(("barrier", "concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "host_call", "switch", "while"), "_Tensors | None"),
     **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
 }
