@@ -10,6 +10,7 @@ mod host;
 mod index;
 mod layer;
 mod ops;
+mod overrides;
 mod structure;
 mod tape;
 mod tensor;
@@ -69,6 +70,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tape::PyTape>()?;
     m.add_class::<tape::PyNoTapes>()?;
     m.add_class::<tape::PyAccumulator>()?;
+    m.add_class::<overrides::PyOverride>()?;
     m.add_class::<function::PyFunction>()?;
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<function::PyConcrete>()?;

@@ -8,10 +8,10 @@ mod rows;
 mod var;
 
 pub use context::{
-    Host, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace, as_rows,
-    begin_region, begin_trace, bind_variable, current_trace, end_region, end_trace, host, is_plain, is_tracing, known,
-    pause_recorders, placeholder, pop_recorder, push_recorder, refine, region_results, set_host, set_name, suspend,
-    with_graph, with_graph_of,
+    Host, Override, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace,
+    as_rows, begin_region, begin_trace, bind_variable, current_trace, end_region, end_trace, host, is_plain,
+    is_tracing, known, pause_recorders, placeholder, pop_override, pop_recorder, push_override, push_recorder, refine,
+    region_results, set_host, set_name, suspend, with_graph, with_graph_of,
 };
 pub use dispatch::{
     Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed, read_variable,
