@@ -119,7 +119,7 @@ def on_penstock() -> dict[str, Callable[[Arrays], Arrays]]:
             alpha = tf.reduce_logsumexp(tf.stack([alpha, moved]), axis=0) + tf.gather(logp[t], PATH)
         return -alpha[-1]
 
-    models = {
+    models: dict[str, Callable[..., Any]] = {
         "mlp": mlp,
         "cnn": cnn,
         "lstm": lstm,
@@ -132,18 +132,16 @@ def on_penstock() -> dict[str, Callable[[Arrays], Arrays]]:
     }
 
     def gradient(model: Callable[..., Any]) -> Callable[[Arrays], Arrays]:
-        @tf.function(autograph=False)
-        def traced(*xs: Any) -> Any:
+        def both(*xs: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(xs)
                 y = model(*xs)
             return [tf.convert_to_tensor(g) for g in tape.gradient(y, list(xs))]
 
+        traced = tf.function(both, autograph=False)
         return lambda arrays: [g.numpy() for g in traced(*map(tf.constant, arrays))]
 
-    @tf.function
-    def hessian(x: Any) -> Any:
-        return tf.hessians(rosenbrock(x), x)
+    hessian = tf.function(lambda x: tf.hessians(rosenbrock(x), x))
 
     made = {name: gradient(model) for name, model in models.items()}
     made["rosenbrock_hessian"] = lambda arrays: [hessian(tf.constant(arrays[0]))[0].numpy()]

@@ -46,7 +46,7 @@ RESULTS = {
     ),
     **dict.fromkeys(("svd", "svd_full"), "tuple[Tensor, Tensor, Tensor]"),
     "unique": "tuple[Tensor, Tensor, Tensor]",
-    **dict.fromkeys(("concat_offset", "split", "unstack"), "_Tensors"),
+    **dict.fromkeys(("barrier", "concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "native", "host_call", "switch", "while"), "_Tensors | None"),
     **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
 }

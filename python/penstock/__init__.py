@@ -271,6 +271,8 @@ from penstock._print import (
 from penstock._print import (
     print as print,
 )
+from penstock._registered import RegisterGradient as RegisterGradient
+from penstock._registered import no_gradient as no_gradient
 from penstock._scope import (
     device as device,
 )

@@ -342,6 +342,16 @@ class _Accumulator:
     def jvp(self, value: Tensor | _Variable) -> Tensor | None: ...
 
 @final
+class _Override:
+    """While entered, `hook(type, attributes, inputs, outputs)` may replace the gradient of each operation."""
+
+    def __new__(
+        cls, hook: Callable[[str, dict[str, Any], list[Tensor], list[Tensor]], Iterable[Tensor] | None]
+    ) -> Self: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_exc: object) -> None: ...
+
+@final
 class _NoTapes:
     """While entered, no tape records."""
 

@@ -159,16 +159,16 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:
                 # What is computed again must not be merged with what was computed before.
                 held = [_core._convert(t) for t in tensors]
-                later = raw_ops.barrier([*held, *grads])
-                later = list(later) if isinstance(later, list | tuple) else [later]
+                found = raw_ops.barrier(*held, *grads)
+                later = list(found) if isinstance(found, tuple) else [found]
                 again, seeds = later[: len(held)], later[len(held) :]
                 own = list(variables or [])
                 with GradientTape(watch_accessed_variables=False) as tape:
                     tape.watch(again)
                     tape.watch(own)
                     outputs = nest.flatten(run(again))
-                found = tape.gradient(outputs, [*again, *own], output_gradients=seeds)
-                return (found[: len(again)], found[len(again) :]) if own else found
+                slopes = tape.gradient(outputs, [*again, *own], output_gradients=seeds)
+                return (slopes[: len(again)], slopes[len(again) :]) if own else slopes
 
             return run(tensors), grad
 

@@ -739,7 +739,7 @@ def segment_sum(data: Array, segment_ids: Array, num_segments: Array) -> Array:
 
 ARRAY: dict[str, Model] = {
     "identity": unchanged,
-    "barrier": lambda *values: list(values),
+    "barrier": lambda *values: values,
     "stop_gradient": unchanged,
     "ensure_shape": unchanged,
     "check_numerics": unchanged,

@@ -18,6 +18,7 @@ mod layer;
 mod objects;
 mod open;
 mod ops;
+mod overrides;
 mod params;
 mod recursion;
 mod structure;
@@ -94,6 +95,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tape::PyTape>()?;
     m.add_class::<tape::PyNoTapes>()?;
     m.add_class::<tape::PyAccumulator>()?;
+    m.add_class::<overrides::PyOverride>()?;
     m.add_class::<function::PyFunction>()?;
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<concrete::PyConcrete>()?;

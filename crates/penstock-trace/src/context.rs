@@ -118,27 +118,36 @@ impl Recorder {
 /// The recorders of one place, outermost first.
 pub(crate) type Recorders = SmallVec<[Recorder; 2]>;
 
+/// What may give an operation another gradient: it gets operator, attributes, inputs and outputs, and gives
+/// what stands for the outputs then, or nothing.
+pub type Override =
+    Arc<dyn Fn(&'static OpDef, &Attrs, &[Var], &[Var]) -> Result<Option<SmallVec<[Var; 1]>>> + Send + Sync>;
+
 #[derive(Default)]
 struct State {
     tracers: Vec<Tracer>,
     recorders: Vec<Active>,
+    overrides: Vec<Override>,
 }
 
 thread_local! {
-    /// Bit 0: tracing; bit 1: some recorder is active. Checked before anything else on every operation.
+    /// Bit 0: tracing; bit 1: some recorder is active; bit 2: some gradient is overridden. Checked before anything else on every operation.
     static FLAGS: Cell<u8> = const { Cell::new(0) };
     static STATE: RefCell<State> = RefCell::new(State::default());
 }
 
 const TRACING: u8 = 1;
 const TAPING: u8 = 2;
+const OVERRIDING: u8 = 4;
 
 fn with_state<R>(f: impl FnOnce(&mut State) -> R) -> R {
     STATE.with(|state| {
         let mut state = state.borrow_mut();
         let result = f(&mut state);
-        let flags =
-            if state.tracers.is_empty() { 0 } else { TRACING } | if state.recorders.is_empty() { 0 } else { TAPING };
+        let bit = |empty: bool, bit: u8| if empty { 0 } else { bit };
+        let flags = bit(state.tracers.is_empty(), TRACING)
+            | bit(state.recorders.is_empty(), TAPING)
+            | bit(state.overrides.is_empty(), OVERRIDING);
         FLAGS.with(|f| f.set(flags));
         result
     })
@@ -515,6 +524,42 @@ pub fn set_name(var: &Var, name: &str) {
             }
         });
     }
+}
+
+/// Asks about the gradient of each operation that is dispatched from now on, before those asked already.
+pub fn push_override(hook: Override) {
+    with_state(|state| state.overrides.push(hook));
+}
+
+/// Undoes the last [`push_override`].
+pub fn pop_override() {
+    with_state(|state| {
+        state.overrides.pop();
+    });
+}
+
+/// What stands for the outputs of an operation whose gradient is overridden. Quick where none is.
+#[inline]
+pub(crate) fn overridden(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[Var],
+    outputs: &[Var],
+) -> Result<Option<SmallVec<[Var; 1]>>> {
+    if FLAGS.with(|f| f.get() & OVERRIDING == 0) {
+        return Ok(None);
+    }
+    // What the hooks do is not overridden itself.
+    let hooks = with_state(|state| std::mem::take(&mut state.overrides));
+    let mut found = Ok(None);
+    for hook in hooks.iter().rev() {
+        found = hook(op, attrs, inputs, outputs);
+        if !matches!(found, Ok(None)) {
+            break;
+        }
+    }
+    with_state(|state| state.overrides = hooks);
+    found
 }
 
 /// Starts a recorder.
