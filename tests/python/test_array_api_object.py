@@ -116,7 +116,7 @@ def test_matrix_products_of_vectors():
     assert (v @ v).tolist() == 2
     with pytest.raises(ValueError, match="x1"):
         xp.asarray(1) @ v
-    with pytest.raises(ValueError, match="rank"):
+    with pytest.raises(ValueError, match="matrix or a batch"):
         tf.constant([1, 1]) @ tf.constant([1, 1])
 
 
