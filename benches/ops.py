@@ -26,6 +26,7 @@ import scipy.special
 
 import penstock as tf
 from penstock import raw_ops
+from penstock.config import threading
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 HERE = Path(__file__).resolve().parent
@@ -443,8 +444,10 @@ def main() -> None:
     options.add_argument("--sizes", default="10,1000,1000000", help="numbers of elements")
     options.add_argument("--repeats", type=int, default=5, help="loops, of which the best counts")
     options.add_argument("--seconds", type=float, default=0.01, help="the least time of a loop")
+    options.add_argument("--threads", type=int, default=0, help="for Penstock; 0 for as many as it takes")
     options.add_argument("--out", type=Path, default=HERE / "ops.md", help="the file to write; - for none")
     chosen = options.parse_args()
+    threading.set_intra_op_parallelism_threads(chosen.threads)
     sizes = [int(n) for n in chosen.sizes.split(",")]
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") is not None else None
     results: Results = {}

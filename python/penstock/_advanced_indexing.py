@@ -37,7 +37,7 @@ def index(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
             covers, or an array of neither integers nor booleans.
         InvalidArgumentError: for an index outside of its dimension.
     """
-    found = _expanded(tensor, keys)
+    found, gap = _expanded(tensor, keys)
     # Slices and new dimensions first; what arrays index stays whole.
     basic = tuple(slice(None) if _is_index(key) else key for key in found)
     rest = tensor[basic] if any(not _is_index(key) and key != slice(None) for key in found) else tensor
@@ -52,7 +52,9 @@ def index(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
     grid = _broadcast(arrays)
     taken = raw_ops.gather_nd(front, raw_ops.stack(grid, axis=-1))
     inner = len(known_rank(grid[0]))
-    if at != list(builtins.range(at[0], at[0] + len(at))) or at[0] == 0:
+    # An ellipsis between them keeps indices apart even where it stands for no dimension.
+    together = at == list(builtins.range(at[0], at[0] + len(at))) and not (at[0] < gap <= at[-1])
+    if not together or at[0] == 0:
         return taken
     order = list(builtins.range(inner, inner + at[0])) + list(builtins.range(inner))
     order += builtins.range(inner + at[0], inner + len(others))
@@ -76,14 +78,19 @@ def _broadcast(arrays: list[_core.Tensor]) -> list[_core.Tensor]:
     return [raw_ops.broadcast_to(a, target) for a in arrays]
 
 
-def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> list[Any]:
-    """A key for each dimension and each new one: masks as indices, the ellipsis as slices."""
+def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> tuple[list[Any], int]:
+    """A key for each dimension and each new one, and where the ellipsis is or would be.
+
+    Masks become indices, and the ellipsis becomes slices.
+    """
     dims = tensor.shape.dims
     if dims is None:
         raise ValueError("a tensor of unknown rank cannot be indexed by arrays")
     out: list[Any] = []
     gap: int | None = None
     used = 0
+    # Each mask, how many dimensions come before it, and whether the ellipsis does too.
+    masks: list[tuple[_core.Tensor, int, bool]] = []
     for key in keys:
         if key is Ellipsis:
             if gap is not None:
@@ -95,7 +102,9 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> list[Any]:
             array = _core._convert(key)
             if array.dtype == _core.bool:
                 covered = known_rank(array)
-                out.extend(_of_mask(array, dims, used if gap is None else None))
+                masks.append((array, used, gap is not None))
+                count = len(covered)
+                out.extend(results(raw_ops.unstack(raw_ops.where_indices(array), num=count, axis=1)))
                 used += len(covered)
             elif array.dtype.is_integer:
                 out.append(array)
@@ -107,23 +116,21 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> list[Any]:
             used += 1
     if used > len(dims):
         raise IndexError(f"too many indices: the tensor has {len(dims)} dimension(s), {used} were indexed")
+    for mask, start, behind in masks:
+        _check_mask(mask, dims, start + (len(dims) - used if behind else 0))
     place = len(out) if gap is None else gap
     out[place:place] = [slice(None)] * (len(dims) - used)
-    return out
+    return out, place
 
 
-def _of_mask(mask: _core.Tensor, dims: list[int | None], start: int | None) -> list[_core.Tensor]:
-    """The indices of a mask's true elements, one vector for each of its dimensions."""
+def _check_mask(mask: _core.Tensor, dims: list[int | None], start: int) -> None:
     shape = known_rank(mask)
-    if start is not None:
-        covered = dims[start : start + len(shape)]
-        # A mask of size 0 has no true element, whatever it covers.
-        fits = len(covered) == len(shape) and builtins.all(
-            a is None or b is None or a == b or a == 0 for a, b in zip(shape, covered, strict=True)
-        )
-        if not fits:
-            raise IndexError(f"a mask of shape {mask.shape} does not fit dimensions {covered}")
-    return results(raw_ops.unstack(raw_ops.where_indices(mask), num=len(shape), axis=1))
+    covered = dims[start : start + len(shape)]
+    # A mask of size 0 has no true element, whatever it covers.
+    if not builtins.all(
+        a is None or b is None or a == b or a == 0 for a, b in zip(shape, covered, strict=True)
+    ):
+        raise IndexError(f"a mask of shape {mask.shape} does not fit dimensions {covered}")
 
 
 def get(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:

@@ -22,9 +22,15 @@ OWN = {
 }
 
 
+# What the engine has no operators for; `docs/array-api.md` says so.
+ABSENT = {"eig", "eigvals"}
+
+
 def functions(module: Any) -> list[str]:
     return [
-        name for name in module.__all__ if name not in OWN and isinstance(getattr(module, name), FunctionType)
+        name
+        for name in module.__all__
+        if name not in OWN | ABSENT and isinstance(getattr(module, name), FunctionType)
     ]
 
 
@@ -46,10 +52,15 @@ def test_functions_of_the_extension_have_the_signatures_of_the_standard(name):
     assert parameters(getattr(xp.linalg, name)) == parameters(getattr(array_api_strict.linalg, name))
 
 
+def test_what_is_absent_is_absent():
+    assert not hasattr(xp, "fft")
+    assert not any(hasattr(xp.linalg, name) for name in ABSENT)
+
+
 def test_every_function_is_documented_with_an_example():
     for module in (xp, xp.linalg):
         for name, function in vars(module).items():
-            if isinstance(function, FunctionType) and not name.startswith("_"):
+            if name in module.__all__ and isinstance(function, FunctionType):
                 assert ">>> " in (function.__doc__ or ""), name
 
 
@@ -120,10 +131,11 @@ def test_tensors_give_the_namespace():
     assert seen == [xp]
 
 
+# `__buffer__` is a name of Python 3.12 and later for what tensors have in all versions.
 METHODS = [
     name
-    for name in vars(array_api_strict._array_object.Array)
-    if name.startswith("__") and name.endswith("__")
+    for name, method in vars(array_api_strict._array_object.Array).items()
+    if name.startswith("__") and isinstance(method, FunctionType) and name != "__buffer__"
 ]
 # Those that are not the standard's, and those that an immutable array cannot have.
 LACKING = {"__setitem__", "__iadd__", "__iand__", "__ifloordiv__", "__ilshift__", "__imatmul__", "__imod__"}
@@ -145,7 +157,7 @@ def test_attributes():
     assert (x.ndim, x.size, x.shape) == (2, 6, (2, 3))
     assert x.T.tolist() == x.mT.tolist() == [[1, 4], [2, 5], [3, 6]]
     assert xp.zeros((4, 2, 3)).mT.shape == (4, 3, 2)
-    with pytest.raises(ValueError, match=r"Tensor\.T.*\(3,\)"):
+    with pytest.raises(ValueError, match=r"Tensor\.T .*\[3\]"):
         xp.zeros(3).T
     with pytest.raises(ValueError, match=r"Tensor\.mT"):
         xp.zeros(3).mT

@@ -319,7 +319,7 @@ def slogdet(x: Array, /) -> SlogDet:
     -1.0
     """
     sign, logarithm = raw_ops.log_matrix_determinant(_square(x, "slogdet"))
-    return SlogDet(new(sign), new(logarithm))
+    return SlogDet(new(sign), new(raw_ops.real(logarithm) if logarithm.dtype.is_complex else logarithm))
 
 
 def eigh(x: Array, /) -> Eigh:
