@@ -6,7 +6,7 @@ use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Call, Env, OpDef};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
-use penstock_ops::updates::{Update, update_of};
+use penstock_ops::updates::{RNG_READ_AND_SKIP, Update, update_of};
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
@@ -18,7 +18,7 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
         [Arg::Variable(v), rest @ ..] if let Some(run) = update_of(op) => {
             let inputs = rest.iter().map(Arg::tensor).collect::<Option<SmallVec<[&Tensor; 4]>>>();
             let inputs = inputs.ok_or_else(|| Error::unimplemented("takes one variable"))?;
-            update_part(v, run, &inputs, attrs, env)
+            update_part(v, run, &inputs, usize::from(op.is(&RNG_READ_AND_SKIP)), attrs, env)
         }
         [Arg::Variable(v)] if op.is(&READ_VARIABLE) => Ok(smallvec![v.read()?]),
         [Arg::Variable(v), Arg::Tensor(value)] => {
@@ -35,25 +35,39 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
     }
 }
 
-/// Runs a kernel that changes a part of the variable's value, on the value itself where nobody else holds it. Gives the
-/// results of the kernel behind that.
+/// Runs a kernel that changes a part of the variable's value, on the value itself where nobody else holds it. Gives its
+/// `results` further results.
 pub(crate) fn update_part(
     variable: &Variable,
     run: Update,
     inputs: &[&Tensor],
+    results: usize,
     attrs: &Attrs,
     env: &dyn Env,
 ) -> Result<Outputs> {
-    let (outputs, shared) = variable.update(|value| {
+    let (done, shared) = variable.update(|value| {
         let shared = own(value)?;
-        // The kernel leaves the value in its place whether it fails or not.
-        let mut outputs: Outputs = smallvec![std::mem::take(value), Tensor::default()];
-        let done = run(&mut Call { inputs, attrs, outputs: &mut outputs, env });
-        *value = std::mem::take(&mut outputs[0]);
-        done.map(|()| (outputs, shared))
+        let mut outputs: Outputs = smallvec![std::mem::take(value)];
+        outputs.resize_with(1 + results, Tensor::default);
+        let mut lent = Lent { home: value, outputs };
+        let done = run(&mut Call { inputs, attrs, outputs: &mut lent.outputs, env });
+        let results: Outputs = lent.outputs.drain(1..).collect();
+        Ok((done.map(|()| results), shared))
     })?;
-    drop(shared); // outside of the lock
-    Ok(outputs.into_iter().skip(1).collect())
+    drop(shared); // outside of the lock, even where the kernel failed
+    done
+}
+
+/// The outputs of a kernel of which the first is a variable's value, to which it returns whatever happens.
+struct Lent<'a> {
+    home: &'a mut Tensor,
+    outputs: Outputs,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        *self.home = std::mem::take(&mut self.outputs[0]);
+    }
 }
 
 /// Makes a tensor the only one that sees its elements. What it was comes back where that had to be copied.

@@ -455,7 +455,7 @@ unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Res
     unsafe { release(&s.release, &s.ins, regs) };
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
-    let results = state::update_part(variable, s.run, &inputs, &s.attrs, env)?;
+    let results = state::update_part(variable, s.run, &inputs, s.outs.len(), &s.attrs, env)?;
     for (&out, result) in s.outs.iter().zip(results) {
         // SAFETY: the caller's promise.
         unsafe { *regs.get_mut(out) = result };
