@@ -71,9 +71,9 @@ impl PyPart {
     fn __call__<'py>(&self, py: Python<'py>, feeds: Vec<Bound<'py, PyTensor>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
         let symbolic = || PyTypeError::new_err("a value of feed_dict is a symbolic tensor");
         let tensor = |t: &Bound<'py, PyTensor>| t.get().var.tensor().cloned().map(Arg::Tensor).ok_or_else(symbolic);
-        let args = feeds.iter().map(tensor).collect::<PyResult<SmallVec<[Arg; 4]>>>()?;
+        let mut args = feeds.iter().map(tensor).collect::<PyResult<SmallVec<[Arg; 4]>>>()?;
         let _outside = trace::suspend();
-        let outs = self.0.run(args).or_py(py)?;
+        let outs = self.0.run(&mut args).or_py(py)?;
         outs.into_iter().map(|t| wrap_eager(py, t)).collect()
     }
 }
