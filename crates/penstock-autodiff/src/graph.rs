@@ -372,10 +372,18 @@ impl GraphPass<'_> {
         let Some(data) = self.graph().def_inst(part).map(|inst| self.graph().insts[inst].clone()) else {
             return Ok(None);
         };
+        let mut sum = sum;
         let op = if data.op.is(&gather::GATHER_GRAD) {
             &gather::GATHER_ACCUMULATE
         } else if data.op.is(&slicing::STRIDED_SLICE_GRAD) {
             &slicing::STRIDED_SLICE_ACCUMULATE
+        } else if data.op.is(&gather::GATHER_ACCUMULATE) || data.op.is(&slicing::STRIDED_SLICE_ACCUMULATE) {
+            // What several reads have put there is added read by read.
+            match self.accumulated(sum, data.operands[0])? {
+                Some(first) => sum = first,
+                None => return Ok(None),
+            }
+            data.op.0
         } else {
             return Ok(None);
         };
