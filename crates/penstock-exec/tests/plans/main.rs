@@ -14,7 +14,7 @@ use penstock_ops::control::{CALL, COND, CONST, WHILE};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, READ_VARIABLE};
 use penstock_passes::Options;
 
-use ops::{ADD, FLATTEN, FLOORDIV, HOST, LESS, MUL, NEG, PANIC, PRINT, SUB};
+use ops::{ADD, FLATTEN, FLOORDIV, HOST, LESS, MUL, NEG, PANIC, PRINT};
 
 /// Records what is printed, and stops after a number of polls.
 #[derive(Default)]
@@ -490,52 +490,4 @@ fn samples_of_all_operators_agree_on_every_way_to_run_them() {
         }
     }
     assert!(ran > 1000, "only {ran} runs");
-}
-
-/// `sum(10 / (x - i - j) for i in range(3) for j in range(4))`
-fn nested_division() -> Graph {
-    let counter = Type::scalar(DType::I32);
-    build(|b| {
-        let x = b.input(counter.clone(), Some("x"));
-        let limits = [3i32, 4].map(|n| b.constant(Tensor::from(n)));
-        let (zero, one, ten) =
-            (b.constant(Tensor::from(0i32)), b.constant(Tensor::from(1i32)), b.constant(Tensor::from(10i32)));
-        let test = |b: &mut Builder, limit: Value| {
-            let region = b.begin_region([counter.clone(), counter.clone()]);
-            let i = b.params(region)[0];
-            let go = emit(b, &LESS, &[i, limit]);
-            b.end_region(&[go]).unwrap()
-        };
-        let outer_test = test(b, limits[0]);
-        let outer = b.begin_region([counter.clone(), counter.clone()]);
-        let (i, total) = (b.params(outer)[0], b.params(outer)[1]);
-        let inner_test = test(b, limits[1]);
-        let inner = b.begin_region([counter.clone(), counter.clone()]);
-        let (j, so_far) = (b.params(inner)[0], b.params(inner)[1]);
-        let by = emit(b, &SUB, &[x, i]);
-        let by = emit(b, &SUB, &[by, j]);
-        let part = emit(b, &FLOORDIV, &[ten, by]);
-        let next = [emit(b, &ADD, &[j, one]), emit(b, &ADD, &[so_far, part])];
-        let inner = b.end_region(&next).unwrap();
-        let inst = b.inst(&WHILE, &[zero, total], Attrs::EMPTY, &[inner_test, inner]).unwrap();
-        let total = b.results(inst)[1];
-        let next = emit(b, &ADD, &[i, one]);
-        let outer = b.end_region(&[next, total]).unwrap();
-        let inst = b.inst(&WHILE, &[zero, zero], Attrs::EMPTY, &[outer_test, outer]).unwrap();
-        vec![b.results(inst)[1]]
-    })
-}
-
-#[test]
-fn an_error_says_in_which_rounds_of_loops_it_came_up() {
-    let executable = executable(&nested_division());
-    let run = |x: i32| executable.run(&[Tensor::from(x).into()], &env());
-    assert!(run(100).is_ok());
-    // The first zero divisor.
-    for (x, rounds) in [(0, [1, 1]), (2, [1, 3]), (4, [2, 4]), (5, [3, 4])] {
-        assert_eq!(run(x).unwrap_err().rounds(), rounds, "x = {x}");
-    }
-    assert!(run(-1).is_ok());
-    let outside = executable.run(&[], &env()).unwrap_err();
-    assert!(outside.rounds().is_empty());
 }
