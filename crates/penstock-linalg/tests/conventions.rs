@@ -1,0 +1,56 @@
+//! What the results promise beside the equations, which the tests of the operators check.
+
+use penstock_data::C128;
+use penstock_linalg::{Failure, Matrix};
+
+#[test]
+fn determinants_count_the_exchanges_of_rows() {
+    assert_eq!(f64::det(0, &[]), 1.0);
+    assert_eq!(f64::det(2, &[0.0, 1.0, 1.0, 0.0]), -1.0);
+    assert_eq!(f64::det(3, &[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]), 1.0);
+    assert_eq!(f64::slogdet(2, &[0.0, 2.0, 2.0, 0.0]), (-1.0, 2.0 * 2f64.ln()));
+    assert_eq!(f64::slogdet(1, &[0.0]), (0.0, f64::NEG_INFINITY));
+}
+
+#[test]
+fn rows_are_listed_in_the_order_of_the_factors() {
+    let (mut packed, mut order) = ([0.0; 4], [9; 2]);
+    f64::lu(2, 2, &[1.0, 2.0, 4.0, 4.0], &mut packed, &mut order);
+    assert_eq!((packed, order), ([4.0, 4.0, 0.25, 1.0], [1, 0]));
+    let mut order = [9; 2];
+    f64::lu(2, 0, &[], &mut [], &mut order);
+    assert_eq!(order, [0, 1]);
+}
+
+#[test]
+fn diagonals_of_triangles_are_real() {
+    let a = [C128::new(0.0, 2.0), C128::new(1.0, -1.0), C128::new(3.0, 1.0), C128::new(-1.0, 0.5)];
+    let (mut q, mut r) = ([C128::default(); 4], [C128::default(); 4]);
+    C128::qr(2, 2, true, &a, &mut q, &mut r);
+    assert!(r[0].im.abs() < 1e-14 && r[3].im.abs() < 1e-14 && r[2] == C128::default());
+    for (i, x) in a.iter().enumerate() {
+        let product = q[i / 2 * 2] * r[i % 2] + q[i / 2 * 2 + 1] * r[2 + i % 2];
+        assert!((product - x).norm() < 1e-14);
+    }
+}
+
+#[test]
+fn singular_vectors_have_fixed_signs() {
+    let a = [0.0, -2.0, -3.0, 0.0];
+    let (mut s, mut u, mut v) = ([0.0; 2], [0.0; 4], [0.0; 4]);
+    f64::svd(2, 2, false, &a, &mut s, Some((&mut u, &mut v))).unwrap();
+    let near = |got: &[f64], due: &[f64]| got.iter().zip(due).all(|(a, b)| (a - b).abs() < 1e-14);
+    assert!(near(&s, &[3.0, 2.0]) && near(&u, &[0.0, 1.0, 1.0, 0.0]) && near(&v, &[-1.0, 0.0, 0.0, -1.0]));
+}
+
+#[test]
+fn what_has_no_result_is_said() {
+    assert_eq!(f64::cholesky(1, &[-1.0], &mut [0.0]), Err(Failure::NotPositiveDefinite));
+    assert_eq!(f64::cholesky(1, &[f64::NAN], &mut [0.0]), Err(Failure::NotPositiveDefinite));
+    assert_eq!(f64::inverse(1, &[0.0], &mut [0.0]), Err(Failure::Singular));
+    assert_eq!(f64::triangular_solve(1, 1, &[0.0], true, false, &mut [1.0]), Err(Failure::Singular));
+    assert_eq!(f64::eigh(1, &[f64::INFINITY], &mut [0.0], None), Err(Failure::NoConvergence));
+    let mut s = [0.0];
+    f64::svd(1, 1, false, &[f64::NAN], &mut s, None).unwrap();
+    assert!(s[0].is_nan());
+}
