@@ -295,7 +295,10 @@ macro_rules! sine_and_cosine {
             let (sine, cosine) = (t + t * z * sine, 1.0 - 0.5 * z + z * z * cosine);
             let odd = quarter == 1.0 || quarter == 3.0;
             let (s, c) = (if odd { cosine } else { sine }, if odd { sine } else { cosine });
-            (if quarter == 2.0 || quarter == 3.0 { -s } else { s }, if quarter == 1.0 || quarter == 2.0 { -c } else { c })
+            (
+                if quarter == 2.0 || quarter == 3.0 { -s } else { s },
+                if quarter == 1.0 || quarter == 2.0 { -c } else { c },
+            )
         }
     };
 }

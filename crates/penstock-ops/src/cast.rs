@@ -98,7 +98,13 @@ pub static BITCAST: OpDef = OpDef {
         use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};
         let of = |from: DType, dims: &[usize], to: DType| Sample::new(vec![tensor(from, dims, LINE)]).with("dtype", to);
         let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| of(d, &[3], d)).collect();
-        out.extend([of(F32, &[5], I32), of(F64, &[2, 3], U64), of(I64, &[], F64), of(F16, &[0], U16), of(C64, &[2], I64)]);
+        out.extend([
+            of(F32, &[5], I32),
+            of(F64, &[2, 3], U64),
+            of(I64, &[], F64),
+            of(F16, &[0], U16),
+            of(C64, &[2], I64),
+        ]);
         out.extend([of(F32, &[3], U8), of(C128, &[2], F64), of(I64, &[], I8), of(F64, &[0], I32)]);
         out.extend([of(U8, &[3, 4], F32), of(F64, &[2, 2], C128), of(I8, &[8], I64), of(I32, &[0, 2], I64)]);
         out

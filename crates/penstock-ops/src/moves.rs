@@ -309,7 +309,12 @@ pub(crate) fn segment_reduce(
 fn along_axis(dims: &[usize], axis: usize, indices: &Tensor) -> AlongAxis {
     assert!(dims.len() == indices.rank() && (0..dims.len()).all(|i| i == axis || dims[i] == indices.dims()[i]));
     let product = |dims: &[usize]| dims.iter().product();
-    AlongAxis { outer: product(&dims[..axis]), n: dims[axis], k: indices.dims()[axis], inner: product(&dims[axis + 1..]) }
+    AlongAxis {
+        outer: product(&dims[..axis]),
+        n: dims[axis],
+        k: indices.dims()[axis],
+        inner: product(&dims[axis + 1..]),
+    }
 }
 
 /// Makes the result the elements of `x` that `indices` name along an axis; the other extents are the same.

@@ -288,7 +288,8 @@ fn fill_shaped(call: &mut Call<'_>, kind: Shaped, dtype: DType) -> Result<()> {
     let stream = seeded(call.inputs[1])?;
     let mut wide = Tensor::default();
     cast_into(call.inputs[2], DType::F64, &mut wide)?;
-    let own: Dims = std::iter::repeat_n(1, dims.len().saturating_sub(wide.rank())).chain(wide.dims().iter().copied()).collect();
+    let own: Dims =
+        std::iter::repeat_n(1, dims.len().saturating_sub(wide.rank())).chain(wide.dims().iter().copied()).collect();
     if own.len() != dims.len() || own.iter().zip(&dims).any(|(&a, &b)| a != b && a != 1) {
         return Err(no_broadcast(&Shape::known(wide.dims()), &Shape::known(&dims)));
     }
@@ -317,7 +318,9 @@ fn shaped_samples() -> Vec<Sample> {
     let of = |dims: &[i64], parameter: Tensor| Sample::new(vec![i64s(dims), i32s(&[7, -3]), parameter]);
     let values = &[0.5, 3.0, 20.0];
     let mut out: Vec<Sample> = DTypeSet::FLOAT.iter().map(|d| of(&[3], tensor(d, &[3], values))).collect();
-    for (dims, own) in [(&[][..], &[][..]), (&[4], &[]), (&[2, 3], &[3]), (&[2, 3], &[2, 1]), (&[0], &[1]), (&[2, 0], &[0])] {
+    for (dims, own) in
+        [(&[][..], &[][..]), (&[4], &[]), (&[2, 3], &[3]), (&[2, 3], &[2, 1]), (&[0], &[1]), (&[2, 0], &[0])]
+    {
         out.push(of(dims, tensor(DType::F64, own, values)));
     }
     out

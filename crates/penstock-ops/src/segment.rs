@@ -213,7 +213,11 @@ fn total<'t>(t: &'t Tape<'_>, v: Ex<'t>) -> Ex<'t> {
 }
 
 fn at_least_one(v: Ex<'_>) -> Ex<'_> {
-    if v.dtype().is_complex() { v.number(1.0).or(v.is_number(&EQUAL, 0.0), v) } else { v.emit(&MAXIMUM, &[v.number(1.0)], &[]) }
+    if v.dtype().is_complex() {
+        v.number(1.0).or(v.is_number(&EQUAL, 0.0), v)
+    } else {
+        v.emit(&MAXIMUM, &[v.number(1.0)], &[])
+    }
 }
 
 fn sum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>) -> Ex<'t> {

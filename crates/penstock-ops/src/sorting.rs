@@ -4,7 +4,9 @@
 
 use std::hash::Hash;
 
-use penstock_data::{C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
+use penstock_data::{
+    C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, with_dtype,
+};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample, Type, Vjp, arg,
 };
@@ -23,8 +25,7 @@ use crate::shape_ops::ANY;
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] =
-    &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
+pub static OPS: &[&OpDef] = &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
 
 const SORTED: &[DTypeVar] = &[DTypeVar::new("T", SORT_DTYPES)];
 const ON_HOST: Cuda = Cuda::HostFallback("sorting is done on the host");
@@ -49,7 +50,9 @@ fn check_axis(cx: &InferCx<'_>) -> Result<()> {
 fn sort_samples() -> Vec<Sample> {
     let x = |d, dims: &[usize], axis: i64| Sample::new(vec![tensor(d, dims, DISTINCT)]).with("axis", axis);
     let mut out: Vec<Sample> = SORT_DTYPES.iter().map(|d| x(d, &[3, 5], -1)).collect();
-    for (dims, axis) in [(&[7][..], 0), (&[1], 0), (&[0], 0), (&[3, 0], 0), (&[3, 0], 1), (&[2, 3, 4], 1), (&[2, 3, 4], -3)] {
+    for (dims, axis) in
+        [(&[7][..], 0), (&[1], 0), (&[0], 0), (&[3, 0], 0), (&[3, 0], 1), (&[2, 3, 4], 1), (&[2, 3, 4], -3)]
+    {
         out.push(x(DType::F64, dims, axis));
         out.push(x(DType::F64, dims, axis).with("descending", true));
     }
@@ -92,7 +95,8 @@ pub static SORT: OpDef = OpDef {
         rule(cx, |t| {
             smallvec![t.needed[0].then(|| {
                 let (x, axis) = (t.x(0), t.attrs.int(0));
-                let attrs = [("axis", axis.into()), ("descending", t.attrs.flag(1).into()), ("dtype", DType::I64.into())];
+                let attrs =
+                    [("axis", axis.into()), ("descending", t.attrs.flag(1).into()), ("dtype", DType::I64.into())];
                 let order = x.emit(&ARGSORT, &[], &attrs);
                 x.extents().emit(&SCATTER_ALONG_AXIS, &[order, t.g()], &[("axis", axis.into())])
             })]
@@ -469,10 +473,7 @@ pub static TAKE_ALONG_AXIS: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let axis = [("axis", t.attrs.int(0).into())];
-            smallvec![
-                t.needed[0].then(|| t.x(0).extents().emit(&SCATTER_ALONG_AXIS, &[t.x(1), t.g()], &axis)),
-                None
-            ]
+            smallvec![t.needed[0].then(|| t.x(0).extents().emit(&SCATTER_ALONG_AXIS, &[t.x(1), t.g()], &axis)), None]
         })
     }),
     fold: Fold::Evaluate,

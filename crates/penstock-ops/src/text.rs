@@ -16,8 +16,14 @@ use crate::samples::strings;
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] =
-    &[&STRING_SPLIT, &STRING_BYTES_SPLIT, &UNICODE_DECODE, &UNICODE_ENCODE, &STRING_REDUCE_JOIN, &STRING_TO_HASH_BUCKET_FAST];
+pub static OPS: &[&OpDef] = &[
+    &STRING_SPLIT,
+    &STRING_BYTES_SPLIT,
+    &UNICODE_DECODE,
+    &UNICODE_ENCODE,
+    &STRING_REDUCE_JOIN,
+    &STRING_TO_HASH_BUCKET_FAST,
+];
 
 const STR: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::STR)];
 const ON_HOST: Cuda = Cuda::HostFallback("strings live on the host");
@@ -76,7 +82,11 @@ pub static STRING_SPLIT: OpDef = OpDef {
         run_parts(
             call,
             |s, out| {
-                if sep.is_empty() { split_at_space(s, most, out) } else { split_at(s, &sep, most, out) }
+                if sep.is_empty() {
+                    split_at_space(s, most, out)
+                } else {
+                    split_at(s, &sep, most, out)
+                }
                 Ok(())
             },
             of_strings,
@@ -169,7 +179,8 @@ impl Encoding {
             "UTF-8" => Ok(Encoding::Utf8),
             "UTF-16-BE" => Ok(Encoding::Utf16Be),
             "UTF-32-BE" => Ok(Encoding::Utf32Be),
-            _ => Err(Error::invalid(format!("expected 'UTF-8', 'UTF-16-BE' or 'UTF-32-BE', got '{name}'")).argument(argument)),
+            _ => Err(Error::invalid(format!("expected 'UTF-8', 'UTF-16-BE' or 'UTF-32-BE', got '{name}'"))
+                .argument(argument)),
         }
     }
 
@@ -231,7 +242,8 @@ impl Malformed {
             "replace" => Ok(Malformed::Replace(with)),
             "ignore" => Ok(Malformed::Ignore),
             other => {
-                Err(Error::invalid(format!("expected 'strict', 'replace' or 'ignore', got '{other}'")).argument("errors"))
+                Err(Error::invalid(format!("expected 'strict', 'replace' or 'ignore', got '{other}'"))
+                    .argument("errors"))
             }
         }
     }
@@ -258,7 +270,8 @@ pub static UNICODE_DECODE: OpDef = OpDef {
         infer_parts(cx, DType::I32)
     },
     cpu: Cpu::Kernel(|call| {
-        let (encoding, malformed) = (Encoding::of(call.attrs.str(0), "input_encoding")?, Malformed::of(call.attrs, 1, 2)?);
+        let (encoding, malformed) =
+            (Encoding::of(call.attrs.str(0), "input_encoding")?, Malformed::of(call.attrs, 1, 2)?);
         let (replacement, controls) = (call.attrs.int(2) as i32, call.attrs.flag(3));
         let decode = |s: &[u8], out: &mut Vec<i32>| {
             for c in encoding.decode(s) {
@@ -328,7 +341,8 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
     },
     cpu: Cpu::Kernel(|call| {
         let (points, splits) = (call.inputs[0], call.inputs[1]);
-        let (encoding, malformed) = (Encoding::of(call.attrs.str(0), "output_encoding")?, Malformed::of(call.attrs, 1, 2)?);
+        let (encoding, malformed) =
+            (Encoding::of(call.attrs.str(0), "output_encoding")?, Malformed::of(call.attrs, 1, 2)?);
         let points = points.as_slice::<i32>();
         let mut made: Vec<Bytes> = Vec::new();
         for pair in splits.to_ints()?.windows(2) {

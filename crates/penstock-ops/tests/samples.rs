@@ -10,7 +10,8 @@ use penstock_data::{C128, Class, DType, Dim, Shape, Symbol, Tensor};
 use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 
 /// Operators whose result's extents depend on the values of their operands.
-const DATA_DEPENDENT: &[&str] = &["where", "unique", "boolean_mask", "host_call"];
+const DATA_DEPENDENT: &[&str] =
+    &["where", "unique", "boolean_mask", "host_call", "string_split", "string_bytes_split", "unicode_decode"];
 
 /// Operands whose cotangent is not the slope of evaluation: none reaches an order, as the declaration says, and numbers
 /// move with a parameter of their distribution at a fixed quantile, not at fixed bits.
@@ -252,7 +253,8 @@ fn gradients_are_the_slopes_of_evaluation_however_little_the_rule_is_told() {
 
 /// Whether a sample is outside of where the operator's documentation promises second derivatives.
 fn first_order_only(op: &OpDef, sample: &Sample) -> bool {
-    ["reduce_prod", "cumprod", "segment_prod", "unsorted_segment_prod"].contains(&op.name) && parts(&sample.inputs[0]).contains(&0.0)
+    ["reduce_prod", "cumprod", "segment_prod", "unsorted_segment_prod"].contains(&op.name)
+        && parts(&sample.inputs[0]).contains(&0.0)
 }
 
 #[test]
