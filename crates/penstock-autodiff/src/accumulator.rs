@@ -55,7 +55,7 @@ impl<H: Handle> Accumulator<H> {
                 }
             }
             Err(error) => {
-                let carrying = outputs.iter().filter(|o| o.dtype().is_differentiable());
+                let carrying = outputs.iter().filter(|o| o.dtype().carries_cotangents());
                 self.tangents.extend(carrying.map(|o| (o.id(), Err(error.clone()))));
             }
         }

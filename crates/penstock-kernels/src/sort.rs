@@ -162,6 +162,7 @@ unsafe fn sort_rows<T: Keyed>(rows: Rows, direction: Direction, input: *const u8
             let start = rows.start(r, n);
             // SAFETY: row `r` has `n` elements, `inner` apart, in the input and in the output, where no other range has it.
             let read = |i: usize| unsafe { src.get().add(start + i * inner).read() };
+            // SAFETY: as above.
             let write = |i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
             keys.clear();
             keys.extend((0..n).map(|i| directed(read(i).key(), direction)));

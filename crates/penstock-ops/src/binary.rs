@@ -124,7 +124,7 @@ table! { TABLE:
     NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE E("nextafter({0}, {1})"),
         Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
         "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.";
-    ZETA "zeta" "Zeta" Zeta ABOVE_ONE POSITIVE H("the zeta function is computed on the host"),
+    ZETA "zeta" "Zeta" Zeta ABOVE_ONE ABOVE_ONE H("the zeta function is computed on the host"),
         Vjp::Rule(|cx| rule(cx, |t| smallvec![
             None,
             t.needed[1].then(|| {

@@ -10,7 +10,17 @@ use penstock_data::{C128, Class, DType, Dim, Shape, Symbol, Tensor};
 use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 
 /// Operators whose result's extents depend on the values of their operands.
-const DATA_DEPENDENT: &[&str] = &["where", "unique", "boolean_mask", "host_call", "list_stack", "list_lengths"];
+const DATA_DEPENDENT: &[&str] = &[
+    "where",
+    "unique",
+    "boolean_mask",
+    "host_call",
+    "list_stack",
+    "list_lengths",
+    "string_split",
+    "string_bytes_split",
+    "unicode_decode",
+];
 
 /// Operands whose cotangent is not the slope of evaluation: none reaches an order, as the declaration says, and numbers
 /// move with a parameter of their distribution at a fixed quantile, not at fixed bits.
