@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock import _control, _core, nest, raw_ops
+from penstock import _control, _core, errors, nest, raw_ops
 from penstock._composite import flatten, pack
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
@@ -186,7 +186,8 @@ def vectorized_map(
     Args:
         fn: takes a row, a nest like `elems`, and gives a nest of tensors of the same types for every row.
         elems: a tensor or a nest of them with one first dimension `n`; one of size 1 is repeated.
-        fallback_to_while_loop: accepted; rows are computed one after the other.
+        fallback_to_while_loop: whether rows are computed one after the other where an operation has no form for
+            all rows at once, which is an `UnimplementedError` else.
         warn: accepted and ignored.
 
     Returns:
@@ -205,7 +206,19 @@ def vectorized_map(
     sizes = [t.shape[0] for t in nest.flatten(elems) if t.shape.rank]
     most = max((s for s in sizes if s is not None), default=1)
     rows = _Rows(nest.map_structure(lambda t: raw_ops.gather(t, [0] * most) if t.shape[0] == 1 else t, elems))
-    return _mapped(fn, rows, _result_specs(fn, rows), True)
+    results: list[Any] = []
+
+    def row(leaves: list[_core.Tensor]) -> list[Any]:
+        results.append(fn(nest.pack_sequence_as(rows.structure, leaves)))
+        return flatten(results[-1])
+
+    try:
+        stacked = _core._map_rows(row, rows.tensors, False)
+    except errors.UnimplementedError:
+        if not fallback_to_while_loop:
+            raise
+        return _mapped(fn, rows, _result_specs(fn, rows), True)
+    return pack(results[-1], stacked)
 
 
 def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:

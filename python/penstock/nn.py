@@ -26,6 +26,7 @@ from penstock._pooling import max_pool as max_pool
 from penstock._pooling import max_pool1d as max_pool1d
 from penstock._pooling import max_pool2d as max_pool2d
 from penstock._pooling import max_pool3d as max_pool3d
+from penstock._sorting import top_k as top_k
 from penstock._wrap import axes as axis_list
 from penstock._wrap import extents, integer, known_rank, unary
 from penstock.math import (
@@ -99,6 +100,7 @@ __all__ = [
     "sparse_softmax_cross_entropy_with_logits",
     "swish",
     "tanh",
+    "top_k",
     "weighted_cross_entropy_with_logits",
     "zero_fraction",
 ]

@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn the_most_specific_matching_type_is_chosen() {
         let traces: Vec<TraceType> =
-            [unranked(), tensor(&[None, None]), tensor(&[Some(1), None])].map(|t| vec![t].into()).into();
+            [unranked(), tensor(&[None, None]), tensor(&[Some(1), None])].map(|t| TraceType::from(vec![t])).into();
         let find = |call: Token| most_specific(&vec![call].into(), &traces);
         assert_eq!(find(tensor(&[Some(1), Some(2)])), Some(2));
         assert_eq!(find(tensor(&[Some(3), Some(2)])), Some(1));
