@@ -463,6 +463,9 @@ class _Outside:
 class _Recursion(BaseException):
     """A call of a function by itself, of which it is not known yet what it returns."""
 
+    @property
+    def __weakref__(self) -> Any: ...
+
 @final
 class _Region:
     """A finished region of the innermost trace, to be given to `_emit_regions`."""

@@ -186,8 +186,8 @@ def vectorized_map(
     Args:
         fn: takes a row, a nest like `elems`, and gives a nest of tensors of the same types for every row.
         elems: a tensor or a nest of them with one first dimension `n`; one of size 1 is repeated.
-        fallback_to_while_loop: whether rows are computed one after the other where an operation has no form for
-            all rows at once, which is an `UnimplementedError` else.
+        fallback_to_while_loop: whether rows are computed one after the other where an operation has no form
+            for all rows at once, which is an `UnimplementedError` else.
         warn: accepted and ignored.
 
     Returns:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from penstock import _core
 from penstock._shape import TensorShape
@@ -25,6 +25,26 @@ class TypeSpec(TraceType):
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a value, or some value of another specification, is described by this one."""
         raise NotImplementedError
+
+    def _serialize(self) -> Any:
+        """What a specification is compared by: all that it holds, unless a class knows better."""
+        slots = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
+        held = {name: getattr(self, name) for name in slots if hasattr(self, name)}
+        return tuple(sorted({**held, **getattr(self, "__dict__", {})}.items()))
+
+    def is_subtype_of(self, other: TraceType) -> bool:
+        """Whether a trace for `other` serves arguments of this specification: where the two are equal."""
+        return self == other
+
+    def most_specific_common_supertype(self, others: Sequence[TraceType]) -> TraceType | None:
+        """This specification where all others are equal to it, else None."""
+        return self if all(self == other for other in others) else None
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._serialize() == cast(TypeSpec, other)._serialize()
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self._serialize())))
 
 
 class TensorSpec(TypeSpec):

@@ -157,9 +157,13 @@ class TensorArray:
     @property
     def flow(self) -> Any:
         """The list of the graph, a `variant` scalar."""
-        if self._items is not None:
+        if self._items is None:
+            return self._flow
+        if not _core._is_tracing():
             return self._items.flow(self._dtype, self._element_shape)
-        return self._flow
+        # The elements are at hand: a trace takes the list whole.
+        with _core._Outside():
+            return self._items.flow(self._dtype, self._element_shape)
 
     @flow.setter
     def flow(self, value: Any) -> None:

@@ -379,6 +379,25 @@ def digamma(x: _TensorLike, *, name: str | None = None) -> Tensor:
         x: float16, bfloat16, float32, float64.
     """
 
+def erfinv(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The number whose error function is `x`: infinite at -1 and 1, NaN beyond (Wichura 1988, AS 241).
+
+    Elementwise: the result has the shape of `x`.
+
+    Dtypes:
+        x: float16, bfloat16, float32, float64.
+    """
+
+def ndtri(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The quantile of the standard normal distribution at `x`: infinite at 0 and 1, NaN beyond (Wichura 1988,
+    AS 241).
+
+    Elementwise: the result has the shape of `x`.
+
+    Dtypes:
+        x: float16, bfloat16, float32, float64.
+    """
+
 def is_nan(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """Whether NaN.
 
@@ -654,6 +673,54 @@ def xdivy(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
         x, y: float16, bfloat16, float32, float64, complex64, complex128.
     """
 
+def nextafter(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where
+    either is.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float32, float64.
+    """
+
+def zeta(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The Hurwitz zeta function, the sum of `(y + k)^-x` over k from 0; NaN for `x` < 1. No gradient reaches
+    `x`.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float32, float64.
+    """
+
+def polygamma(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The derivative of order `x` of `digamma` at `y`; NaN where `x` is no whole number from 0. No gradient
+    reaches `x`.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float32, float64.
+    """
+
+def random_gamma_grad(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The derivative by `x` of a number `y` drawn from the gamma distribution of shape `x` and rate 1, at a
+    fixed quantile.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float16, bfloat16, float32, float64.
+    """
+
 def bitwise_and(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
     """Bitwise `and` of integers.
 
@@ -912,6 +979,20 @@ def cast(x: _TensorLike, *, dtype: _DTypeLike, name: str | None = None) -> Tenso
             float64, complex64, complex128.
     """
 
+def bitcast(x: _TensorLike, *, dtype: _DTypeLike, name: str | None = None) -> Tensor:
+    """The bits of `x` as elements of `dtype`.
+
+    The shape is that of `x` where both elements have one size. Smaller elements add a last dimension that
+    holds those of one element of `x`; larger ones take the place of a last dimension, which holds as many as
+    make one. The first is the least significant on a little-endian machine.
+
+    Errors: `DType` for booleans and strings, `InvalidArgument` for a last dimension of another size.
+
+    Dtypes:
+        x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+    """
+
 # --- reduce ---
 
 def reduce_sum(
@@ -1135,6 +1216,273 @@ def cumprod(
             complex64, complex128.
     """
 
+def cumulative_logsumexp(
+    x: _TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Running logarithms of sums of exponentials, without overflow; an exclusive one starts with the least
+    finite value.
+
+    The result has the shape of `x`. Element `i` along `axis` (negative ones count from the end) combines the
+    elements up to `i`: without `i` itself where `exclusive` is true, from the end of the axis where `reverse`
+    is true. Integers wrap.
+
+    Errors: `InvalidArgument` for an axis that is out of range.
+
+    Dtypes:
+        x: float16, bfloat16, float32, float64.
+    """
+
+# --- sorting ---
+
+def sort(x: _TensorLike, *, axis: int = -1, descending: bool = False, name: str | None = None) -> Tensor:
+    """The elements of each row of `x` along `axis`, the least first, or the greatest where `descending`.
+
+    The result has the shape of `x`; a negative axis counts from the end. NaN is above every number; equal
+    elements, as 0 and -0, keep their order.
+
+    Errors: `InvalidArgument` for an axis that is out of range.
+
+    Dtypes:
+        x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+    """
+
+def argsort(
+    x: _TensorLike,
+    *,
+    axis: int = -1,
+    descending: bool = False,
+    dtype: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """The positions along `axis` at which the elements of `sort` stood, of dtype `dtype`: `int32` or `int64`.
+
+    The result has the shape of `x`; a negative axis counts from the end. NaN is above every number; equal
+    elements, as 0 and -0, keep their order.
+
+    Errors: `InvalidArgument` for an axis that is out of range.
+
+    Dtypes:
+        x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+    """
+
+def top_k(
+    x: _TensorLike, k: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The `k` greatest elements of each row of `x` along its last dimension, the greatest first, and their
+    positions.
+
+    Both results have the extents of `x` with `k` in place of the last; positions are of dtype `dtype`:
+    `int32` or `int64`. Of equal elements the first comes first; NaN is above every number.
+
+    Errors: `InvalidArgument` for a scalar `x`, or a `k` that is negative or above the last extent.
+
+    Dtypes:
+        x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+        k: int32, int64.
+    """
+
+def searchsorted(
+    sorted_sequence: _TensorLike,
+    values: _TensorLike,
+    *,
+    right: bool = False,
+    dtype: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """For each of `values` the position at which it could be inserted into its row of `sorted_sequence`,
+    which ascends.
+
+    That is the number of elements below it or, where `right`, not above it; NaN is above every number. Both
+    operands have the same extents but for the last; the result, of dtype `dtype` (`int32` or `int64`), has
+    those of `values`. Rows that do not ascend give positions without meaning.
+
+    Errors: `InvalidArgument` where the leading extents differ, or an operand is a scalar.
+
+    Dtypes:
+        sorted_sequence, values: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
+            float32, float64.
+    """
+
+def unique(
+    x: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct elements of a vector in the order in which they first occur, the position of each element
+    of `x` among them, and how often each occurs.
+
+    Positions and counts are of dtype `dtype`: `int32` or `int64`. 0 and -0 are the same; every NaN is
+    distinct.
+
+    Errors: `InvalidArgument` where `x` is no vector.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def take_along_axis(
+    x: _TensorLike, indices: _TensorLike, *, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """For each of `indices` the element of its row of `x` along `axis` at that position.
+
+    `indices` has the extents of `x` but for `axis`, and the result has those of `indices`. A negative axis
+    counts from the end.
+
+    Errors: `InvalidArgument` for an axis or an index that is out of range, or extents that differ.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+        indices: int32, int64.
+    """
+
+def scatter_along_axis(
+    shape: _TensorLike, indices: _TensorLike, updates: _TensorLike, *, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """Zeros of the extents `shape`, with each of `updates` added to its row along `axis` at the position that
+    `indices` names for it: what `take_along_axis` does to gradients.
+
+    `indices` and `updates` have the extents `shape` but for `axis`. Updates of one place are added in order.
+
+    Errors: `InvalidArgument` for an axis or an index that is out of range, or extents that differ.
+
+    Dtypes:
+        shape: int32, int64.
+        indices: int32, int64.
+        updates: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+# --- segment ---
+
+def unsorted_segment_mean(
+    data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """The means of entries by segment; 0 of none. That of integers is rounded towards 0.
+
+    The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Entry
+    `s` reduces the entries of `data` with id `s`. Negative ids drop their entries. Raises InvalidArgument for
+    an id not below `num_segments`.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        segment_ids: int32, int64.
+        num_segments: int32, int64.
+    """
+
+def unsorted_segment_max(
+    data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """The greatest entries by segment: NaN if there is one, the least finite value of none. Equal entries
+    share the gradient.
+
+    The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Entry
+    `s` reduces the entries of `data` with id `s`. Negative ids drop their entries. Raises InvalidArgument for
+    an id not below `num_segments`.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+        segment_ids: int32, int64.
+        num_segments: int32, int64.
+    """
+
+def unsorted_segment_min(
+    data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """The least entries by segment: NaN if there is one, the greatest finite value of none. Equal entries
+    share the gradient.
+
+    The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Entry
+    `s` reduces the entries of `data` with id `s`. Negative ids drop their entries. Raises InvalidArgument for
+    an id not below `num_segments`.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+        segment_ids: int32, int64.
+        num_segments: int32, int64.
+    """
+
+def unsorted_segment_prod(
+    data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """The products of entries by segment; 1 of none. Second derivatives are exact where no element is 0.
+
+    The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Entry
+    `s` reduces the entries of `data` with id `s`. Negative ids drop their entries. Raises InvalidArgument for
+    an id not below `num_segments`.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        segment_ids: int32, int64.
+        num_segments: int32, int64.
+    """
+
+def segment_sum(data: _TensorLike, segment_ids: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The sums of entries by sorted segment; 0 of none.
+
+    `segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in
+    ascending order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that
+    are negative or not in order.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        segment_ids: int32, int64.
+    """
+
+def segment_mean(data: _TensorLike, segment_ids: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The means of entries by sorted segment; 0 of none. That of integers is rounded towards 0.
+
+    `segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in
+    ascending order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that
+    are negative or not in order.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        segment_ids: int32, int64.
+    """
+
+def segment_max(data: _TensorLike, segment_ids: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The greatest entries by sorted segment: NaN if there is one, 0 of none. Equal entries share the
+    gradient.
+
+    `segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in
+    ascending order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that
+    are negative or not in order.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+        segment_ids: int32, int64.
+    """
+
+def segment_min(data: _TensorLike, segment_ids: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The least entries by sorted segment: NaN if there is one, 0 of none. Equal entries share the gradient.
+
+    `segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in
+    ascending order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that
+    are negative or not in order.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+        segment_ids: int32, int64.
+    """
+
+def segment_prod(data: _TensorLike, segment_ids: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The products of entries by sorted segment; 1 of none. Second derivatives are exact where no element is
+    0.
+
+    `segment_ids` is a vector with an id from 0 for each entry of `data` along its first dimension, in
+    ascending order; the result has one entry for each id up to the last. Raises InvalidArgument for ids that
+    are negative or not in order.
+
+    Dtypes:
+        data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        segment_ids: int32, int64.
+    """
+
 # --- linalg ---
 
 def matmul(
@@ -1160,6 +1508,232 @@ def matmul(
     Dtypes:
         a, b: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             complex64, complex128.
+    """
+
+# --- diagonals ---
+
+def matrix_band_part(x: _TensorLike, *, lower: int = -1, upper: int = -1, name: str | None = None) -> Tensor:
+    """Each matrix with zeros outside of `lower` diagonals below the main one and `upper` above it; all are
+    kept where the number is negative.
+
+    `x` has shape `[..., m, n]`, as has the result.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+def matrix_diag_part(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The main diagonal of each matrix.
+
+    `x` of shape `[..., m, n]` gives `[..., min(m, n)]`.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+def matrix_set_diag(x: _TensorLike, diagonal: _TensorLike, *, name: str | None = None) -> Tensor:
+    """Each matrix with another main diagonal.
+
+    `x` of shape `[..., m, n]` and `diagonal` of shape `[..., min(m, n)]` give the shape of `x`.
+
+    Errors: `InvalidArgument` where the shapes do not fit.
+
+    Dtypes:
+        x, diagonal: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
+            float32, float64, complex64, complex128.
+    """
+
+# --- solves ---
+
+def triangular_solve(
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    *,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The solution `x` of `matrix x = rhs` for triangular matrices, by substitution.
+
+    `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and
+    `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the
+    matrix is transposed and conjugated.
+
+    Errors: `InvalidArgument` for shapes that do not fit and for a 0 in the diagonal.
+
+    Dtypes:
+        matrix, rhs: float32, float64, complex64, complex128.
+    """
+
+def matrix_solve(
+    matrix: _TensorLike, rhs: _TensorLike, *, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution `x` of `matrix x = rhs`, by elimination with partial pivoting.
+
+    `matrix` of shape `[..., n, n]` and `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before
+    broadcast. With `adjoint` the matrix is transposed and conjugated.
+
+    Errors: `InvalidArgument` for shapes that do not fit and for a singular matrix.
+
+    Dtypes:
+        matrix, rhs: float32, float64, complex64, complex128.
+    """
+
+def matrix_inverse(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The inverse of each matrix, by elimination with partial pivoting.
+
+    `x` has shape `[..., n, n]`, as has the result.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for a singular one.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def matrix_determinant(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The determinant of each matrix, by elimination with partial pivoting; 1 for a matrix without elements.
+
+    `x` of shape `[..., n, n]` gives `[...]`. The derivative is an error where the matrix is singular.
+
+    Errors: `InvalidArgument` for matrices that are not square.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def log_matrix_determinant(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The determinant of each matrix as a number of absolute value 1 (or 0) and the logarithm of its absolute
+    value, which does not overflow.
+
+    `x` of shape `[..., n, n]` gives `sign` and `log_abs_determinant`, both of the dtype of `x` and of shape
+    `[...]`; 0 and minus infinity for a singular matrix. The derivative is an error there.
+
+    Errors: `InvalidArgument` for matrices that are not square.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+# --- decompositions ---
+
+def cholesky(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The lower triangular `l` with a positive diagonal for which `l l^H` is the matrix.
+
+    `x` of shape `[..., n, n]` gives the same shape. Only the lower triangle is read; the cotangent is
+    Hermitian.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for one that is not positive definite.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def lu(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The triangular factors of each matrix with its rows in another order, by partial pivoting.
+
+    `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the
+    diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i`
+    of the product of the factors is row `p[i]` of `x`. The derivative is that of square matrices.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def qr(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """`q` with orthonormal columns and `r`, upper triangular, with `x = q r`, by Householder reflections.
+
+    `x` of shape `[..., m, n]` gives `q` of `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of
+    `m` and `n`.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def qr_full(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """As `qr`, with as many columns of `q` as `x` has rows.
+
+    `x` of shape `[..., m, n]` gives `q` of `[..., m, m]` and `r` of `[..., m, n]`.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def svd(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Singular values and vectors: `x = u diag(s) v^H` with orthonormal columns of `u` and `v`, and `s` not
+    negative and in descending order.
+
+    Of each column of `u` the first element that is at least half as great as the greatest is positive.
+
+    `x` of shape `[..., m, n]` gives `s` (real) of `[..., p]`, `u` of `[..., m, p]` and `v` of `[..., n, p]`,
+    with `p` the smaller of `m` and `n`. All is NaN for a matrix with an element that is not finite. The
+    derivative by the vectors takes equal singular values for apart.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def svd_full(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """As `svd`, with square `u` and `v`.
+
+    `x` of shape `[..., m, n]` gives `s` of `[..., min(m, n)]`, `u` of `[..., m, m]` and `v` of `[..., n, n]`.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def singular_values(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The singular values of each matrix in descending order.
+
+    `x` of shape `[..., m, n]` gives `[..., min(m, n)]`, real. NaN for a matrix with an element that is not
+    finite.
+
+    Errors: `InvalidArgument` for rank below 2.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def self_adjoint_eig(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of Hermitian matrices: `x = v diag(e) v^H` with orthonormal columns of
+    `v`, and `e` in ascending order.
+
+    Of each column of `v` the first element that is at least half as great as the greatest is positive.
+
+    `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `e` (real) of `[..., n]` and
+    `v` of `[..., n, n]`. The derivative by the vectors takes equal eigenvalues for apart; the cotangent is a
+    lower triangle.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def self_adjoint_eigvals(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The eigenvalues of Hermitian matrices in ascending order.
+
+    `x` of shape `[..., n, n]`, of which only the lower triangle is read, gives `[..., n]`, real.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
     """
 
 # --- nn ---
@@ -1230,6 +1804,193 @@ def sparse_softmax_cross_entropy(
         labels: int32, int64.
     """
 
+# --- conv ---
+
+def conv(
+    input: _TensorLike,
+    filters: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    dilations: int | Sequence[int] | Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The convolution (in the sense of neural networks: the filter is not mirrored) of images with filters,
+    over one to three spatial dimensions, channels last.
+
+    `input` of shape `[batch, in.., groups * channels]` and `filters` of shape `[window.., channels,
+    out_channels]` give `[batch, out.., out_channels]`; group `i` of the input's channels goes to group `i` of
+    the output's. `strides` and `dilations` have an element for each spatial dimension, 1 by default.
+    `padding` is `'VALID'`, `'SAME'` (an output for each stride, with zeros around) or `'EXPLICIT'`, with the
+    zeros before and after each spatial dimension in `explicit_paddings`. Floats of 16 bits accumulate in
+    `float32`.
+
+    Errors: `InvalidArgument` for shapes that do not fit, an input that is smaller than the filter, and for
+    attributes of another length.
+
+    Dtypes:
+        input, filters: float16, bfloat16, float32, float64.
+    """
+
+def conv_input_grad(
+    input_sizes: _TensorLike,
+    filters: _TensorLike,
+    out_backprop: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    dilations: int | Sequence[int] | Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `conv` in its first operand: from the cotangent of its result that of its input.
+
+    `input_sizes` is the shape of `input`, a vector; `out_backprop` has the shape of the result. The
+    attributes are those of `conv`.
+
+    Errors: `InvalidArgument` where `out_backprop` has not the shape of the result, else as `conv`.
+
+    Dtypes:
+        input_sizes: int32, int64.
+        filters, out_backprop: float16, bfloat16, float32, float64.
+    """
+
+def conv_filter_grad(
+    input: _TensorLike,
+    filter_sizes: _TensorLike,
+    out_backprop: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    dilations: int | Sequence[int] | Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `conv` in its second operand: from the cotangent of its result that of its filters.
+
+    `filter_sizes` is the shape of `filters`, a vector; `out_backprop` has the shape of the result. The
+    attributes are those of `conv`.
+
+    Errors: `InvalidArgument` where `out_backprop` has not the shape of the result, else as `conv`.
+
+    Dtypes:
+        input, out_backprop: float16, bfloat16, float32, float64.
+        filter_sizes: int32, int64.
+    """
+
+# --- pooling ---
+
+def max_pool(
+    input: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    ksize: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """The greatest element of each window and channel, over one to three spatial dimensions, channels last.
+
+    `input` of shape `[batch, in.., channels]` gives `[batch, out.., channels]`. `ksize`, the extents of the
+    windows, and `strides` have an element for each spatial dimension. `padding` is `'VALID'`, `'SAME'` or
+    `'EXPLICIT'`, with the elements before and after each spatial dimension in `explicit_paddings`; what is in
+    the padding takes no part. NaN where a window has one.
+
+    Errors: `InvalidArgument` for another rank, an input that is smaller than a window, padding of the size of
+    a window, and for attributes of another length.
+
+    Dtypes:
+        input: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
+    """
+
+def max_pool_grad(
+    input: _TensorLike,
+    grad: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    ksize: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `max_pool_take` in its second operand, which is the cotangent of the operand of
+    `max_pool`: each element of `grad` is added to the place of the greatest element of `input` in its window,
+    the first of those that are equal.
+
+    `grad` has the shape of the pooled `input`, the result that of `input`. The attributes are those of
+    `max_pool`.
+
+    Errors: `InvalidArgument` where `grad` has another shape, else as `max_pool`.
+
+    Dtypes:
+        input, grad: float16, bfloat16, float32, float64.
+    """
+
+def max_pool_take(
+    input: _TensorLike,
+    values: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    ksize: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """For each window and channel the element of `values` at the place of the greatest element of `input`,
+    the first of those that are equal.
+
+    `values` has the shape of `input`, the result that of the pooled `input`. The attributes are those of
+    `max_pool`.
+
+    Errors: `InvalidArgument` where `values` has another shape, else as `max_pool`.
+
+    Dtypes:
+        input, values: float16, bfloat16, float32, float64.
+    """
+
+def avg_pool(
+    input: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    ksize: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window and channel, over one to three spatial dimensions, channels last.
+
+    Shapes and attributes are those of `max_pool`; the padding is not counted. Floats of 16 bits are summed in
+    `float32`.
+
+    Errors: as `max_pool`.
+
+    Dtypes:
+        input: float16, bfloat16, float32, float64.
+    """
+
+def avg_pool_grad(
+    input_sizes: _TensorLike,
+    grad: _TensorLike,
+    *,
+    strides: int | Sequence[int] | Tensor | None = None,
+    padding: str = "VALID",
+    explicit_paddings: int | Sequence[int] | Tensor | None = None,
+    ksize: int | Sequence[int] | Tensor,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `avg_pool`: each element of `grad` is spread evenly over its window.
+
+    `input_sizes` is the shape of `input`, a vector; `grad` has the shape of the result. The attributes are
+    those of `avg_pool`.
+
+    Errors: `InvalidArgument` where `grad` has another shape, else as `avg_pool`.
+
+    Dtypes:
+        input_sizes: int32, int64.
+        grad: float16, bfloat16, float32, float64.
+    """
+
 # --- array ---
 
 def identity(x: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -1245,6 +2006,17 @@ def stop_gradient(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def barrier(*values: _TensorLike, name: str | None = None) -> _Tensors:
+    """`values`, once all of them are there.
+
+    What is computed from the results is never merged with what is computed from the operands: a value that is
+    computed again behind a barrier need not be kept until then.
+
+    Dtypes:
+        values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
             float64, complex64, complex128, string.
     """
 
@@ -1559,6 +2331,32 @@ def strided_slice_grad(
             float64, complex64, complex128, string.
     """
 
+def strided_slice_accumulate(
+    x: _TensorLike,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    dy: _TensorLike,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """`x` with `dy` added where `strided_slice` with the same specification would have read.
+
+    It is `x` plus `strided_slice_grad`, in time linear in `dy` where nobody else sees `x`.
+
+    Dtypes:
+        x, dy: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        begin: int32, int64.
+        end: int32, int64.
+        strides: int32, int64.
+    """
+
 def slice(x: _TensorLike, begin: _TensorLike, size: _TensorLike, *, name: str | None = None) -> Tensor:
     """The `size[i]` elements of `x` from `begin[i]` on along each dimension `i`; all that follow where
     `size[i]` is -1.
@@ -1592,6 +2390,7 @@ def gather(
     axis: int = 0,
     batch_dims: int = 0,
     drop_negative: bool = False,
+    sparse_gradient: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """The entries of `params` along `axis` that `indices` names.
@@ -1599,7 +2398,7 @@ def gather(
     The result has the extents `params[..axis] + indices[batch_dims..] + params[axis + 1..]`. The first
     `batch_dims` dimensions of both operands are gone through together. With `drop_negative` a negative index
     gives zeros. Any other index outside of the dimension raises InvalidArgument, which names the first and
-    its position.
+    its position. With `sparse_gradient` a tape may give the gradient of `params` as the rows that were read.
 
     Dtypes:
         params: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -1615,6 +2414,7 @@ def gather_grad(
     axis: int = 0,
     batch_dims: int = 0,
     drop_negative: bool = False,
+    sparse_gradient: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """Zeros of the extents `shape`, with each entry of `dy` added where `gather` with the same `indices` and
@@ -1627,6 +2427,29 @@ def gather_grad(
         indices: int32, int64.
         dy: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             complex64, complex128.
+    """
+
+def gather_accumulate(
+    x: _TensorLike,
+    indices: _TensorLike,
+    dy: _TensorLike,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    drop_negative: bool = False,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`x` with each entry of `dy` added where `gather` with the same `indices` and attributes would have read
+    it.
+
+    It is `x` plus `gather_grad`, in time linear in `dy` where nobody else sees `x`, along the first
+    dimension.
+
+    Dtypes:
+        x, dy: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128.
+        indices: int32, int64.
     """
 
 def gather_nd(params: _TensorLike, indices: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -1800,8 +2623,8 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Floats uniform in [0, 1).
 
-    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the two words of
-    `seed` alone.
+    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the words of `seed`
+    alone: two, or the three of a generator's state.
 
     Dtypes:
         shape: int32, int64.
@@ -1813,8 +2636,8 @@ def stateless_random_normal(
 ) -> Tensor:
     """Floats of the standard normal distribution.
 
-    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the two words of
-    `seed` alone.
+    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the words of `seed`
+    alone: two, or the three of a generator's state.
 
     Dtypes:
         shape: int32, int64.
@@ -1826,8 +2649,8 @@ def stateless_truncated_normal(
 ) -> Tensor:
     """Floats of the standard normal distribution, drawn again while their magnitude is 2 or more.
 
-    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the two words of
-    `seed` alone.
+    The result has the extents `shape` and the float dtype `dtype`. The numbers depend on the words of `seed`
+    alone: two, or the three of a generator's state.
 
     Dtypes:
         shape: int32, int64.
@@ -1845,13 +2668,73 @@ def stateless_random_uniform_int(
     """Integers uniform in [`minval`, `maxval`), two scalars of the dtype of the result, of the extents
     `shape`.
 
-    The numbers depend on the two words of `seed` alone. The values are biased by less than the share of the
-    range in 2^32 (2^64 for 64 bits). Raises InvalidArgument where the range is empty.
+    The numbers depend on the words of `seed` alone: two, or the three of a generator's state. The values are
+    biased by less than the share of the range in 2^32 (2^64 for 64 bits). Raises InvalidArgument where the
+    range is empty.
 
     Dtypes:
         shape: int32, int64.
         seed: int32, int64.
         minval, maxval: int8, int16, int32, int64, uint8, uint16, uint32, uint64.
+    """
+
+def stateless_random_gamma(
+    shape: _TensorLike, seed: _TensorLike, alpha: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """Numbers of the gamma distribution of shape `alpha` and rate 1, of the extents `shape` and the dtype of
+    `alpha`.
+
+    `alpha` broadcasts to `shape`; where it is not positive the result is NaN. The numbers depend on the two
+    words of `seed` and on `alpha` alone. The gradient is that of the number at a fixed quantile (Marsaglia
+    and Tsang 2000; Figurnov et al. 2018). Raises InvalidArgument where `alpha` does not broadcast to `shape`.
+
+    Dtypes:
+        shape: int32, int64.
+        seed: int32, int64.
+        alpha: float16, bfloat16, float32, float64.
+    """
+
+def stateless_random_poisson(
+    shape: _TensorLike,
+    seed: _TensorLike,
+    lam: _TensorLike,
+    *,
+    dtype: _DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of the Poisson distribution of mean `lam`, of the extents `shape` and the dtype `dtype`.
+
+    `lam` broadcasts to `shape`; where it is negative the result is NaN, or 0 of an integer. `dtype` is a
+    float, `i32` or `i64`. The numbers depend on the two words of `seed` and on `lam` alone (Hörmann 1993).
+    Raises InvalidArgument where `lam` does not broadcast to `shape`.
+
+    Dtypes:
+        shape: int32, int64.
+        seed: int32, int64.
+        lam: float16, bfloat16, float32, float64.
+    """
+
+def stateless_random_binomial(
+    shape: _TensorLike,
+    seed: _TensorLike,
+    counts: _TensorLike,
+    probs: _TensorLike,
+    *,
+    dtype: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """How many of `counts` trials succeed, each with probability `probs`.
+
+    `counts` and `probs` broadcast to the extents `shape` of the result, whose dtype is `int32`, `int64`,
+    `float32` or `float64`. The numbers depend on the words of `seed` alone: two, or the three of a
+    generator's state. Fractions of `counts` are dropped. Raises InvalidArgument for a negative count and for
+    a probability outside of [0, 1].
+
+    Dtypes:
+        shape: int32, int64.
+        seed: int32, int64.
+        counts: float64.
+        probs: float64.
     """
 
 # --- strings ---
@@ -1966,6 +2849,297 @@ def regex_full_match(x: _TensorLike, *, pattern: str, name: str | None = None) -
         x: string.
     """
 
+# --- text ---
+
+def string_split(
+    x: _TensorLike, *, sep: str = "", maxsplit: int = -1, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The pieces of each string between occurrences of `sep`, and the splits between the rows of pieces,
+    `i64`.
+
+    An empty `sep` is any run of white space, of which there is none at the ends of pieces. Where `maxsplit`
+    is above 0, what is left after as many splits is the last piece.
+
+    Dtypes:
+        x: string.
+    """
+
+def string_bytes_split(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The bytes of each string as strings, and the splits between the rows of bytes, `i64`.
+
+    Dtypes:
+        x: string.
+    """
+
+def unicode_decode(
+    x: _TensorLike,
+    *,
+    input_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The code points of each string, `i32`, and the splits between the rows of code points, `i64`.
+
+    `input_encoding` is `UTF-8`, `UTF-16-BE` or `UTF-32-BE`. A malformed sequence raises InvalidArgument where
+    `errors` is `strict`, becomes `replacement_char` where it is `replace`, and is left out where it is
+    `ignore`. With `replace_control_characters` the code points below 32 are replaced, too.
+
+    Dtypes:
+        x: string.
+    """
+
+def unicode_encode(
+    codepoints: _TensorLike,
+    row_splits: _TensorLike,
+    *,
+    output_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Tensor:
+    """The string of each row of code points: row `i` is those from `row_splits[i]` up to `row_splits[i + 1]`.
+
+    `output_encoding` is `UTF-8`, `UTF-16-BE` or `UTF-32-BE`. A number that is no code point raises
+    InvalidArgument where `errors` is `strict`, becomes `replacement_char` where it is `replace`, and is left
+    out where it is `ignore`. Raises InvalidArgument for splits that are not in order.
+
+    Dtypes:
+        codepoints: int32.
+        row_splits: int32, int64.
+    """
+
+def string_reduce_join(
+    x: _TensorLike,
+    *,
+    axes: int | Sequence[int] | Tensor | None = None,
+    keepdims: bool = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The strings of `x` joined along `axes`, one axis after the other, with `separator` between them.
+
+    Negative axes count from the end; all, from the last to the first, where they are not given. The axes are
+    dropped from the shape, or kept with size 1 where `keepdims` is true. Of no strings it is the empty
+    string.
+
+    Errors: `InvalidArgument` for an axis that is out of range or listed twice.
+
+    Dtypes:
+        x: string.
+    """
+
+def string_to_hash_bucket_fast(x: _TensorLike, *, num_buckets: int, name: str | None = None) -> Tensor:
+    """The hash of each string modulo `num_buckets`, `i64`.
+
+    The hash is FarmHash's `Fingerprint64`: it is the same on every machine, and in TensorFlow.
+
+    Dtypes:
+        x: string.
+    """
+
+# --- list ---
+
+def list_new(
+    length: _TensorLike,
+    *,
+    dtype: _DTypeLike | None = None,
+    shape: _ShapeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """A list of `length` elements, none of which is set.
+
+    What is written to it is of this `dtype`, and of a shape of the type `shape`, where they are given.
+
+    Dtypes:
+        length: int32, int64.
+    """
+
+def list_from_tensor(tensor: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The list of the rows of `tensor`, which it shares: as many as its first dimension has.
+
+    Dtypes:
+        tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def list_length(list: _TensorLike, *, dtype: _DTypeLike = "int64", name: str | None = None) -> Tensor:
+    """The number of elements of `list`, unset ones included; `i32` or `i64`.
+
+    Dtypes:
+        list: variant.
+    """
+
+def list_get(
+    list: _TensorLike,
+    indices: _TensorLike,
+    element_shape: _TensorLike,
+    *,
+    dtype: _DTypeLike,
+    name: str | None = None,
+) -> Tensor:
+    """The elements of `list` at `indices`: one for a scalar, for a vector one beside the other along a new
+    first dimension.
+
+    They are of this `dtype`. `element_shape` is their shape, with -1 for a size that is not known, or a
+    scalar -1; an element that is not set is zeros of that shape, which must be known then. An index outside
+    of the list is an error.
+
+    Dtypes:
+        list: variant.
+        indices: int32, int64.
+        element_shape: int32, int64.
+    """
+
+def list_set(
+    list: _TensorLike,
+    indices: _TensorLike,
+    values: _TensorLike,
+    *,
+    grow: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`list` with `values` at `indices`: one element for a scalar, for a vector the rows of `values`.
+
+    Of equal indices the last counts. With `grow` the list becomes long enough, else an index outside of it is
+    an error.
+
+    Dtypes:
+        list: variant.
+        indices: int32, int64.
+        values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string, variant.
+    """
+
+def list_take(
+    list: _TensorLike,
+    indices: _TensorLike,
+    element_shape: _TensorLike,
+    *,
+    dtype: _DTypeLike,
+    name: str | None = None,
+) -> Tensor:
+    """`list` with the elements at `indices` unset, and those elements, as `list_get` gives them.
+
+    Of equal indices the last gives the element, the others zeros: it is the adjoint of `list_set`.
+
+    Dtypes:
+        list: variant.
+        indices: int32, int64.
+        element_shape: int32, int64.
+    """
+
+def list_accumulate(
+    list: _TensorLike, indices: _TensorLike, values: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """`list` with `values` added to the elements at `indices`: for a vector of indices the rows of `values`,
+    those of equal indices too.
+
+    An element that is not set becomes the value: it is the adjoint of `list_get`.
+
+    Dtypes:
+        list: variant.
+        indices: int32, int64.
+        values: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            complex64, complex128, variant.
+    """
+
+def list_push(list: _TensorLike, value: _TensorLike, *, name: str | None = None) -> Tensor:
+    """`list` with `value` behind its last element.
+
+    Dtypes:
+        list: variant.
+        value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string, variant.
+    """
+
+def list_pop(
+    list: _TensorLike, element_shape: _TensorLike, *, dtype: _DTypeLike, name: str | None = None
+) -> Tensor:
+    """`list` without its last element, and that element, of this `dtype` and as `list_get` gives it.
+
+    An empty list is an error.
+
+    Dtypes:
+        list: variant.
+        element_shape: int32, int64.
+    """
+
+def list_resize(list: _TensorLike, length: _TensorLike, *, name: str | None = None) -> Tensor:
+    """`list` with `length` elements: those at the end are dropped, or unset ones are added.
+
+    Dtypes:
+        list: variant.
+        length: int32, int64.
+    """
+
+def list_stack(
+    list: _TensorLike,
+    element_shape: _TensorLike,
+    *,
+    dtype: _DTypeLike,
+    num: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The elements of `list`, all of one shape, along a new first dimension.
+
+    `dtype` and `element_shape` are as for `list_get`; where `num` is given the list has so many elements.
+
+    Dtypes:
+        list: variant.
+        element_shape: int32, int64.
+    """
+
+def list_lengths(list: _TensorLike, element_shape: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The size of each element of `list` along its first dimension, `i64`; `element_shape` is as for
+    `list_get`.
+
+    Dtypes:
+        list: variant.
+        element_shape: int32, int64.
+    """
+
+def list_concat(
+    list: _TensorLike,
+    lengths: _TensorLike,
+    element_shape: _TensorLike,
+    *,
+    dtype: _DTypeLike,
+    name: str | None = None,
+) -> Tensor:
+    """The elements of `list`, one after the other along their first dimension.
+
+    `lengths` are their sizes along it. `dtype` and `element_shape` are as for `list_get`, but for the first
+    size, which is of no account.
+
+    Dtypes:
+        list: variant.
+        lengths: int32, int64.
+        element_shape: int32, int64.
+    """
+
+def list_split(tensor: _TensorLike, lengths: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The list of the pieces of `tensor` of so many rows each; `lengths` sum to the number of rows. They
+    share the data of `tensor`.
+
+    Dtypes:
+        tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+        lengths: int32, int64.
+    """
+
+def list_add(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The list of the sums of the elements of `x` and `y` at equal indices.
+
+    It is as long as the longer, takes time linear in the elements of `y` that are set, and is the sum of
+    cotangents.
+
+    Dtypes:
+        x: variant.
+        y: variant.
+    """
+
 # --- host ---
 
 def print(
@@ -2022,10 +3196,10 @@ def host_call(
 ) -> _Tensors | None:
     """What the host code `func` gives for `args`: tensors of the types `outs`.
 
-    It runs on the thread that runs the graph. `stateful` says whether the code does more than compute its
-    results; calls keep their order and are neither dropped nor merged in either case. Raises InvalidArgument
-    where the number or a shape of the results is not as declared, DType where a dtype is not, and whatever
-    the code raises.
+    It runs on the thread that runs the graph. Calls keep their order among all that has effects, and are
+    neither dropped nor merged, unless `stateful` is false: such code only computes its results, and runs
+    where they are used. Raises InvalidArgument where the number or a shape of the results is not as declared,
+    DType where a dtype is not, and whatever the code raises.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -2062,16 +3236,22 @@ def switch(index: _TensorLike, *, name: str | None = None) -> _Tensors | None:
     """
 
 # A keyword of Python: `getattr(raw_ops, "while")`.
-# def while(*init: _TensorLike, name: str | None = None) -> _Tensors | None:
+# def while(
+#     *init: _TensorLike, checkpoint_every: int | None = None, name: str | None = None
+# ) -> _Tensors | None:
 #     """Repeats its second region while its first gives true.
 #
 #     Both regions take the loop variables as parameters; the operands are their first values, the results of
 #     the second region their next, and the results of the instruction their last. A loop variable keeps its
 #     dtype, and its shape stays within the type of the parameter.
 #
+#     For its derivative a loop keeps what that reads of every round; with `checkpoint_every` = k it keeps its
+#     variables every k-th round, and the derivative runs the rounds in between again. A body with effects other
+#     than reads is not run again: the attribute has no effect then.
+#
 #     Dtypes:
 #         init: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-#             float64, complex64, complex128, string.
+#             float64, complex64, complex128, string, variant.
 #     """
 
 def call(*args: _TensorLike, func: Never, name: str | None = None) -> _Tensors | None:
@@ -2105,6 +3285,18 @@ def fused(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
             float64, complex64, complex128.
     """
 
+def native(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
+    """The results of its region, whose parameters are the operands.
+
+    The region holds elementwise instructions on scalars, constants, and `cond`, `switch` and `while` over
+    such regions, and uses no value from outside. The optimiser makes these instructions, so that a device
+    runs the group as machine code.
+
+    Dtypes:
+        args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
 # --- state ---
 
 def read_variable(variable: _Variable, *, name: str | None = None) -> Tensor:
@@ -2132,4 +3324,63 @@ def assign_sub(variable: _Variable, value: _TensorLike, *, name: str | None = No
     Dtypes:
         value: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             complex64, complex128.
+    """
+
+def scatter_variable(
+    variable: _Variable,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    *,
+    mode: str = "update",
+    name: str | None = None,
+) -> Tensor:
+    """Changes the slices of the variable that the rows of `indices` name, in place.
+
+    The last dimension of `indices`, `k`, holds positions in the first `k` dimensions of the variable;
+    `updates` has the extents `indices[..-1] + variable[k..]`. `mode` says what becomes of a slice: `update`
+    replaces it; `add`, `sub`, `mul`, `div`, `min` and `max` combine it with the update, those of one slice
+    one after the other. Raises InvalidArgument for a position that is not there; the variable is unchanged
+    then.
+
+    Dtypes:
+        indices: int32, int64.
+        updates: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+def strided_slice_assign(
+    variable: _Variable,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    value: _TensorLike,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Writes `value` where `strided_slice` with the same specification would read the variable, in place.
+
+    `value` has the extents of that slice. Raises InvalidArgument where it has not, OutOfRange for a single
+    index that is not there; the variable is unchanged then.
+
+    Dtypes:
+        begin: int32, int64.
+        end: int32, int64.
+        strides: int32, int64.
+        value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+def rng_read_and_skip(variable: _Variable, delta: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The state of a Philox generator before it is moved on by `delta` numbers, in one step.
+
+    `variable` holds the lower and the upper half of the counter, then the key: three `int64`. The counter
+    grows by 256 for each number, as in TensorFlow. Raises InvalidArgument where `delta` is negative.
+
+    Dtypes:
+        delta: int32, int64.
     """

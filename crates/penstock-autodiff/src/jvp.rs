@@ -205,8 +205,14 @@ impl Jvp<'_> {
     fn transposed(&mut self) -> Result<Cotangents> {
         let mut seeds: SmallVec<[Option<Value>; 2]> = SmallVec::new();
         for &y in self.outputs {
-            let carries = rules::carries(&self.emit.type_of(y));
-            seeds.push(if carries { Some(rules::zeros(self.emit, y)?) } else { None });
+            // A linear map has the same transpose everywhere. It is taken at ones: a rule that adds logarithms of
+            // cotangents has no derivative at zeros.
+            let dtype = self.emit.type_of(y).dtype();
+            seeds.push(match dtype {
+                d if d.is_differentiable() => Some(rules::ones(self.emit, y)?),
+                d if d.carries_cotangents() => Some(rules::zeros(self.emit, y)?),
+                _ => None,
+            });
         }
         let needed: SmallVec<[bool; 4]> = self.tangents.iter().map(Option::is_some).collect();
         let mut recorder = Recorder { emit: self.emit, steps: Vec::new() };

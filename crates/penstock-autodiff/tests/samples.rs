@@ -68,6 +68,11 @@ fn precise(t: &Tensor) -> bool {
     }
 }
 
+/// Whether it is a precise array: lists are not differentiated twice here.
+fn array(t: &Tensor) -> bool {
+    t.list().is_none() && precise(t)
+}
+
 /// A cotangent with the elements that a list has: what is not set there is not compared.
 fn trimmed(grad: &Tensor, like: &Tensor) -> Tensor {
     let (Some(grads), Some(list)) = (grad.list(), like.list()) else { return grad.clone() };
@@ -221,8 +226,8 @@ impl Case {
     /// The gradient of the objective as a function of the operands; `None` where no operand has one.
     fn gradient(&self) -> Option<Case> {
         let Ok(values) = run(&self.function, &self.inputs) else { return None };
-        let needed: Vec<bool> = self.inputs.iter().map(|t| precise(t.dtype())).collect();
-        let flowing: Vec<bool> = values.iter().map(|t| precise(t.dtype())).collect();
+        let needed: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
+        let flowing: Vec<bool> = values.iter().map(|t| array(t)).collect();
         let pair = vjp_function(&self.function, &needed, &flowing).unwrap();
         let backward = pair.backward.clone()?;
         let mut b = Builder::new(&control::CONST);
@@ -236,13 +241,13 @@ impl Case {
                 Residual::Output(i) => outputs[i],
             })
             .collect();
-        for value in values.iter().filter(|t| precise(t.dtype())) {
+        for value in values.iter().filter(|t| array(t)) {
             args.push(b.constant(from_parts(value, &weights(value))));
         }
         let grads = b.inline(backward.graph().unwrap(), &args).unwrap();
         let graph = b.finish(&grads).unwrap();
         let function = Arc::new(Function::new(format!("{}.gradient", self.function.name()), graph));
-        Some(Case { function, inputs: self.inputs.clone() })
+        Some(Case { function, of_hermitian: false, inputs: self.inputs.clone() })
     }
 
     /// Holds forward mode against reverse mode: the objective's change along a direction, both ways.
@@ -251,11 +256,11 @@ impl Case {
         let function = &self.function;
         let text = || format!("{}with {:?}", function.to_text(), self.inputs);
         let Ok(values) = run(function, &self.inputs) else { return false };
-        let active: Vec<bool> = self.inputs.iter().map(|t| precise(t.dtype())).collect();
+        let active: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
         let forward = jvp_function(function, &active).unwrap_or_else(|e| panic!("{e:?} for\n{}", text()));
         let direction = |t: &Tensor| -> Vec<f64> { (0..parts(t).len()).map(|i| 0.5 - 0.3 * (i % 5) as f64).collect() };
         let mut args = self.inputs.clone();
-        args.extend(self.inputs.iter().filter(|t| precise(t.dtype())).map(|t| from_parts(t, &direction(t))));
+        args.extend(self.inputs.iter().filter(|t| array(t)).map(|t| from_parts(t, &direction(t))));
         let results = run(&forward.function, &args)
             .unwrap_or_else(|e| panic!("{e:?} in\n{}\nfor {}", forward.function.to_text(), text()));
         let mut along = 0.0;
@@ -269,7 +274,7 @@ impl Case {
             return false;
         };
         let Ok(grads) = run(&gradient.function, &self.inputs) else { return false };
-        let flowing: Vec<bool> = values.iter().map(|t| precise(t.dtype())).collect();
+        let flowing: Vec<bool> = values.iter().map(|t| array(t)).collect();
         let pair = vjp_function(function, &active, &flowing).unwrap();
         let (mut against, mut size) = (0.0, 1.0);
         for (input, place) in self.inputs.iter().zip(&pair.grads) {

@@ -9,11 +9,10 @@ use penstock_ops::{Ops, control};
 fn graph(op: &'static OpDef, sample: &Sample, constant: bool) -> (Function, Vec<Tensor>) {
     let mut b = Builder::new(&control::CONST);
     let fixed = |t: &Tensor| constant && t.list().is_none();
-    let operands: Vec<_> = sample
-        .inputs
-        .iter()
-        .map(|t| if fixed(t) { b.constant(t.clone()) } else { b.input(Type::of(t), None) })
-        .collect();
+    // Inputs first, as the text form has them.
+    let inputs: Vec<_> = sample.inputs.iter().map(|t| (!fixed(t)).then(|| b.input(Type::of(t), None))).collect();
+    let operands: Vec<_> =
+        inputs.into_iter().zip(&sample.inputs).map(|(v, t)| v.unwrap_or_else(|| b.constant(t.clone()))).collect();
     let results = b.emit(op, &operands, &sample.attrs).unwrap_or_else(|e| panic!("{e:?} for {sample:?}"));
     let graph = b.finish(&results).expect("the results are in scope");
     (Function::new("main", graph), sample.inputs.iter().filter(|t| !fixed(t)).cloned().collect())

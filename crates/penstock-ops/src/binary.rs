@@ -121,7 +121,7 @@ table! { TABLE:
             |g, _, y, z| -g * z.emit(&XDIVY, &[y], &[]).conj()
         ),
         "`x / y`, but 0 where `x` is 0.";
-    NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE E("nextafter({0}, {1})"),
+    NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE H("its steps are those of the dtype, which the host knows"),
         Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
         "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.";
     ZETA "zeta" "Zeta" Zeta ABOVE_ONE ABOVE_ONE H("the zeta function is computed on the host"),

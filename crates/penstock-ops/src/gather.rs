@@ -228,8 +228,9 @@ pub static GATHER_ACCUMULATE: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let dy = cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone())?[0];
-        Ok(smallvec![Some(g), None, Some(dy)])
+        let read = |cx: &mut VjpCx<'_>| cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone());
+        let dy = if cx.needed[2] { Some(read(cx)?[0]) } else { None };
+        Ok(smallvec![cx.needed[0].then_some(g), None, dy])
     }),
     fold: Fold::Evaluate,
     samples: || {

@@ -2,7 +2,8 @@
 
 use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp,
+    VjpCx, arg,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -365,8 +366,9 @@ pub static STRIDED_SLICE_ACCUMULATE: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let operands = [g, cx.inputs[1], cx.inputs[2], cx.inputs[3]];
-        let dy = cx.emit.emit_attrs(&STRIDED_SLICE, &operands, cx.attrs.clone())?[0];
-        Ok(smallvec![Some(g), None, None, None, Some(dy)])
+        let read = |cx: &mut VjpCx<'_>| cx.emit.emit_attrs(&STRIDED_SLICE, &operands, cx.attrs.clone());
+        let dy = if cx.needed[4] { Some(read(cx)?[0]) } else { None };
+        Ok(smallvec![cx.needed[0].then_some(g), None, None, None, dy])
     }),
     fold: Fold::Evaluate,
     samples: || {

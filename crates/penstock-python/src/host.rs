@@ -54,7 +54,11 @@ impl Env for Interpreter {
 
     fn poll(&self) -> Result<()> {
         let _stay = exit::enter();
-        Python::attach(|py| py.check_signals().map_err(|e| from_py(py, e)))
+        Python::attach(|py| {
+            // Lets other threads have the interpreter: a light run holds it, and its callbacks may run no bytecode.
+            exit::detached(py, &mut || {});
+            py.check_signals().map_err(|e| from_py(py, e))
+        })
     }
 }
 

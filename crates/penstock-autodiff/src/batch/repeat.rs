@@ -13,6 +13,9 @@ impl Batcher<'_> {
     pub(super) fn repeat(&mut self, inst: Inst) -> Result<()> {
         let source = self.source;
         let results = source.insts[inst].results.to_vec();
+        if results.iter().chain(&source.insts[inst].operands).any(|&v| source.ty(v).dtype() == DType::Variant) {
+            return Err(Error::unimplemented("lists have no form for several examples at once"));
+        }
         let known = results.iter().all(|&r| source.ty(r).shape().is_static());
         let zero = self.b.constant(Tensor::scalar(0i64));
         let mut start: Outs = Outs::new();
