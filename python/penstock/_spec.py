@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from penstock import _core
 from penstock._shape import TensorShape
@@ -41,7 +41,11 @@ class TypeSpec(TraceType):
         return self if all(self == other for other in others) else None
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._serialize() == cast(TypeSpec, other)._serialize()
+        return (
+            isinstance(other, TypeSpec)
+            and type(self) is type(other)
+            and self._serialize() == other._serialize()
+        )
 
     def __hash__(self) -> int:
         return hash((type(self), repr(self._serialize())))

@@ -3019,7 +3019,7 @@ def list_take(
     *,
     dtype: _DTypeLike,
     name: str | None = None,
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """`list` with the elements at `indices` unset, and those elements, as `list_get` gives them.
 
     Of equal indices the last gives the element, the others zeros: it is the adjoint of `list_set`.
@@ -3056,7 +3056,7 @@ def list_push(list: _TensorLike, value: _TensorLike, *, name: str | None = None)
 
 def list_pop(
     list: _TensorLike, element_shape: _TensorLike, *, dtype: _DTypeLike, name: str | None = None
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """`list` without its last element, and that element, of this `dtype` and as `list_get` gives it.
 
     An empty list is an error.

@@ -228,7 +228,11 @@ impl Case {
         let Ok(values) = run(&self.function, &self.inputs) else { return None };
         let needed: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
         let flowing: Vec<bool> = values.iter().map(|t| array(t)).collect();
-        let pair = vjp_function(&self.function, &needed, &flowing).unwrap();
+        let pair = match vjp_function(&self.function, &needed, &flowing) {
+            Ok(pair) => pair,
+            Err(e) if e.class() == Class::Unimplemented => return None,
+            Err(e) => panic!("{e:?} for\n{}", self.function.to_text()),
+        };
         let backward = pair.backward.clone()?;
         let mut b = Builder::new(&control::CONST);
         let operands: Vec<_> = self.inputs.iter().map(|t| b.input(Type::of(t), None)).collect();
@@ -247,7 +251,7 @@ impl Case {
         let grads = b.inline(backward.graph().unwrap(), &args).unwrap();
         let graph = b.finish(&grads).unwrap();
         let function = Arc::new(Function::new(format!("{}.gradient", self.function.name()), graph));
-        Some(Case { function, of_hermitian: false, inputs: self.inputs.clone() })
+        Some(Case { function, of_hermitian: self.of_hermitian, inputs: self.inputs.clone() })
     }
 
     /// Holds forward mode against reverse mode: the objective's change along a direction, both ways.
@@ -256,8 +260,16 @@ impl Case {
         let function = &self.function;
         let text = || format!("{}with {:?}", function.to_text(), self.inputs);
         let Ok(values) = run(function, &self.inputs) else { return false };
+        // A list has no elements to compare by.
+        if values.iter().any(|t| t.list().is_some()) {
+            return false;
+        }
         let active: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
-        let forward = jvp_function(function, &active).unwrap_or_else(|e| panic!("{e:?} for\n{}", text()));
+        let forward = match jvp_function(function, &active) {
+            Ok(forward) => forward,
+            Err(e) if e.class() == Class::Unimplemented => return false,
+            Err(e) => panic!("{e:?} for\n{}", text()),
+        };
         let direction = |t: &Tensor| -> Vec<f64> { (0..parts(t).len()).map(|i| 0.5 - 0.3 * (i % 5) as f64).collect() };
         let mut args = self.inputs.clone();
         args.extend(self.inputs.iter().filter(|t| array(t)).map(|t| from_parts(t, &direction(t))));
@@ -298,7 +310,8 @@ fn forward_mode_of_every_rule_agrees_with_reverse_mode() {
         for case in (op.samples)().iter().filter_map(|s| case(op, s)) {
             tried |= case.check_forward();
         }
-        if !tried {
+        // What gives or takes lists is tried in whole programs.
+        if !tried && !op.name.starts_with("list_") {
             untried.push(op.name);
         }
     }

@@ -36,6 +36,10 @@ fn forward_and_reverse_mode_agree_on_random_programs() {
         let random = random_graph(seed, 20, options);
         let function = &random.function;
         let signature = function.signature();
+        // A list has no elements to compare by.
+        if signature.results.iter().any(|ty| ty.dtype() == DType::Variant) {
+            continue;
+        }
         let carries = |t: &Tensor| t.dtype().is_differentiable();
         let active: Vec<bool> = random.inputs.iter().map(carries).collect();
         let forward = match jvp_function(function, &active) {

@@ -655,7 +655,7 @@ impl PyTensor {
         })?;
         let mut perm: Vec<i64> = (0..rank as i64).collect();
         perm.swap(rank - 2, rank - 1);
-        let swapped = trace::apply(operators().transpose, &[var.clone()], &[("perm", perm.into())]);
+        let swapped = trace::apply(operators().transpose, std::slice::from_ref(var), &[("perm", perm.into())]);
         Ok(wrap_like(py, swapped.or_py(py)?.remove(0), *promotes)?.into_any().unbind())
     }
 

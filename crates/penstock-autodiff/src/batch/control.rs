@@ -323,8 +323,17 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
             | "unsorted_segment_sum"
             | "string_to_number"
             | "substr"
+            | "unicode_decode"
+            | "unicode_encode"
+            | "cholesky"
+            | "lu"
+            | "matrix_inverse"
+            | "matrix_solve"
+            | "matrix_triangular_solve"
             | "while" => false,
-            name => !name.starts_with("tensor_scatter_nd_"),
+            name => {
+                !["tensor_scatter_nd_", "segment_", "unsorted_segment_", "list_"].iter().any(|p| name.starts_with(p))
+            }
         };
     });
     quiet

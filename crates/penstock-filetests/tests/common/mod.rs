@@ -3,6 +3,7 @@
 use penstock_data::{C64, C128, DType, Tensor, with_dtype};
 
 /// The elements as real numbers.
+#[expect(clippy::useless_conversion, reason = "one of the dtypes is that of the result")]
 pub(crate) fn parts(t: &Tensor) -> Vec<f64> {
     match t.dtype() {
         DType::C64 => t.as_slice::<C64>().iter().flat_map(|z| [f64::from(z.re), f64::from(z.im)]).collect(),

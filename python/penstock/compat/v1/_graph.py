@@ -15,6 +15,7 @@ from penstock import _core, _gradients, _open, nest
 from penstock._scope import current_name_scope
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
+from penstock._tape import UnconnectedGradients
 
 __all__ = [
     "Graph",
@@ -321,7 +322,7 @@ def gradients(
         raise RuntimeError(
             "tf.gradients is not supported when eager execution is enabled: use tf.GradientTape"
         )
-    unconnected = unconnected_gradients or _gradients.UnconnectedGradients.NONE
+    unconnected = unconnected_gradients or UnconnectedGradients.NONE
     return _gradients.gradients(
         ys, xs, grad_ys, stop_gradients=stop_gradients, unconnected_gradients=unconnected
     )
