@@ -180,8 +180,8 @@ impl Case {
         {
             return 0;
         }
-        let needed: Vec<bool> = self.inputs.iter().map(|t| precise(t)).collect();
-        let flowing: Vec<bool> = values.iter().map(|t| precise(t)).collect();
+        let needed: Vec<bool> = self.inputs.iter().map(precise).collect();
+        let flowing: Vec<bool> = values.iter().map(precise).collect();
         let text = || format!("{}with {:?}", function.to_text(), self.inputs);
         let pair = vjp_function(function, &needed, &flowing).unwrap_or_else(|e| panic!("{e:?} for\n{}", text()));
         let outputs = run(&pair.forward, &self.inputs).unwrap();
@@ -226,8 +226,8 @@ impl Case {
     /// The gradient of the objective as a function of the operands; `None` where no operand has one.
     fn gradient(&self) -> Option<Case> {
         let Ok(values) = run(&self.function, &self.inputs) else { return None };
-        let needed: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
-        let flowing: Vec<bool> = values.iter().map(|t| array(t)).collect();
+        let needed: Vec<bool> = self.inputs.iter().map(array).collect();
+        let flowing: Vec<bool> = values.iter().map(array).collect();
         let pair = match vjp_function(&self.function, &needed, &flowing) {
             Ok(pair) => pair,
             Err(e) if e.class() == Class::Unimplemented => return None,
@@ -264,7 +264,7 @@ impl Case {
         if values.iter().any(|t| t.list().is_some()) {
             return false;
         }
-        let active: Vec<bool> = self.inputs.iter().map(|t| array(t)).collect();
+        let active: Vec<bool> = self.inputs.iter().map(array).collect();
         let forward = match jvp_function(function, &active) {
             Ok(forward) => forward,
             Err(e) if e.class() == Class::Unimplemented => return false,
@@ -286,7 +286,7 @@ impl Case {
             return false;
         };
         let Ok(grads) = run(&gradient.function, &self.inputs) else { return false };
-        let flowing: Vec<bool> = values.iter().map(|t| array(t)).collect();
+        let flowing: Vec<bool> = values.iter().map(array).collect();
         let pair = vjp_function(function, &active, &flowing).unwrap();
         let (mut against, mut size) = (0.0, 1.0);
         for (input, place) in self.inputs.iter().zip(&pair.grads) {
