@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,13 +19,13 @@ class TypeSpec(TraceType):
     __slots__ = ()
 
     @property
+    @abc.abstractmethod
     def value_type(self) -> type:
         """The class of the values."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a value, or some value of another specification, is described by this one."""
-        raise NotImplementedError
 
     def _serialize(self) -> Any:
         """What a specification is compared by: all that it holds, unless a class knows better."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math as _math
 from typing import Any
 
@@ -29,12 +30,12 @@ __all__ = [
 ]
 
 
-class Initializer:
+class Initializer(abc.ABC):
     """Makes a tensor: called with a shape, and a dtype that is `float32` by default."""
 
+    @abc.abstractmethod
     def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
         """The tensor."""
-        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal one."""
@@ -84,8 +85,8 @@ class _Random(Initializer):
 
     seed: int | None
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor: ...
 
     def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
         """The tensor."""

@@ -365,7 +365,6 @@ def test_builtins_of_tensors() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.skipif(not hasattr(tf, "sort"), reason="there is no tf.sort")
 def test_sorted() -> None:
     @tf.function
     def f(v: Any) -> Any:

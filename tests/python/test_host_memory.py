@@ -172,6 +172,10 @@ class PairSpec(tf.TypeSpec):
     def _from_components(self, components):
         return Pair(*components)
 
+    @property
+    def value_type(self):
+        return Pair
+
     def is_compatible_with(self, value):
         return isinstance(value, Pair)
 

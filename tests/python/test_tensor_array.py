@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -289,13 +288,6 @@ def test_specifications() -> None:
     assert len({spec, tf.TensorArraySpec([None, 3], tf.float32)}) == 1 and "float32" in repr(spec)
 
 
-# The engine takes composite values apart where the Python layer tells it how.
-composites = pytest.mark.skipif(
-    importlib.util.find_spec("penstock._classes") is None, reason="composite arguments come with _classes"
-)
-
-
-@composites
 def test_as_argument_and_result_of_a_traced_function() -> None:
     @tf.function
     def doubled(array: Any) -> Any:
@@ -314,7 +306,6 @@ def test_as_argument_and_result_of_a_traced_function() -> None:
     assert doubled(array)[0].stack().numpy().tolist() == [14]
 
 
-@composites
 def test_as_part_of_a_signature() -> None:
     @tf.function(input_signature=[tf.TensorArraySpec([], tf.int32)])
     def total(array: Any) -> Any:

@@ -5,6 +5,7 @@ Formulas, names and defaults are those of Keras 3.
 
 from __future__ import annotations
 
+import abc
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from penstock.optimizers import schedules as schedules
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
 
 
-class Optimizer:
+class Optimizer(abc.ABC):
     """The base: keeps the learning rate, the number of steps, and what each variable has been through.
 
     The variables that it needs are made when they are first needed, which may be in the first trace of a
@@ -187,6 +188,7 @@ class Optimizer:
             self._slots[key] = Variable(first, trainable=False, dtype=variable.dtype, name=label)
         return self._slots[key]
 
+    @abc.abstractmethod
     def _make_slots(self, variable: Variable) -> None:
         """Makes what is kept for a variable."""
 
@@ -194,9 +196,9 @@ class Optimizer:
         """What is the same for all variables of a step."""
         return None
 
+    @abc.abstractmethod
     def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         """Changes a variable. `rate` has its dtype; `common` is what `_common` gave in this step."""
-        raise NotImplementedError
 
 
 class SGD(Optimizer):

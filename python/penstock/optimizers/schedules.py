@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math as _math
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +12,12 @@ from penstock import _core, raw_ops
 __all__ = ["CosineDecay", "ExponentialDecay", "LearningRateSchedule", "PiecewiseConstantDecay"]
 
 
-class LearningRateSchedule:
+class LearningRateSchedule(abc.ABC):
     """The base: an object that is called with the number of steps so far and gives a learning rate."""
 
+    @abc.abstractmethod
     def __call__(self, step: Any) -> Any:
         """The learning rate after `step` steps."""
-        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal one."""
