@@ -167,7 +167,7 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
         if let Some(t) = trace::known(&var) {
             return Ok(Bound3::Known(t.to_ints().or_py(py)?[0]));
         }
-        let var = if var.dtype() == DType::I32 { var } else { tensor::cast(py, var, DType::I32)? };
+        let var = if var.dtype() == DType::I32 { var } else { crate::operand::cast(py, var, DType::I32)? };
         return Ok(Bound3::Tensor(var));
     }
     if value.is_instance_of::<PyBool>() {

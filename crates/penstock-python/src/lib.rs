@@ -17,6 +17,7 @@ mod keys;
 mod layer;
 mod objects;
 mod open;
+mod operand;
 mod ops;
 mod overrides;
 mod params;
@@ -86,7 +87,7 @@ fn _taken_bytes() -> usize {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     penstock_trace::set_host(Box::new(host::Interpreter));
     m.add_class::<dtype::PyDType>()?;
-    m.add_class::<tensor::Operand>()?;
+    m.add_class::<operand::Operand>()?;
     m.add_class::<tensor::PyTensor>()?;
     m.add_class::<tensor::Reference>()?;
     m.add_class::<variable::PyVariable>()?;

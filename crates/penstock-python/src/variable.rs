@@ -13,8 +13,9 @@ use pyo3::prelude::*;
 use crate::convert::{shape_of, to_var};
 use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
+use crate::operand::Operand;
 use crate::ops::find;
-use crate::tensor::{Operand, PyTensor, Reference, shape_object, wrap};
+use crate::tensor::{PyTensor, Reference, shape_object, wrap};
 
 /// The part of a variable that the engine knows.
 #[pyclass(extends = Operand, subclass, frozen, dict, name = "_Variable", module = "penstock._core", weakref)]
