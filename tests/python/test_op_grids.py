@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from numpy_reference import REFERENCE, Near
+from numpy_reference import REFERENCE
+from reference_models import Near
 
 import penstock as tf
 from penstock import raw_ops
