@@ -56,7 +56,7 @@ class Model:
     def method(self, x: tf.Tensor) -> tf.Tensor:
         return x
 
-    @tf.function(guard="globals")  # type: ignore[untyped-decorator]
+    @tf.function(guard="globals")
     def guarded(self, x: tf.Tensor) -> tf.Tensor:
         return x * self.rate * RATE * TABLE["rate"]
 

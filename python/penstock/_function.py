@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from penstock import _core, _variable
 from penstock._describe import describe, signature_line
@@ -253,6 +253,30 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
     return run
 
 
+class _Options(TypedDict, total=False):
+    """The options of `function`, for type checkers."""
+
+    autograph: bool
+    jit_compile: bool | None
+    reduce_retracing: bool
+    experimental_implements: str | None
+    experimental_autograph_options: Any
+    experimental_attributes: dict[str, Any] | None
+    experimental_relax_shapes: bool | None
+    experimental_compile: bool | None
+    experimental_follow_type_hints: bool | None
+    guard: str | None
+    max_traces: int | None
+
+
+@overload
+def function(
+    func: Callable[..., Any], input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
+) -> Function: ...
+@overload
+def function(
+    func: None = None, input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
+) -> Callable[[Callable[..., Any]], Function]: ...
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,

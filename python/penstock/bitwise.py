@@ -1,7 +1,6 @@
 """Operations on the bits of integers."""
 
-from penstock._wrap import binary as _binary
-from penstock._wrap import unary as _unary
+from penstock._wrap import binary as _binary, unary as _unary
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
 

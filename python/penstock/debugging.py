@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._print import Assert as Assert
-from penstock._print import check as _check
+from penstock._print import Assert as Assert, check as _check
 from penstock._wrap import integer
 
 __all__ = [

@@ -8,24 +8,25 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._array import eye as eye
 from penstock._clip import global_norm as global_norm
-from penstock._decompositions import cholesky as cholesky
-from penstock._decompositions import cholesky_solve as cholesky_solve
-from penstock._decompositions import det as det
-from penstock._decompositions import eigh as eigh
-from penstock._decompositions import eigvalsh as eigvalsh
-from penstock._decompositions import inv as inv
-from penstock._decompositions import logdet as logdet
-from penstock._decompositions import lstsq as lstsq
-from penstock._decompositions import lu as lu
-from penstock._decompositions import matrix_rank as matrix_rank
-from penstock._decompositions import pinv as pinv
-from penstock._decompositions import qr as qr
-from penstock._decompositions import slogdet as slogdet
-from penstock._decompositions import solve as solve
-from penstock._decompositions import svd as svd
-from penstock._decompositions import triangular_solve as triangular_solve
-from penstock._einsum import einsum as einsum
-from penstock._einsum import tensordot as tensordot
+from penstock._decompositions import (
+    cholesky as cholesky,
+    cholesky_solve as cholesky_solve,
+    det as det,
+    eigh as eigh,
+    eigvalsh as eigvalsh,
+    inv as inv,
+    logdet as logdet,
+    lstsq as lstsq,
+    lu as lu,
+    matrix_rank as matrix_rank,
+    pinv as pinv,
+    qr as qr,
+    slogdet as slogdet,
+    solve as solve,
+    svd as svd,
+    triangular_solve as triangular_solve,
+)
+from penstock._einsum import einsum as einsum, tensordot as tensordot
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
 from penstock.errors import UnimplementedError
 

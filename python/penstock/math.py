@@ -8,41 +8,17 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._counting import (
     bincount as bincount,
-)
-from penstock._counting import (
     confusion_matrix as confusion_matrix,
-)
-from penstock._counting import (
     invert_permutation as invert_permutation,
-)
-from penstock._counting import (
     segment_max as segment_max,
-)
-from penstock._counting import (
     segment_mean as segment_mean,
-)
-from penstock._counting import (
     segment_min as segment_min,
-)
-from penstock._counting import (
     segment_prod as segment_prod,
-)
-from penstock._counting import (
     segment_sum as segment_sum,
-)
-from penstock._counting import (
     unsorted_segment_max as unsorted_segment_max,
-)
-from penstock._counting import (
     unsorted_segment_mean as unsorted_segment_mean,
-)
-from penstock._counting import (
     unsorted_segment_min as unsorted_segment_min,
-)
-from penstock._counting import (
     unsorted_segment_prod as unsorted_segment_prod,
-)
-from penstock._counting import (
     unsorted_segment_sum as unsorted_segment_sum,
 )
 from penstock._sorting import (

@@ -6,51 +6,39 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._array import depth_to_space as depth_to_space
-from penstock._array import space_to_depth as space_to_depth
-from penstock._conv import conv1d as conv1d
-from penstock._conv import conv1d_transpose as conv1d_transpose
-from penstock._conv import conv2d as conv2d
-from penstock._conv import conv2d_transpose as conv2d_transpose
-from penstock._conv import conv3d as conv3d
-from penstock._conv import conv3d_transpose as conv3d_transpose
-from penstock._conv import conv_transpose as conv_transpose
-from penstock._conv import convolution as convolution
-from penstock._conv import depthwise_conv2d as depthwise_conv2d
-from penstock._conv import separable_conv2d as separable_conv2d
-from penstock._pooling import avg_pool as avg_pool
-from penstock._pooling import avg_pool1d as avg_pool1d
-from penstock._pooling import avg_pool2d as avg_pool2d
-from penstock._pooling import avg_pool3d as avg_pool3d
-from penstock._pooling import max_pool as max_pool
-from penstock._pooling import max_pool1d as max_pool1d
-from penstock._pooling import max_pool2d as max_pool2d
-from penstock._pooling import max_pool3d as max_pool3d
+from penstock._array import depth_to_space as depth_to_space, space_to_depth as space_to_depth
+from penstock._conv import (
+    conv1d as conv1d,
+    conv1d_transpose as conv1d_transpose,
+    conv2d as conv2d,
+    conv2d_transpose as conv2d_transpose,
+    conv3d as conv3d,
+    conv3d_transpose as conv3d_transpose,
+    conv_transpose as conv_transpose,
+    convolution as convolution,
+    depthwise_conv2d as depthwise_conv2d,
+    separable_conv2d as separable_conv2d,
+)
+from penstock._pooling import (
+    avg_pool as avg_pool,
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    max_pool as max_pool,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
 from penstock._sorting import top_k as top_k
-from penstock._wrap import axes as axis_list
-from penstock._wrap import extents, integer, known_rank, unary
+from penstock._wrap import axes as axis_list, extents, integer, known_rank, unary
 from penstock.math import (
     l2_normalize as l2_normalize,
-)
-from penstock.math import (
     log_softmax as log_softmax,
-)
-from penstock.math import (
     sigmoid as sigmoid,
-)
-from penstock.math import (
     softmax as softmax,
-)
-from penstock.math import (
     softplus as softplus,
-)
-from penstock.math import (
     softsign as softsign,
-)
-from penstock.math import (
     tanh as tanh,
-)
-from penstock.math import (
     zero_fraction as zero_fraction,
 )
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._generator import Algorithm as Algorithm
-from penstock._generator import Generator as Generator
-from penstock._generator import get_global_generator as get_global_generator
-from penstock._generator import set_global_generator as set_global_generator
+from penstock._generator import (
+    Algorithm as Algorithm,
+    Generator as Generator,
+    get_global_generator as get_global_generator,
+    set_global_generator as set_global_generator,
+)
 from penstock._wrap import extents, integer
 from penstock.errors import InvalidArgumentError
 

@@ -4,8 +4,7 @@ import gc
 import weakref
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import penstock as tf
 

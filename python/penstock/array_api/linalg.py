@@ -12,17 +12,9 @@ from penstock.array_api._arrays import INDEX, Array, array, cast, is_scalar, new
 from penstock.array_api._data_types import finfo
 from penstock.array_api._linear_algebra import (
     matmul as matmul,
-)
-from penstock.array_api._linear_algebra import (
     matrices,
-)
-from penstock.array_api._linear_algebra import (
     matrix_transpose as matrix_transpose,
-)
-from penstock.array_api._linear_algebra import (
     tensordot as tensordot,
-)
-from penstock.array_api._linear_algebra import (
     vecdot as vecdot,
 )
 from penstock.array_api._manipulation import Axes, moveaxis

@@ -10,8 +10,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock.autograph import _iteration
 from penstock.autograph._branch import branch, is_symbolic, raised, select, truth
-from penstock.autograph._calls import callee as c
-from penstock.autograph._calls import iterable_callee as ci
+from penstock.autograph._calls import callee as c, iterable_callee as ci
 from penstock.autograph._loop import Options, graph_loop
 from penstock.autograph._state import State, slots_of, tracing
 

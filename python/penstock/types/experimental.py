@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from penstock import _core
-from penstock._function import ConcreteFunction as ConcreteFunction
-from penstock._function import Function
-from penstock._trace_type import SupportsTracingProtocol as SupportsTracingProtocol
-from penstock._trace_type import TraceType as TraceType
+from penstock._function import ConcreteFunction as ConcreteFunction, Function
+from penstock._trace_type import SupportsTracingProtocol as SupportsTracingProtocol, TraceType as TraceType
 
 __all__ = [
     "ConcreteFunction",
