@@ -93,3 +93,70 @@ def test_arrays_are_indexed_by_tensors():
     assert np.arange(10)[tf.constant(3)] == 3
     assert np.arange(10)[tf.constant([1, 2])].tolist() == [1, 2]
     assert list(range(10))[tf.constant(1) : tf.constant(3)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "array", "dtype"),
+    [
+        (tf.constant([1.0, 2.0]), np.array([0.5, 0.25]), tf.float32),
+        (tf.constant([1.0, 2.0]), np.float64(0.5), tf.float32),
+        (tf.constant([1.0, 2.0]), np.arange(2), tf.float32),
+        (tf.constant([1, 2]), np.arange(2), tf.int32),
+        (tf.constant([1, 2], tf.uint8), np.int64(255), tf.uint8),
+        (tf.constant([1.0, 2.0], tf.bfloat16), np.array([0.5, 0.25]), tf.bfloat16),
+        (tf.constant([1.0 + 1j], tf.complex64), np.array([0.5]), tf.complex64),
+        (tf.constant([1.0], tf.float64), np.array([0.5], "float32"), tf.float64),
+    ],
+)
+def test_an_array_beside_a_tensor_takes_the_tensors_dtype(tensor, array, dtype):
+    @tf.function
+    def traced(x):
+        return x + array
+
+    variable = tf.Variable(tensor)
+    expected = np.asarray(array).astype(dtype.as_numpy_dtype) + tensor.numpy()
+    stacked = tf.stack([tensor, tf.broadcast_to(array, tensor.shape).numpy()])
+    for result in (
+        tensor + array,
+        array + tensor,
+        tf.add(array, tensor),
+        variable + array,
+        traced(tensor),
+        stacked[0] + array,
+    ):
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result.numpy(), expected)
+    assert (tensor == array).shape == tensor.shape
+
+
+@pytest.mark.parametrize(
+    ("tensor", "array", "message"),
+    [
+        (tf.constant([1, 2]), np.array([0.5, 1.5]), "int32.*float64|float64.*int32"),
+        (tf.constant([1.0, 2.0]), np.array([1j, 2.0]), "complex128"),
+        (tf.constant([1.0, 2.0]), np.array([True, False]), "bool"),
+        (tf.constant([1, 2]), np.array([2**40, 1]), "out of range for dtype int32"),
+        (tf.constant([1, 2], tf.uint64), np.array([-1, 1]), "out of range for dtype uint64"),
+        (tf.constant([1, 2], tf.int8), np.array([200, 1], "uint8"), "out of range for dtype int8"),
+    ],
+)
+def test_an_array_that_a_tensors_dtype_cannot_hold_is_refused(tensor, array, message):
+    for add in (lambda: tensor + array, lambda: array + tensor, lambda: tf.add(tensor, array)):
+        with pytest.raises((TypeError, ValueError), match=message):
+            add()
+
+
+def test_arrays_of_indices_keep_their_dtype():
+    x = tf.range(10.0)
+    assert tf.gather(x, np.array([2, 3])).numpy().tolist() == [2, 3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=str(2**32 + 1)):
+        tf.gather(x, np.array([2**32 + 1]))
+
+
+def test_a_variable_takes_arrays_of_another_width():
+    v = tf.Variable([1.0, 2.0])
+    v.assign(np.array([3.0, 4.0]))
+    v.assign_add(np.ones(2))
+    v.assign_sub(np.array([1, 1]))
+    assert v.dtype == tf.float32
+    assert v.numpy().tolist() == [3, 4]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use penstock_data::{Buffer, Bytes, DType, Dims, Tensor};
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -123,6 +123,36 @@ fn cast(py: Python<'_>, tensor: Tensor, dtype: DType) -> PyResult<Tensor> {
     let attrs = op.attributes(&[("dtype", dtype.into())]).or_py(py)?;
     let mut outs = penstock_exec::eager(op, &[&tensor], &attrs, penstock_trace::host()).or_py(py)?;
     Ok(outs.remove(0))
+}
+
+/// An array beside a tensor of dtype `hint`, in that dtype where its kind of number goes there: integers to any
+/// number, real numbers to real and complex ones, complex to complex. The dtype of an array is seldom chosen, `float64`
+/// and `int64` are NumPy's defaults; that of a tensor rules, as in TensorFlow. Integers must fit.
+pub(crate) fn adapt(py: Python<'_>, tensor: Tensor, hint: DType) -> PyResult<Tensor> {
+    let from = tensor.dtype();
+    let goes = from.is_integer() && hint.is_numeric()
+        || from.is_float() && hint.is_differentiable()
+        || from.is_complex() && hint.is_complex();
+    if from == hint || !goes {
+        return Ok(tensor);
+    }
+    let adapted = cast(py, tensor.clone(), hint)?;
+    let sign_is_lost = || -> PyResult<bool> {
+        let signed = match (from.is_unsigned(), hint.is_unsigned()) {
+            (false, true) => &tensor,
+            (true, false) => &adapted,
+            _ => return Ok(false),
+        };
+        Ok(signed.to_ints().or_py(py)?.iter().any(|&v| v < 0))
+    };
+    if hint.is_integer() && (sign_is_lost()? || cast(py, adapted.clone(), from)? != tensor) {
+        return Err(PyValueError::new_err(format!(
+            "an array of {} has elements that are out of range for dtype {}",
+            from.tf_name(),
+            hint.tf_name()
+        )));
+    }
+    Ok(adapted)
 }
 
 /// An array of objects or texts: a string tensor, or numbers where all objects are.

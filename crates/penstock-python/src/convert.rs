@@ -267,7 +267,7 @@ pub(crate) fn from_python(
 
 /// Whatever can be a tensor, as one.
 ///
-/// `dtype` must be met; `hint` is met where a Python value can.
+/// `dtype` must be met; `hint` is met where a Python value or an array can, see `array::adapt`.
 pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
     let py = value.py();
     if let Ok(t) = value.cast::<PyTensor>() {
@@ -280,6 +280,10 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
         return trace::constant(tensor).or_py(py);
     }
     if let Some(tensor) = array::from_array(value, dtype)? {
+        let tensor = match (dtype, hint) {
+            (None, Some(hint)) => array::adapt(py, tensor, hint)?,
+            _ => tensor,
+        };
         return trace::constant(tensor).or_py(py);
     }
     if let Some(items) = sequence_items(value) {

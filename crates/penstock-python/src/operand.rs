@@ -64,8 +64,10 @@ fn pair(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>) -> PyResult<Option<(
         let b = to_var(other, Some(dtype), None)?;
         return Ok(Some((cast(slf.py(), a, dtype)?, b)));
     }
-    let hint = a.dtype();
-    match to_var(other, None, Some(hint)) {
+    if promotes(slf.as_any()) && array::is_array(other) {
+        return promoted(slf.py(), a, to_var(other, None, None)?).map(Some);
+    }
+    match to_var(other, None, Some(a.dtype())) {
         Ok(b) => Ok(Some((a, b))),
         Err(e)
             if e.is_instance_of::<PyTypeError>(slf.py())

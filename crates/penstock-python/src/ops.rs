@@ -261,7 +261,10 @@ impl PyOp {
                 }
                 Some(ArgType::Fixed(d)) => (None, Some(d)),
                 Some(ArgType::Var(v)) => (None, bound[v as usize]),
-                Some(ArgType::In(set)) => (None, set.contains(DType::I32).then_some(DType::I32)),
+                // Of arrays of indices and counts every dtype of the set is as good as another.
+                Some(ArgType::In(set)) => {
+                    (None, (set.contains(DType::I32) && !crate::array::is_array(value)).then_some(DType::I32))
+                }
                 _ => (None, None),
             };
             let var =
