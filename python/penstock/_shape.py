@@ -233,6 +233,17 @@ class TensorShape:
             return "<unknown>"
         return f"({self._dims[0]},)" if len(self._dims) == 1 else f"({', '.join(map(str, self._dims))})"
 
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        """Its sizes as a vector of `int32`, or of `int64` where one needs it; all of them must be known."""
+        from penstock import _core
+
+        if not self.is_fully_defined():
+            raise ValueError(f"cannot convert the partially known shape {self} to a tensor; use tf.shape")
+        sizes = self.as_list()
+        if dtype is None:
+            dtype = _core.int32 if all(n is not None and n < 2**31 for n in sizes) else _core.int64
+        return _core._convert(sizes, dtype)
+
     def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[int | None, ...] | None]]:
         return TensorShape, (self._dims,)
 

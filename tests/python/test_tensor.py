@@ -411,3 +411,18 @@ def test_objects_may_convert_themselves():
             return tf.constant([1, 2])
 
     assert tf.reduce_sum(Own()).numpy() == 3
+
+
+def test_a_known_shape_is_a_vector_of_its_sizes():
+    x = tf.ones([2, 3])
+    assert tf.convert_to_tensor(x.shape).dtype == tf.int32
+    assert tf.constant(x.shape, tf.int64).numpy().tolist() == [2, 3]
+    assert tf.constant(tf.TensorShape([2**31])).dtype == tf.int64
+    assert tf.concat([x.shape, [4]], 0).numpy().tolist() == [2, 3, 4]
+    assert tf.stack([x.shape, x.shape]).shape == [2, 2]
+    assert tf.reduce_prod(x.shape).numpy() == 6
+    assert tf.function(lambda a: a.shape)(x).numpy().tolist() == [2, 3]
+    assert tf.constant(tf.TensorShape([])).shape == [0]
+    for unknown in (tf.TensorShape([None, 2]), tf.TensorShape(None)):
+        with pytest.raises(ValueError, match="partially known"):
+            tf.convert_to_tensor(unknown)
