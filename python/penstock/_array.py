@@ -227,6 +227,8 @@ def range(
     """
     if limit is None:
         start, limit = 0, start
+    if dtype is None and type(start) is type(limit) is type(delta) is int:
+        dtype = _core.int32 if all(-(2**31) <= v < 2**31 for v in (start, limit, delta)) else _core.int64
     if dtype is not None:
         target = _core.DType(dtype)
         return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core
+from penstock._shape import TensorShape
 
 _OPS = _core._ops()
 
@@ -82,8 +83,6 @@ def integer(value: Any, argument: str) -> int:
 
 def extents(shape: Any, argument: str = "shape") -> Any:
     """A shape argument as an integer tensor: sizes, tensors among them, a `TensorShape` or a tensor."""
-    from penstock._shape import TensorShape
-
     if isinstance(shape, TensorShape):
         if not shape.is_fully_defined():
             raise ValueError(
@@ -92,15 +91,15 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         return _core._convert(shape.as_list(), _core.int32)
     if isinstance(shape, _core.Tensor):
         return shape
-    if hasattr(shape, "dtype"):
-        return _core._convert(shape)
     if isinstance(shape, int):
         shape = [shape]
-    if isinstance(shape, list | tuple) and any(d is None for d in shape):
-        raise ValueError(f"argument '{argument}' has an unknown size: {shape}")
+    elif not isinstance(shape, list | tuple) and hasattr(shape, "dtype"):
+        return _core._convert(shape)
     try:
         return _core._convert(list(shape)) if len(shape) else _core._convert([], _core.int32)
     except TypeError as error:
+        if any(d is None for d in shape):
+            raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
 
 

@@ -176,6 +176,8 @@ def truncated_normal(
 
 
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
+    if type(mean) is type(stddev) is float and mean == 0.0 and stddev == 1.0:
+        return standard
     return standard * _core._convert(stddev, None, standard.dtype) + _core._convert(
         mean, None, standard.dtype
     )

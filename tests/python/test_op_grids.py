@@ -166,16 +166,14 @@ def test_strided_slices(data):
     begin, end = (data.draw(npst.arrays("int64", count, elements=st.integers(-6, 6))) for _ in range(2))
     strides = data.draw(npst.arrays("int64", count, elements=st.sampled_from([-3, -2, -1, 1, 2, 3])))
     masks = {f"{name}_mask": data.draw(st.integers(0, 2**count - 1)) for name in ("begin", "end")}
-    # An index must exist where its dimension is dropped, and its stride is 1.
+    new = data.draw(st.sampled_from([0, 1]))
+    # An index must exist where its dimension is dropped, and its stride is 1. A new dimension takes entry 0.
     shrink = sum(
         1 << i
-        for i in range(count)
-        if data.draw(st.booleans()) and -x.shape[i] <= begin[i] < x.shape[i] and strides[i] > 0
+        for i in range(new, count)
+        if data.draw(st.booleans()) and -x.shape[i - new] <= begin[i] < x.shape[i - new] and strides[i] > 0
     )
     masks["begin_mask"] &= ~shrink
-    new = data.draw(st.sampled_from([0, 1]))
-    if new:
-        shrink &= ~1
     agree("strided_slice", x, begin, end, strides, shrink_axis_mask=shrink, new_axis_mask=new, **masks)
 
 

@@ -11,7 +11,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 
 use crate::dtype::numpy_dtype;
 use crate::errors::OrPy;
@@ -74,11 +74,29 @@ fn dtype_of(format: &str, size: usize) -> Option<DType> {
 
 /// Whether the value is a NumPy array or scalar, or gives one by `__array__`.
 pub(crate) fn is_array(value: &Bound<'_, PyAny>) -> bool {
+    if is_builtin(value) {
+        return false;
+    }
     // SAFETY: the check reads the type of a live object.
     let has_buffer = unsafe { ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 };
     (has_buffer && value.hasattr("dtype").unwrap_or(false))
         || value.hasattr("__array_interface__").unwrap_or(false)
         || value.hasattr("__array__").unwrap_or(false)
+}
+
+/// Whether the value is of a class of Python's own that is no array, the commonest; attributes that are not there are
+/// slow to ask for.
+fn is_builtin(value: &Bound<'_, PyAny>) -> bool {
+    value.is_none()
+        || value.is_exact_instance_of::<PyInt>()
+        || value.is_exact_instance_of::<PyFloat>()
+        || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyString>()
+        || value.is_exact_instance_of::<PyList>()
+        || value.is_exact_instance_of::<PyTuple>()
+        || value.is_exact_instance_of::<PySlice>()
+        || value.is_exact_instance_of::<PyEllipsis>()
+        || value.is_exact_instance_of::<PyTensor>()
 }
 
 /// The tensor of an array; `None` where the value is none.

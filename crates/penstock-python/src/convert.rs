@@ -6,7 +6,7 @@ use penstock_data::{Bool8, Bytes, C64, C128, DType, Dims, Element, Tensor, bf16,
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
 
 use crate::array;
 use crate::errors::OrPy;
@@ -27,11 +27,13 @@ impl Scalar {
         Ok(Some(if let Ok(v) = value.cast::<PyBool>() {
             Scalar::Bool(v.is_true())
         } else if value.is_instance_of::<PyInt>() {
-            Scalar::Int(
-                value
+            // With the stable ABI only 64 bits are read directly.
+            Scalar::Int(match value.extract::<i64>() {
+                Ok(v) => i128::from(v),
+                Err(_) => value
                     .extract()
                     .map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?,
-            )
+            })
         } else if let Ok(v) = value.cast_exact::<PyFloat>() {
             // A NumPy `float64` is a Python float too, but has a dtype of its own.
             Scalar::Float(v.value())
@@ -198,14 +200,14 @@ fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> Py
 /// Walks nested sequences: appends their scalars and checks that they are rectangular. `Ok(false)`
 /// where something in them is neither a sequence nor a Python scalar.
 fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut Vec<Scalar>) -> PyResult<bool> {
-    let Some(items) = sequence_items(value) else {
-        let Some(scalar) = Scalar::of(value)? else { return Ok(false) };
+    if let Some(scalar) = Scalar::of(value)? {
         if depth != dims.len() {
             return Err(ragged());
         }
         scalars.push(scalar);
         return Ok(true);
-    };
+    }
+    let Some(items) = sequence_items(value) else { return Ok(false) };
     if depth == dims.len() && scalars.is_empty() {
         dims.push(items.len());
     } else if dims.get(depth) != Some(&items.len()) {
@@ -230,7 +232,7 @@ fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny
         Some(list.iter().collect())
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
         Some(tuple.iter().collect())
-    } else if value.get_type().name().is_ok_and(|n| n == "range") {
+    } else if value.is_instance_of::<PyRange>() {
         value.try_iter().ok()?.collect::<PyResult<_>>().ok()
     } else {
         None

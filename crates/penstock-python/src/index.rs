@@ -4,8 +4,10 @@ use penstock_data::{DType, Tensor};
 use penstock_ir::Attr;
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyString, PyTuple};
+use smallvec::SmallVec;
 
 use crate::convert::{is_tensor_like, to_var};
 use crate::errors::OrPy;
@@ -120,11 +122,12 @@ fn specification(py: Python<'_>, keys: &[Bound<'_, PyAny>]) -> PyResult<Spec> {
             }
             spec.ellipsis_mask |= spec.push(Bound3::Known(0), Bound3::Known(0), Bound3::Known(1));
         } else if let Ok(slice) = key.cast::<PySlice>() {
-            let part = |name: &str| -> PyResult<Option<Bound3>> {
+            let part = |name: &Bound<'_, PyString>| -> PyResult<Option<Bound3>> {
                 let v = slice.getattr(name)?;
                 if v.is_none() { Ok(None) } else { bound(&v).map(Some) }
             };
-            let (start, stop, step) = (part("start")?, part("stop")?, part("step")?);
+            let (start, stop, step) =
+                (part(intern!(py, "start"))?, part(intern!(py, "stop"))?, part(intern!(py, "step"))?);
             let (no_start, no_stop) = (start.is_none(), stop.is_none());
             if matches!(step, Some(Bound3::Known(0))) {
                 return Err(pyo3::exceptions::PyValueError::new_err("slice step cannot be zero"));
@@ -159,6 +162,9 @@ fn one_result(py: Python<'_>, outs: penstock_data::Result<trace::Outs>) -> PyRes
 /// An index or a slice bound.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
     let py = value.py();
+    if let Ok(i) = value.cast_exact::<PyInt>() {
+        return Ok(Bound3::Known(saturated(i)));
+    }
     if is_tensor_like(value) {
         let var = to_var(value, None, None)?;
         if !var.dtype().is_integer() || var.shape().rank().is_some_and(|r| r != 0) {
@@ -174,9 +180,14 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
         return Err(invalid_index(value));
     }
     match value.call_method0("__index__") {
-        Ok(i) => Ok(Bound3::Known(i.extract().unwrap_or(i64::from(i32::MAX)))),
+        Ok(i) => Ok(Bound3::Known(saturated(&i))),
         Err(_) => Err(invalid_index(value)),
     }
+}
+
+/// A Python integer as one of 64 bits, the nearest where it is beyond: no dimension is that long from either end.
+fn saturated(value: &Bound<'_, PyAny>) -> i64 {
+    value.extract().unwrap_or_else(|_| if value.lt(0).unwrap_or(false) { i64::MIN + 1 } else { i64::MAX - 1 })
 }
 
 fn invalid_index(value: &Bound<'_, PyAny>) -> PyErr {
@@ -186,21 +197,22 @@ fn invalid_index(value: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// The bounds as one integer vector: a constant where all are known.
+/// The bounds as one integer vector of 32 bits, or of 64 where one needs them: a constant where all are known.
 fn vector(py: Python<'_>, bounds: Vec<Bound3>) -> PyResult<Var> {
-    let known: Option<Vec<i64>> = bounds
+    let known: Option<SmallVec<[i64; 6]>> = bounds
         .iter()
         .map(|b| match b {
             Bound3::Known(i) => Some(*i),
             Bound3::Tensor(_) => None,
         })
         .collect();
-    // Indices beyond 32 bits saturate: no dimension of a slice is that long from either end.
-    let narrow = |i: i64| i.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
     if let Some(ints) = known {
-        let tensor = Tensor::vector(&ints.into_iter().map(narrow).collect::<Vec<_>>());
+        let narrow: Result<SmallVec<[i32; 6]>, _> = ints.iter().map(|&i| i32::try_from(i)).collect();
+        let tensor = narrow.map_or_else(|_| Tensor::vector(&ints), |narrow| Tensor::vector(&narrow));
         return trace::constant(tensor).or_py(py);
     }
+    // Beside tensors, which have 32 bits, what is beyond saturates.
+    let narrow = |i: i64| i.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
     let items = bounds
         .into_iter()
         .map(|b| match b {

@@ -9,6 +9,7 @@ use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
@@ -107,10 +108,11 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
 
 /// A shape as `penstock.TensorShape`.
 pub(crate) fn shape_object<'py>(py: Python<'py>, shape: &Shape) -> PyResult<Bound<'py, PyAny>> {
-    let class = layer::get(py, "TensorShape")?;
+    static OF: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let of = OF.get_or_try_init(py, || layer::get(py, "TensorShape")?.getattr("_of").map(Bound::unbind))?.bind(py);
     match shape.dims() {
-        None => class.call1((py.None(),)),
-        Some(dims) => class.call1((dims_tuple(py, dims)?,)),
+        None => of.call1((py.None(),)),
+        Some(dims) => of.call1((dims_tuple(py, dims)?,)),
     }
 }
 
