@@ -10,7 +10,11 @@ X = np.ones([2, 3], "float32")
 
 CASES = {
     # what to do, the class, and what the message says
-    "wrong dtype": (lambda: tf.matmul(X, tf.constant(np.ones([3, 2]))), TypeError, "matmul.*'b'.*float64.*float32"),
+    "wrong dtype": (
+        lambda: tf.matmul(tf.constant(X), tf.constant(X, tf.float64)),
+        TypeError,
+        "matmul.*'b'.*float64.*float32",
+    ),
     "dtype that is not supported": (lambda: tf.exp(tf.constant(["a"])), TypeError, "exp.*'x'.*string"),
     "integers where floats are needed": (lambda: tf.sqrt(tf.constant([4])), TypeError, "sqrt.*'x'.*int32"),
     "float indices": (lambda: tf.gather(X, tf.constant([1.0])), TypeError, "gather.*'indices'.*float32"),

@@ -32,13 +32,14 @@ def test_one_trace_and_errors_with_both_sides(capsys):
 
 def test_python_values_and_arrays_are_converted():
     f = tf.function(lambda x: x + 1, input_signature=[VECTOR])
-    for value in ([1, 2], (1, 2), np.array([1, 2], "int32"), tf.Variable([1, 2])):
+    for value in ([1, 2], (1, 2), np.array([1, 2], "int32"), np.array([1, 2]), tf.Variable([1, 2])):
         assert f(value).numpy().tolist() == [2, 3]
     assert f.experimental_get_tracing_count() == 1
     with pytest.raises(ValueError, match="'x'"):
         f(["a"])
-    with pytest.raises(ValueError, match="int64"):
-        f(np.array([1, 2]))
+    for other in (np.array([1.0, 2.0]), np.array([2**40, 1]), tf.constant([1, 2], tf.int64)):
+        with pytest.raises(ValueError, match="'x'"):
+            f(other)
 
 
 def test_parameters_without_a_specification_keep_their_defaults():
