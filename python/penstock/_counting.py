@@ -194,6 +194,9 @@ def confusion_matrix(
 
     Raises:
         InvalidArgumentError: for a class that is negative or not below `num_classes`.
+
+    >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
+    [[1, 0], [1, 1]]
     """
     pair = [
         raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1])

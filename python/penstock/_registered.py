@@ -53,6 +53,8 @@ def no_gradient(op_type: str) -> None:
     Raises:
         TypeError: where the name is no string.
         KeyError: where it is taken.
+
+    >>> no_gradient('MyOwnOperation')
     """
     if not isinstance(op_type, str):
         raise TypeError(f"argument 'op_type' must be a string, got {op_type!r}")

@@ -14,7 +14,11 @@ __all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 
 
 class TypeSpec(TraceType):
-    """What is known of a value: the base of `TensorSpec` and of the specifications of composite values."""
+    """What is known of a value: the base of `TensorSpec` and of the specifications of composite values.
+
+    >>> isinstance(TensorSpec([2]), TypeSpec)
+    True
+    """
 
     __slots__ = ()
 
@@ -243,6 +247,9 @@ def type_spec_from_value(value: Any) -> TypeSpec:
 
     Raises:
         TypeError: where the value cannot be a tensor.
+
+    >>> type_spec_from_value([1.0, 2.0])
+    TensorSpec(shape=(2,), dtype=tf.float32, name=None)
     """
     spec = getattr(value, "_type_spec", None)
     if isinstance(spec, TypeSpec):

@@ -92,36 +92,60 @@ def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
 
 
 def add(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x + y`, elementwise; strings are joined."""
+    """`x + y`, elementwise; strings are joined.
+
+    >>> add([1, 2], [3, 4]).numpy()
+    array([4, 6], dtype=int32)
+    """
     a, b = _pair(x, y)
     return a + b
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x ** y`, elementwise."""
+    """`x ** y`, elementwise.
+
+    >>> pow([2, 3], [3, 2]).numpy()
+    array([8, 9], dtype=int32)
+    """
     a, b = _pair(x, y)
     return a**b
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x / y`, elementwise; integers become floats first: of 8 and 16 bits `float32`, others `float64`."""
+    """`x / y`, elementwise; integers become floats first: of 8 and 16 bits `float32`, others `float64`.
+
+    >>> truediv([1, 3], 2).numpy()
+    array([0.5, 1.5])
+    """
     a, b = _pair(x, y)
     return a / b
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x / y`, elementwise, as Python divides."""
+    """`x / y`, elementwise, as Python divides.
+
+    >>> divide([1, 3], 2).numpy()
+    array([0.5, 1.5])
+    """
     return truediv(x, y)
 
 
 def equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x == y`, elementwise."""
+    """`x == y`, elementwise.
+
+    >>> equal([1, 2], [1, 3]).numpy()
+    array([ True, False])
+    """
     x, y = _pair(x, y)
     return raw_ops.string_equal(x, y) if x.dtype == _core.string else raw_ops.equal(x, y)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x != y`, elementwise."""
+    """`x != y`, elementwise.
+
+    >>> not_equal([1, 2], [1, 3]).numpy()
+    array([False,  True])
+    """
     x, y = _pair(x, y)
     return raw_ops.string_not_equal(x, y) if x.dtype == _core.string else raw_ops.not_equal(x, y)
 
@@ -131,6 +155,9 @@ def add_n(inputs: Sequence[Any], name: str | None = None) -> _core.Tensor:
 
     Raises:
         ValueError: for an empty list.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy()
+    array([ 9, 12], dtype=int32)
     """
     if not isinstance(inputs, list | tuple):
         inputs = [inputs]
@@ -143,7 +170,11 @@ accumulate_n = add_n
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x * log1p(y)`, and 0 where `x` is 0, elementwise."""
+    """`x * log1p(y)`, and 0 where `x` is 0, elementwise.
+
+    >>> xlog1py([0.0, 2.0], [-1.0, 9.0]).numpy()
+    array([0.       , 4.6051702], dtype=float32)
+    """
     x, y = _pair(x, y)
     zero = raw_ops.zeros_like(x)
     is_zero = raw_ops.equal(x, zero)
@@ -200,13 +231,21 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> _core.Tensor:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> _core.Tensor:
-    """`1 / x`, and 0 where `x` is 0, elementwise."""
+    """`1 / x`, and 0 where `x` is 0, elementwise.
+
+    >>> reciprocal_no_nan([2.0, 0.0]).numpy()
+    array([0.5, 0. ], dtype=float32)
+    """
     x = _core._convert(x)
     return raw_ops.divide_no_nan(raw_ops.ones_like(x), x)
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> _core.Tensor:
-    """`log(sigmoid(x))`, elementwise, computed as `-softplus(-x)`."""
+    """`log(sigmoid(x))`, elementwise, computed as `-softplus(-x)`.
+
+    >>> log_sigmoid([0.0, -100.0]).numpy()
+    array([  -0.6931472, -100.       ], dtype=float32)
+    """
     return -raw_ops.softplus(-_core._convert(x))
 
 
@@ -215,6 +254,9 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Ten
 
     Raises:
         ValueError: where `coeffs` is no list.
+
+    >>> polyval([2.0, 0.0, 1.0], 3.0).numpy()
+    np.float32(19.0)
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
@@ -231,31 +273,51 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Ten
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> _core.Tensor:
-    """Complex numbers of real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`."""
+    """Complex numbers of real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`.
+
+    >>> complex([1.0, 2.0], [0.5, -1.0]).numpy()
+    array([1.+0.5j, 2.-1.j ], dtype=complex64)
+    """
     real, imag = _pair(real, imag)
     return raw_ops.complex(real, imag)
 
 
 def real(input: Any, name: str | None = None) -> _core.Tensor:
-    """The real part; a real tensor is its own."""
+    """The real part; a real tensor is its own.
+
+    >>> real([1.0 + 2.0j]).numpy()
+    array([1.])
+    """
     x = _core._convert(input)
     return raw_ops.real(x) if x.dtype.is_complex else x
 
 
 def imag(input: Any, name: str | None = None) -> _core.Tensor:
-    """The imaginary part; zeros for a real tensor."""
+    """The imaginary part; zeros for a real tensor.
+
+    >>> imag([1.0 + 2.0j]).numpy()
+    array([2.])
+    """
     x = _core._convert(input)
     return raw_ops.imag(x) if x.dtype.is_complex else raw_ops.zeros_like(x)
 
 
 def conj(x: Any, name: str | None = None) -> _core.Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is its own.
+
+    >>> conj([1.0 + 2.0j]).numpy()
+    array([1.-2.j])
+    """
     x = _core._convert(x)
     return raw_ops.conj(x) if x.dtype.is_complex else x
 
 
 def angle(input: Any, name: str | None = None) -> _core.Tensor:
-    """The argument of complex numbers, in radians; 0 or π for real ones."""
+    """The argument of complex numbers, in radians; 0 or π for real ones.
+
+    >>> angle([1.0 + 1.0j, -1.0 + 0.0j]).numpy()
+    array([0.78539816, 3.14159265])
+    """
     x = _core._convert(input)
     if x.dtype.is_complex:
         return raw_ops.angle(x)
@@ -274,6 +336,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
 
     Floats to integers truncate, and saturate outside the range (NaN becomes 0); complex to real drops
     the imaginary part; anything to `bool` is `x != 0`.
+
+    >>> cast([1.9, -1.9], 'int32').numpy()
+    array([ 1, -1], dtype=int32)
     """
     target = _core.DType(dtype)
     x = _core._convert(x)
@@ -281,7 +346,11 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
-    """The values as another dtype, clipped to its range first."""
+    """The values as another dtype, clipped to its range first.
+
+    >>> saturate_cast([300, -5], 'uint8').numpy()
+    array([255,   0], dtype=uint8)
+    """
     target = _core.DType(dtype)
     x = _core._convert(value)
     if target.is_integer or target.is_floating:
@@ -299,7 +368,11 @@ def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> _core.Tensor:
-    """The values between two bounds, elementwise; the bounds broadcast."""
+    """The values between two bounds, elementwise; the bounds broadcast.
+
+    >>> clip_by_value([-3, 2, 9], 0, 5).numpy()
+    array([0, 2, 5], dtype=int32)
+    """
     t = _core._convert(t)
     low = _core._convert(clip_value_min, None, t.dtype)
     high = _core._convert(clip_value_max, None, t.dtype)
@@ -317,63 +390,99 @@ def _reduce(op: str, x: Any, axis: Any, keepdims: bool) -> _core.Tensor:
 def reduce_sum(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The sum over axes, or over all; 0 over nothing."""
+    """The sum over axes, or over all; 0 over nothing.
+
+    >>> reduce_sum([[1, 5], [3, 2]], axis=0, keepdims=True).numpy()
+    array([[4, 7]], dtype=int32)
+    """
     return _reduce("reduce_sum", input_tensor, axis, keepdims)
 
 
 def reduce_prod(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The product over axes, or over all; 1 over nothing."""
+    """The product over axes, or over all; 1 over nothing.
+
+    >>> reduce_prod([[1, 5], [3, 2]], axis=0).numpy()
+    array([ 3, 10], dtype=int32)
+    """
     return _reduce("reduce_prod", input_tensor, axis, keepdims)
 
 
 def reduce_max(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The maximum over axes, or over all; the least value over nothing. NaN wins."""
+    """The maximum over axes, or over all; the least value over nothing. NaN wins.
+
+    >>> reduce_max([[1, 5], [3, 2]], axis=0).numpy()
+    array([3, 5], dtype=int32)
+    """
     return _reduce("reduce_max", input_tensor, axis, keepdims)
 
 
 def reduce_min(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The minimum over axes, or over all; the greatest value over nothing. NaN wins."""
+    """The minimum over axes, or over all; the greatest value over nothing. NaN wins.
+
+    >>> reduce_min([[1, 5], [3, 2]], axis=0).numpy()
+    array([1, 2], dtype=int32)
+    """
     return _reduce("reduce_min", input_tensor, axis, keepdims)
 
 
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The mean over axes, or over all; NaN over nothing. Means of integers are integers."""
+    """The mean over axes, or over all; NaN over nothing. Means of integers are integers.
+
+    >>> reduce_mean([[1.0, 5.0], [3.0, 2.0]], axis=0).numpy()
+    array([2. , 3.5], dtype=float32)
+    """
     return _reduce("reduce_mean", input_tensor, axis, keepdims)
 
 
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """Whether any element is true, over axes, or over all."""
+    """Whether any element is true, over axes, or over all.
+
+    >>> reduce_any([[True, False], [False, False]], axis=1).numpy()
+    array([ True, False])
+    """
     return _reduce("reduce_any", input_tensor, axis, keepdims)
 
 
 def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """Whether all elements are true, over axes, or over all."""
+    """Whether all elements are true, over axes, or over all.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy()
+    array([False,  True])
+    """
     return _reduce("reduce_all", input_tensor, axis, keepdims)
 
 
 def reduce_logsumexp(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """`log(sum(exp(x)))` over axes, or over all, without overflow."""
+    """`log(sum(exp(x)))` over axes, or over all, without overflow.
+
+    >>> reduce_logsumexp([1000.0, 1000.0]).numpy()
+    np.float32(1000.6932)
+    """
     return _reduce("reduce_logsumexp", input_tensor, axis, keepdims)
 
 
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The population variance over axes, or over all."""
+    """The population variance over axes, or over all.
+
+    >>> reduce_variance([1.0, 3.0]).numpy()
+    np.float32(1.0)
+    """
     x = _core._convert(input_tensor)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         raise TypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
@@ -385,14 +494,22 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The population standard deviation over axes, or over all."""
+    """The population standard deviation over axes, or over all.
+
+    >>> reduce_std([1.0, 3.0]).numpy()
+    np.float32(1.0)
+    """
     return raw_ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The Euclidean norm over axes, or over all."""
+    """The Euclidean norm over axes, or over all.
+
+    >>> reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
+    array([ 5., 10.], dtype=float32)
+    """
     x = _core._convert(input_tensor)
     return raw_ops.sqrt(reduce_sum(x * conj(x), axis, keepdims))
 
@@ -400,7 +517,11 @@ def reduce_euclidean_norm(
 def count_nonzero(
     input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The number of elements that are not zero (not empty, for strings), over axes, or over all."""
+    """The number of elements that are not zero (not empty, for strings), over axes, or over all.
+
+    >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy()
+    array([1, 2], dtype=int64)
+    """
     x = _core._convert(input)
     nonzero = (
         raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
@@ -409,7 +530,11 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
-    """The fraction of elements that are zero, as `float32`."""
+    """The fraction of elements that are zero, as `float32`.
+
+    >>> zero_fraction([0.0, 1.0, 0.0, 2.0]).numpy()
+    np.float32(0.5)
+    """
     x = _core._convert(value)
     return 1.0 - reduce_mean(cast(cast(x, _core.bool), _core.float32))
 
@@ -417,7 +542,11 @@ def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
 def argmax(
     input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The index of the greatest element along an axis (0 by default), the first among equals."""
+    """The index of the greatest element along an axis (0 by default), the first among equals.
+
+    >>> argmax([[1, 5, 2], [7, 3, 7]], axis=1).numpy()
+    array([1, 0], dtype=int64)
+    """
     return raw_ops.argmax(
         input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
@@ -426,7 +555,11 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The index of the least element along an axis (0 by default), the first among equals."""
+    """The index of the least element along an axis (0 by default), the first among equals.
+
+    >>> argmin([[1, 5, 2], [7, 3, 3]], axis=1).numpy()
+    array([0, 1], dtype=int64)
+    """
     return raw_ops.argmin(
         input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
@@ -435,14 +568,24 @@ def argmin(
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running sum along an axis; `exclusive` leaves the element itself out, `reverse` is from the end."""
+    """The running sum along an axis; `exclusive` leaves the element itself out, `reverse` is from the end.
+
+    >>> cumsum([1, 2, 3]).numpy()
+    array([1, 3, 6], dtype=int32)
+    >>> cumsum([1, 2, 3], exclusive=True, reverse=True).numpy()
+    array([5, 3, 0], dtype=int32)
+    """
     return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running product along an axis; `exclusive` leaves the element out, `reverse` is from the end."""
+    """The running product along an axis; `exclusive` leaves the element out, `reverse` is from the end.
+
+    >>> cumprod([1, 2, 3, 4]).numpy()
+    array([ 1,  2,  6, 24], dtype=int32)
+    """
     return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
@@ -468,30 +611,50 @@ def cumulative_logsumexp(
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
-    """`x / sqrt(max(sum(x**2), epsilon))` along axes."""
+    """`x / sqrt(max(sum(x**2), epsilon))` along axes.
+
+    >>> l2_normalize([3.0, 4.0]).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
     v = _core._convert(x)
     square_sum = reduce_sum(raw_ops.square(v), axis, True)
     return v * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """`exp(x) / sum(exp(x))` along an axis (the last by default), without overflow."""
+    """`exp(x) / sum(exp(x))` along an axis (the last by default), without overflow.
+
+    >>> softmax([0.0, 0.0]).numpy()
+    array([0.5, 0.5], dtype=float32)
+    """
     return raw_ops.softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """`x - log(sum(exp(x)))` along an axis (the last by default), without overflow."""
+    """`x - log(sum(exp(x)))` along an axis (the last by default), without overflow.
+
+    >>> log_softmax([0.0, 0.0]).numpy()
+    array([-0.6931472, -0.6931472], dtype=float32)
+    """
     return raw_ops.log_softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> _core.Tensor:
-    """Whether each element is less than the next."""
+    """Whether each element is less than the next.
+
+    >>> is_strictly_increasing([1, 2, 2]).numpy()
+    np.False_
+    """
     flat = raw_ops.reshape(x, [-1])
     return reduce_all(flat[:-1] < flat[1:])
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> _core.Tensor:
-    """Whether no element is greater than the next."""
+    """Whether no element is greater than the next.
+
+    >>> is_non_decreasing([1, 2, 2]).numpy()
+    np.True_
+    """
     flat = raw_ops.reshape(x, [-1])
     return reduce_all(flat[:-1] <= flat[1:])
 

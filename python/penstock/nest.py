@@ -9,7 +9,11 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether it is a list, tuple or mapping."""
+    """Whether it is a list, tuple or mapping.
+
+    >>> is_nested([1]), is_nested(1)
+    (True, False)
+    """
     return isinstance(structure, list | tuple | Mapping)
 
 
@@ -75,6 +79,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_compos
 
     Raises:
         ValueError: where the number of leaves differs.
+
+    >>> pack_sequence_as({'a': 0, 'b': [0, 0]}, [1, 2, 3])
+    {'a': 1, 'b': [2, 3]}
     """
     flat = list(flat_sequence)
     source: Iterator[Any] = iter(flat)
@@ -100,6 +107,8 @@ def assert_same_structure(
     Raises:
         ValueError: where lengths or keys differ, or one is nested where the other is not.
         TypeError: where the types of containers differ, if `check_types`.
+
+    >>> assert_same_structure([1, (2,)], ['a', ('b',)])
     """
     if is_nested(nest1) != is_nested(nest2):
         raise ValueError(f"the two structures are not nested alike: {nest1!r} and {nest2!r}")

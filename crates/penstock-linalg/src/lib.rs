@@ -3,7 +3,7 @@
 //! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
 //! it makes of generic code takes longer to compile than all other kernels together.
 //!
-//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the
+//! Conventions are LAPACK's: eigenvalues of Hermitian matrices ascend, singular values descend, a Cholesky factor is lower, and only the
 //! lower triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and
 //! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
@@ -11,8 +11,9 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
 use faer::linalg::triangular_solve as triangular;
 use faer::prelude::*;
-use faer::traits::ComplexField;
+use faer::traits::{ComplexField, RealField};
 use faer::{Conj, MatMut, Par, Side};
+use num_complex::Complex;
 use penstock_data::{C64, C128, DType, DTypeSet, Element};
 
 /// The dtypes of matrices.
@@ -24,6 +25,8 @@ pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType
 pub trait Matrix: Element {
     /// The type of singular values and of the eigenvalues of Hermitian matrices.
     type Magnitude: Element;
+    /// The type of eigenvalues: complex numbers of this precision.
+    type Complex: Element;
 
     /// A real number.
     fn from_magnitude(x: Self::Magnitude) -> Self;
@@ -128,6 +131,16 @@ pub trait Matrix: Element {
     /// # Panics
     /// Where a slice has another number of elements.
     fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure>;
+
+    /// The eigenvalues of `a` of `n` by `n` in the order in which they are found, and as the columns of `v` eigenvectors
+    /// of length 1.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`]; also where an element is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn eig(n: usize, a: &[Self], e: &mut [Self::Complex], v: Option<&mut [Self::Complex]>) -> Result<(), Failure>;
 }
 
 /// What the algorithms need to know of an element.
@@ -142,6 +155,8 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
     fn real_part(self) -> Self::Magnitude;
     /// The product.
     fn times(self, other: Self) -> Self;
+    /// The quotient by a real number.
+    fn over(self, divisor: Self::Magnitude) -> Self;
     /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
     /// The natural logarithm.
@@ -165,6 +180,7 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
             fn times(self, other: $real) -> $real { self * other }
+            fn over(self, divisor: $real) -> $real { self / divisor }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
             }
@@ -182,6 +198,7 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
             fn times(self, other: $complex) -> $complex { self * other }
+            fn over(self, divisor: $real) -> $complex { self / divisor }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
                 (if size == 0.0 { Self::ZERO } else { self / size }, size)
@@ -198,9 +215,10 @@ macro_rules! scalars {
 scalars!(f32 C64, f64 C128);
 
 macro_rules! matrices {
-    ($($ty:ident: $real:ident, $from:expr;)*) => {$(
+    ($($ty:ident: $real:ident $complex:ident, $from:expr;)*) => {$(
         impl Matrix for $ty {
             type Magnitude = $real;
+            type Complex = $complex;
 
             fn from_magnitude(x: $real) -> $ty {
                 $from(x)
@@ -252,15 +270,19 @@ macro_rules! matrices {
             fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure> {
                 eigh(n, a, e, v)
             }
+
+            fn eig(n: usize, a: &[Self], e: &mut [Self::Complex], v: Option<&mut [Self::Complex]>) -> Result<(), Failure> {
+                eig(n, a, e, v)
+            }
         }
     )*};
 }
 
 matrices! {
-    f32: f32, |x| x;
-    f64: f64, |x| x;
-    C64: f32, |x| C64::new(x, 0.0);
-    C128: f64, |x| C128::new(x, 0.0);
+    f32: f32 C64, |x| x;
+    f64: f64 C128, |x| x;
+    C64: f32 C64, |x| C64::new(x, 0.0);
+    C128: f64 C128, |x| C128::new(x, 0.0);
 }
 
 /// Why there is no result.
@@ -506,6 +528,40 @@ fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]
         *to = from.real_part();
     }
     view_mut(v, n, n).copy_from(parts.U());
+    orient(n, v, n, None);
+    Ok(())
+}
+
+fn eig<T, R, C>(n: usize, a: &[T], e: &mut [C], v: Option<&mut [C]>) -> Result<(), Failure>
+where
+    T: Scalar + Matrix<Magnitude = R, Complex = C>,
+    R: RealField + Copy,
+    C: Scalar + Matrix<Magnitude = R> + From<Complex<R>>,
+{
+    if n == 0 {
+        return Ok(());
+    }
+    if !all_finite(a) {
+        return Err(Failure::NoConvergence);
+    }
+    let a = view(a, n, n);
+    let failed = |_| Failure::NoConvergence;
+    let Some(v) = v else {
+        let values = a.eigenvalues().map_err(failed)?;
+        e.iter_mut().zip(values).for_each(|(to, from)| *to = from.into());
+        return Ok(());
+    };
+    let parts = a.eigen().map_err(failed)?;
+    for (to, from) in e.iter_mut().zip(parts.S().column_vector().iter()) {
+        *to = (*from).into();
+    }
+    for j in 0..n {
+        let column = parts.U().col(j);
+        let length = column.norm_l2();
+        for i in 0..n {
+            v[i * n + j] = C::from(column[i]).over(length);
+        }
+    }
     orient(n, v, n, None);
     Ok(())
 }
