@@ -40,7 +40,9 @@ def register_tensor_conversion_function(
     >>> class Metres:
     ...     def __init__(self, value):
     ...         self.value = value
-    >>> register_tensor_conversion_function(Metres, lambda m, dtype=None, name=None, as_ref=False: constant(m.value))
+    >>> def converted(metres, dtype=None, name=None, as_ref=False):
+    ...     return constant(metres.value)
+    >>> register_tensor_conversion_function(Metres, converted)
     >>> convert_to_tensor(Metres(3)).numpy()
     np.int32(3)
     """

@@ -355,9 +355,10 @@ def eig(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tenso
         name: ignored.
 
     Returns:
-        `e` of shape `[..., n]`, in no particular order, and `v` of shape `[..., n, n]`, whose columns are eigenvectors
-        of length 1; both are complex. The gradient by `v` holds for functions that do not depend on the factor of
-        absolute value 1 that each column has.
+        `e` of shape `[..., n]`, in no particular order, and `v` of shape `[..., n, n]`, whose columns are
+        eigenvectors of length 1; both are complex. The gradient by `v` holds for functions that do not depend
+        on the
+        factor of absolute value 1 that each column has.
 
     Raises:
         InvalidArgumentError: for matrices that are not square, or elements that are not finite.

@@ -11,7 +11,11 @@ from penstock._wrap import known_rank, sizes
 __all__ = ["NORMS", "complex_transform", "inverse_real_transform", "real_transform", "rolled"]
 
 # How results are scaled: whether by the length where forward, and where inverse; None for its root both ways.
-NORMS: dict[str, tuple[bool, bool] | None] = {"backward": (False, True), "ortho": None, "forward": (True, False)}
+NORMS: dict[str, tuple[bool, bool] | None] = {
+    "backward": (False, True),
+    "ortho": None,
+    "forward": (True, False),
+}
 
 
 def _swapped(x: _core.Tensor, axis: int) -> _core.Tensor:
@@ -31,7 +35,9 @@ def _resized(x: _core.Tensor, length: Any) -> _core.Tensor:
         return x
     static = isinstance(size, int) and isinstance(length, int)
     if not static or length > size:
-        missing = max(length - size, 0) if static else raw_ops.maximum(_scalar(length) - _scalar(size), _scalar(0))
+        missing = (
+            max(length - size, 0) if static else raw_ops.maximum(_scalar(length) - _scalar(size), _scalar(0))
+        )
         edges = [[0, 0]] * (rank - 1)
         x = raw_ops.pad(x, [*edges, [0, missing]], _core._convert(0, x.dtype))
     return x if static and length >= size else x[..., :length]
@@ -73,7 +79,7 @@ def complex_transform(
 def real_transform(
     x: _core.Tensor, axes: Sequence[int], lengths: Sequence[Any], norm: str = "backward"
 ) -> _core.Tensor:
-    """The transform of a real tensor, of which the half along the last of `axes` is given; as `complex_transform`."""
+    """The transform of a real tensor, half of it along the last of `axes`; as `complex_transform`."""
     axis, length = axes[-1], lengths[-1]
     x = _swapped(x, axis)
     x = x if length is None else _resized(x, length)

@@ -6,16 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock import _core, errors, nest, raw_ops
-from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
+from penstock._tensor_array import _dims
 
 __all__ = ["Optional", "OptionalSpec"]
-
-
-def _dims(shape: TensorShape) -> Any:
-    """A shape as the list operators take it: -1 for a size that is not known, a scalar -1 for no rank."""
-    dims = shape.dims
-    return _core._convert(-1 if dims is None else [-1 if d is None else d for d in dims], _core.int32)
 
 
 def _leaves(element_spec: Any) -> list[TensorSpec]:
@@ -34,9 +28,10 @@ def _converted(leaf: Any) -> Any:
 class Optional:
     """A value, a nest of tensors, that may be absent.
 
-    It can be an argument and a result of traced functions, a result of branches, and a loop variable. Gradients
-    pass through it. An element is kept as lists of the graph, one for each of its tensors, that are empty where
-    there is no value; hence an absent value needs no sizes.
+    It can be an argument and a result of traced functions, a result of branches, and a loop variable.
+    Gradients pass through it. An element is kept as lists of the graph, one for each of its tensors, that are
+    empty
+    where there is no value; hence an absent value needs no sizes.
 
     Made by `from_value` and `empty`.
 
@@ -150,7 +145,7 @@ class Optional:
     def value_type(self) -> type:
         """The class of the value where it is a single one, else of the nest."""
         spec = self._element_spec
-        return spec.value_type if isinstance(spec, TypeSpec) else type(spec)  # type: ignore[no-any-return]
+        return spec.value_type if isinstance(spec, TypeSpec) else type(spec)
 
     @property
     def _type_spec(self) -> OptionalSpec:
@@ -234,7 +229,9 @@ class OptionalSpec(TypeSpec):
 
     def placeholder_value(self, placeholder_context: Any) -> Optional:
         """The optional that stands for an argument."""
-        return Optional([placeholder_context.placeholder(spec) for spec in self.flatten()], self._element_spec)
+        return Optional(
+            [placeholder_context.placeholder(spec) for spec in self.flatten()], self._element_spec
+        )
 
     def _paired(self, other: Any) -> list[tuple[Any, Any]] | None:
         """The specifications of both at each leaf, where both are nested alike."""
@@ -248,7 +245,9 @@ class OptionalSpec(TypeSpec):
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether an optional, or some optional of another specification, is described by this one."""
-        pairs = self._paired(spec_or_value._type_spec if isinstance(spec_or_value, Optional) else spec_or_value)
+        pairs = self._paired(
+            spec_or_value._type_spec if isinstance(spec_or_value, Optional) else spec_or_value
+        )
         return pairs is not None and all(a.is_compatible_with(b) for a, b in pairs)
 
     def is_subtype_of(self, other: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from penstock import _core, raw_ops
@@ -15,9 +16,9 @@ __all__ = ["RaggedTensor", "RaggedTensorSpec"]
 class RaggedTensor:
     """A tensor whose rows differ in length: the rows one after the other (`values`), and where each begins.
 
-    Row `i` is `values[row_splits[i]:row_splits[i + 1]]`. `values` may be ragged in turn; the dimensions of the
-    innermost values behind their first are uniform. Ragged tensors are arguments and results of traced functions:
-    one trace serves all with as many rows, whatever their lengths.
+    Row `i` is `values[row_splits[i]:row_splits[i + 1]]`. `values` may be ragged in turn; the dimensions of
+    the innermost values behind their first are uniform. Ragged tensors are arguments and results of traced
+    functions: one trace serves all with as many rows, whatever their lengths.
 
     Made by the `from_` methods and `tf.ragged.constant`; the constructor takes what is known to fit.
 
@@ -62,7 +63,11 @@ class RaggedTensor:
         if validate:
             _check(splits[0] == 0, "argument 'row_splits' must begin with 0", splits)
             _check_ascent(splits, "row_splits")
-            _check(splits[-1] == _nrows(values, splits), "argument 'row_splits' must end with the number of values", splits)
+            _check(
+                splits[-1] == _nrows(values, splits),
+                "argument 'row_splits' must end with the number of values",
+                splits,
+            )
         return cls(values, splits)
 
     @classmethod
@@ -87,7 +92,11 @@ class RaggedTensor:
         if validate:
             _check(raw_ops.reduce_all(lengths >= 0), "argument 'row_lengths' must not be negative", lengths)
             total = raw_ops.reduce_sum(lengths)
-            _check(total == _nrows(values, lengths), "argument 'row_lengths' must add up to the number of values", lengths)
+            _check(
+                total == _nrows(values, lengths),
+                "argument 'row_lengths' must add up to the number of values",
+                lengths,
+            )
         return cls(values, _splits_of(lengths))
 
     @classmethod
@@ -144,7 +153,11 @@ class RaggedTensor:
         if validate:
             _check_ascent(rows, "value_rowids")
             inside = raw_ops.logical_and(rows >= 0, rows < count)
-            _check(raw_ops.reduce_all(inside), "argument 'value_rowids' must be below 'nrows' and not negative", rows)
+            _check(
+                raw_ops.reduce_all(inside),
+                "argument 'value_rowids' must be below 'nrows' and not negative",
+                rows,
+            )
             same = raw_ops.size(rows, dtype=rows.dtype) == _nrows(values, rows)
             _check(same, "argument 'value_rowids' must have a number for each value", rows)
         ones = raw_ops.ones_like(rows)
@@ -152,7 +165,12 @@ class RaggedTensor:
 
     @classmethod
     def from_uniform_row_length(
-        cls, values: Any, uniform_row_length: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """The ragged tensor with rows of one length.
 
@@ -180,7 +198,11 @@ class RaggedTensor:
             nrows = raw_ops.floordiv(_nrows(values, length), length)
         count = raw_ops.cast(_core._convert(nrows), dtype=length.dtype)
         if validate:
-            _check(count * length == _nrows(values, length), "rows of argument 'uniform_row_length' must hold all values", length)
+            _check(
+                count * length == _nrows(values, length),
+                "rows of argument 'uniform_row_length' must hold all values",
+                length,
+            )
         steps = raw_ops.range(_core._convert(0, length.dtype), count + 1, _core._convert(1, length.dtype))
         return cls(values, steps * length, static)
 
@@ -193,7 +215,11 @@ class RaggedTensor:
 
     @classmethod
     def from_nested_row_splits(
-        cls, flat_values: Any, nested_row_splits: Sequence[Any], name: str | None = None, validate: bool = True
+        cls,
+        flat_values: Any,
+        nested_row_splits: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
     ) -> Any:
         """The ragged tensor of several ragged dimensions, outermost first, as `from_row_splits`.
 
@@ -204,7 +230,11 @@ class RaggedTensor:
 
     @classmethod
     def from_nested_row_lengths(
-        cls, flat_values: Any, nested_row_lengths: Sequence[Any], name: str | None = None, validate: bool = True
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
     ) -> Any:
         """The ragged tensor of several ragged dimensions, outermost first, as `from_row_lengths`.
 
@@ -269,16 +299,15 @@ class RaggedTensor:
             raise ValueError("only one of arguments 'lengths' and 'padding' can be given")
         dtype = _core.DType(row_splits_dtype)
         dims = raw_ops.shape(x, dtype=dtype)
-        made: Any = raw_ops.reshape(x, raw_ops.concat([_core._convert([-1], dtype), dims[ragged_rank + 1 :]], axis=0))
+        made: Any = raw_ops.reshape(
+            x, raw_ops.concat([_core._convert([-1], dtype), dims[ragged_rank + 1 :]], axis=0)
+        )
         for axis in range(ragged_rank, 0, -1):
             rows = raw_ops.reduce_prod(dims[:axis])
             steps = raw_ops.range(_core._convert(0, dtype), rows + 1, _core._convert(1, dtype))
-            static = x.shape.as_list()[:axis]
+            count = x.shape[:axis].num_elements()
             splits = steps * dims[axis]
-            if None not in static:
-                count = 1
-                for size in static:
-                    count *= size
+            if count is not None:
                 splits = raw_ops.ensure_shape(splits, shape=[count + 1])
             made = cls(made, splits, x.shape.as_list()[axis])
         if padding is not None:
@@ -441,7 +470,11 @@ class RaggedTensor:
     def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
         """The same with splits of another dtype, `int32` or `int64`."""
         target = _core.DType(dtype)
-        values = self._values.with_row_splits_dtype(target) if isinstance(self._values, RaggedTensor) else self._values
+        values = (
+            self._values.with_row_splits_dtype(target)
+            if isinstance(self._values, RaggedTensor)
+            else self._values
+        )
         return RaggedTensor(values, raw_ops.cast(self._row_splits, dtype=target), self._uniform)
 
     def _stretches(self, starts: Any, limits: Any) -> RaggedTensor:
@@ -458,7 +491,9 @@ class RaggedTensor:
 
     def _rows(self, index: Any) -> RaggedTensor:
         """The rows of these numbers."""
-        made = self._stretches(raw_ops.gather(self.row_starts(), index), raw_ops.gather(self.row_limits(), index))
+        made = self._stretches(
+            raw_ops.gather(self.row_starts(), index), raw_ops.gather(self.row_limits(), index)
+        )
         return RaggedTensor(made._values, made._row_splits, self._uniform)
 
     def __getitem__(self, key: Any) -> Any:
@@ -509,15 +544,17 @@ class RaggedTensor:
 
     # --- conversion ---
 
-    def to_tensor(self, default_value: Any = None, name: str | None = None, shape: Any = None) -> _core.Tensor:
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: Any = None
+    ) -> _core.Tensor:
         """The rows as a tensor, filled up at their ends.
 
         Args:
             default_value: what to fill with, by default 0, `False` or the empty string; of the shape of the
                 elements of the innermost values, or less.
             name: ignored.
-            shape: the shape of the result, with `None` for dimensions as long as the longest row; longer rows are
-                cut.
+            shape: the shape of the result, with `None` for dimensions as long as the longest row; longer rows
+                are cut.
 
         Raises:
             ValueError: where `shape` has another rank.
@@ -561,9 +598,13 @@ class RaggedTensor:
         >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_list()
         [[1, 2], [3]]
         """
-        values = self._values.to_list() if isinstance(self._values, RaggedTensor) else self._values.numpy().tolist()
+        values = (
+            self._values.to_list()
+            if isinstance(self._values, RaggedTensor)
+            else self._values.numpy().tolist()
+        )
         splits = self._row_splits.numpy().tolist()
-        return [values[a:b] for a, b in zip(splits[:-1], splits[1:], strict=True)]
+        return [values[a:b] for a, b in pairwise(splits)]
 
     def numpy(self) -> Any:
         """The rows as an array: of arrays where they differ in length, where the values are known.
@@ -574,7 +615,7 @@ class RaggedTensor:
         import numpy as np
 
         values, splits = self._values.numpy(), self._row_splits.numpy().tolist()
-        rows = [values[a:b] for a, b in zip(splits[:-1], splits[1:], strict=True)]
+        rows = [values[a:b] for a, b in pairwise(splits)]
         if rows and all(row.shape == rows[0].shape and row.dtype == rows[0].dtype for row in rows):
             return np.stack(rows)
         out = np.empty(len(rows), dtype=object)

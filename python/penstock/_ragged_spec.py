@@ -49,7 +49,8 @@ class RaggedTensorSpec(TypeSpec):
             ragged_rank = rank - 1
         if ragged_rank < 1 or (rank is not None and ragged_rank >= rank):
             raise ValueError(
-                f"argument 'ragged_rank' must be at least 1 and below the rank, got {ragged_rank} for {self._shape}"
+                "argument 'ragged_rank' must be at least 1 and below the rank, "
+                f"got {ragged_rank} for {self._shape}"
             )
         self._ragged_rank = ragged_rank
 
@@ -147,6 +148,5 @@ class RaggedTensorSpec(TypeSpec):
         return hash((*self._fixed(), self._shape))
 
     def __repr__(self) -> str:
-        return (
-            f"RaggedTensorSpec({self._shape}, {self._dtype!r}, {self._ragged_rank}, {self._row_splits_dtype!r})"
-        )
+        splits = self._row_splits_dtype
+        return f"RaggedTensorSpec({self._shape}, {self._dtype!r}, {self._ragged_rank}, {splits!r})"

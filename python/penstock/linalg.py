@@ -239,7 +239,9 @@ def _check_band(low: int, high: int, m: Any, n: Any) -> None:
     """Raises InvalidArgumentError where matrices of a known size have no such diagonals."""
     for k in (low, high):
         if isinstance(m, int) and isinstance(n, int) and k != 0 and not -m < k < n:
-            raise InvalidArgumentError(f"argument 'k' is out of range: a matrix of {m} by {n} has no diagonal {k}")
+            raise InvalidArgumentError(
+                f"argument 'k' is out of range: a matrix of {m} by {n} has no diagonal {k}"
+            )
 
 
 def _smaller(a: Any, b: Any) -> Any:
@@ -250,7 +252,8 @@ def _indent(k: Any, m: Any, n: Any, longest: Any, align: str) -> Any:
     """How far from the left the elements of diagonals `k` begin in rows of `longest`."""
     if align not in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
         raise ValueError(
-            "argument 'align' must be 'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT' or 'RIGHT_RIGHT', " f"got {align!r}"
+            "argument 'align' must be 'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT' or 'RIGHT_RIGHT', "
+            f"got {align!r}"
         )
     # The main diagonal is as long as any.
     above, below = (raw_ops.cast(side, dtype=_core.int32) for side in (k > 0, k < 0))
@@ -267,9 +270,11 @@ def diag_part(
     Args:
         input: matrices, of shape `[..., m, n]` and known rank.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the second.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
         padding_value: what stands beside the diagonals of a band that are shorter than the longest.
-        align: on which side the diagonals above the main one stand, and those below it: `"LEFT"` or `"RIGHT"` each.
+        align: on which side the diagonals above the main one stand, and those below it: `"LEFT"` or `"RIGHT"`
+            each.
 
     Returns:
         Of shape `[..., length]`; of a band `[..., diagonals, longest]`, the highest first.
@@ -302,7 +307,9 @@ def diag_part(
     return raw_ops.select(inside, found, _core._convert(padding_value, None, x.dtype))
 
 
-def _spread(diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str) -> _core.Tensor:
+def _spread(
+    diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str
+) -> _core.Tensor:
     """Matrices with these diagonals, and elsewhere other elements."""
     count, longest = high - low + 1, sizes(diagonal)[-1]
     rows, columns = raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1)
@@ -322,7 +329,9 @@ def _check_count(diagonal: _core.Tensor, low: int, high: int, argument: str) -> 
     dims = known_rank(diagonal)
     count = high - low + 1
     if len(dims) < 2 or dims[-2] not in (count, None):
-        raise InvalidArgumentError(f"argument '{argument}' must hold {count} diagonals, got shape {diagonal.shape}")
+        raise InvalidArgumentError(
+            f"argument '{argument}' must hold {count} diagonals, got shape {diagonal.shape}"
+        )
 
 
 def diag(
@@ -340,14 +349,16 @@ def diag(
         diagonal: the elements of the diagonal, along the last dimension; of a band one below the other, as
             `diag_part` gives them. Of known rank.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the second.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
         num_rows: the number of rows; -1 for as many as are needed.
         num_cols: the number of columns; -1 for as many as are needed.
         padding_value: what stands elsewhere.
         align: as for `diag_part`.
 
     Raises:
-        InvalidArgumentError: where the diagonals do not fit the number of rows and columns, or are not as many.
+        InvalidArgumentError: where the diagonals do not fit the number of rows and columns, or are not as
+            many.
         ValueError: for a `k` or `align` that is none.
 
     >>> diag([1, 2]).numpy().tolist()
@@ -388,10 +399,11 @@ def set_diag(
 
     Args:
         input: matrices, of shape `[..., m, n]` and known rank.
-        diagonal: the new diagonals, along the last dimension; of a band one below the other, as `diag_part` gives
-            them.
+        diagonal: the new diagonals, along the last dimension; of a band one below the other, as `diag_part`
+            gives them.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the second.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
         align: as for `diag_part`.
 
     Raises:

@@ -46,18 +46,23 @@ def constant(
     [0, 2, 2, 3]
     """
     depth = _depth(pylist)
-    inner = None if inner_shape is None else list(inner_shape if isinstance(inner_shape, Sequence) else [inner_shape])
+    inner = (
+        None
+        if inner_shape is None
+        else list(inner_shape if isinstance(inner_shape, Sequence) else [inner_shape])
+    )
     if ragged_rank is None:
         ragged_rank = max(0, depth - 1 - len(inner or []))
     if ragged_rank == 0 or not isinstance(pylist, list | tuple):
         return _core._convert(pylist, None if dtype is None else _core.DType(dtype))
-    if ragged_rank >= max(depth, 2) and pylist:
-        raise ValueError(f"argument 'ragged_rank' must be below the depth {depth} of 'pylist', got {ragged_rank}")
     values, lengths = list(pylist), []
     for _ in range(ragged_rank):
         for row in values:
             if not isinstance(row, list | tuple):
-                raise ValueError(f"argument 'pylist' has scalars at different depths: {row!r} beside lists")
+                raise ValueError(
+                    "argument 'pylist' has scalars at different depths, or at less than "
+                    f"ragged_rank={ragged_rank} asks for: {row!r} is no row"
+                )
         lengths.append([len(row) for row in values])
         values = [item for row in values for item in row]
     if any(_depth(v) != _depth(values[0]) for v in values):
@@ -71,7 +76,7 @@ def constant(
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The ragged tensor of what a function makes of the innermost values of ragged tensors with the same rows.
+    """The ragged tensor of what a function makes of the innermost values of others, with the same rows.
 
     Args:
         op: takes tensors in place of ragged ones; gives one with as many elements along its first dimension.

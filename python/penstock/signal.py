@@ -40,7 +40,9 @@ def _last(input: Any, count: int, argument: str = "input") -> tuple[_core.Tensor
     x = _core._convert(input)
     rank = len(known_rank(x))
     if rank < count:
-        raise ValueError(f"argument '{argument}' must have at least {count} dimension(s), got shape {x.shape}")
+        raise ValueError(
+            f"argument '{argument}' must have at least {count} dimension(s), got shape {x.shape}"
+        )
     return x, list(range(rank - count, rank))
 
 
@@ -54,7 +56,9 @@ def _lengths(fft_length: Any, count: int) -> list[Any]:
         return [None] * count
     vector = _core._convert(fft_length, None, _core.int32)
     if vector.shape.rank != 1 or vector.shape[0] not in (count, None):
-        raise ValueError(f"argument 'fft_length' must be a vector of {count} length(s), got shape {vector.shape}")
+        raise ValueError(
+            f"argument 'fft_length' must be a vector of {count} length(s), got shape {vector.shape}"
+        )
     known = _core._known_value(vector)
     return [vector[i] for i in range(count)] if known is None else [int(n) for n in known.numpy()]
 
@@ -64,7 +68,12 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
     x = _core._convert(input)
     rank = len(known_rank(x))
     if axes is None:
-        count = rank if fft_length is None else _core._convert(fft_length, None, _core.int32).shape.as_list()[0]
+        lengths = None if fft_length is None else _core._convert(fft_length, None, _core.int32)
+        count = rank if lengths is None else lengths.shape.num_elements()
+        if count is None or count > rank:
+            raise ValueError(
+                f"argument 'fft_length' must be a vector of at most {rank} lengths, got {fft_length!r}"
+            )
         along = list(range(rank - count, rank))
     else:
         along = [axis_of(axis, rank, "axes") for axis in axes_argument(axes) or ()]
@@ -74,7 +83,9 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
 
 
 def fft(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last dimension: element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+    """The discrete Fourier transform along the last dimension.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
@@ -95,7 +106,9 @@ def fft(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def ifft(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last dimension: element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+    """The inverse discrete Fourier transform along the last dimension.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
@@ -116,7 +129,9 @@ def ifft(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def fft2d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last two dimensions: element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+    """The discrete Fourier transform along the last two dimensions.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
@@ -137,7 +152,9 @@ def fft2d(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def ifft2d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last two dimensions: element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+    """The inverse discrete Fourier transform along the last two dimensions.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
@@ -158,7 +175,9 @@ def ifft2d(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def fft3d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last three dimensions: element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+    """The discrete Fourier transform along the last three dimensions.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
@@ -179,7 +198,9 @@ def fft3d(input: Any, name: str | None = None) -> _core.Tensor:
 
 
 def ifft3d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last three dimensions: element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+    """The inverse discrete Fourier transform along the last three dimensions.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
@@ -206,7 +227,8 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
 
     Args:
         input_tensor: `float32` or `float64`, of shape `[..., n]` and known rank.
-        fft_length: a vector of 1: how many elements to transform, cut or filled up with zeros; by default all.
+        fft_length: a vector of 1: how many elements to transform, cut or filled up with zeros; by default
+            all.
         name: ignored.
 
     Returns:
@@ -228,8 +250,8 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
 
     Args:
         input_tensor: complex, of shape `[..., n / 2 + 1]` and known rank.
-        fft_length: a vector of 1: the lengths of the results, for which coefficients are cut or filled up with
-            zeros; by default as many as there are, for the last one an even number.
+        fft_length: a vector of 1: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
         name: ignored.
 
     Returns:
@@ -253,7 +275,8 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 
     Args:
         input_tensor: `float32` or `float64`, of shape `[..., n, m]` and known rank.
-        fft_length: a vector of 2: how many elements to transform, cut or filled up with zeros; by default all.
+        fft_length: a vector of 2: how many elements to transform, cut or filled up with zeros; by default
+            all.
         name: ignored.
 
     Returns:
@@ -275,8 +298,8 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
     Args:
         input_tensor: complex, of shape `[..., n, m / 2 + 1]` and known rank.
-        fft_length: a vector of 2: the lengths of the results, for which coefficients are cut or filled up with
-            zeros; by default as many as there are, for the last one an even number.
+        fft_length: a vector of 2: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
         name: ignored.
 
     Returns:
@@ -300,7 +323,8 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
 
     Args:
         input_tensor: `float32` or `float64`, of shape `[..., n, m, k]` and known rank.
-        fft_length: a vector of 3: how many elements to transform, cut or filled up with zeros; by default all.
+        fft_length: a vector of 3: how many elements to transform, cut or filled up with zeros; by default
+            all.
         name: ignored.
 
     Returns:
@@ -322,8 +346,8 @@ def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
     Args:
         input_tensor: complex, of shape `[..., n, m, k / 2 + 1]` and known rank.
-        fft_length: a vector of 3: the lengths of the results, for which coefficients are cut or filled up with
-            zeros; by default as many as there are, for the last one an even number.
+        fft_length: a vector of 3: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
         name: ignored.
 
     Returns:
@@ -349,8 +373,8 @@ def fftnd(
         input: `complex64` or `complex128`, of known rank.
         fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
-        norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the lengths,
-            `"ortho"` by their roots.
+        norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
+            lengths, `"ortho"` by their roots.
         name: ignored.
 
     Raises:

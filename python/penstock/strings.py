@@ -73,7 +73,7 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     return raw_ops.string_join(list(inputs), separator=separator)
 
 
-def length(input: Any, unit: str = "BYTE", name: str | None = None) -> _core.Tensor:
+def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     """The number of bytes, or with `unit="UTF8_CHAR"` of characters, of each string.
 
     >>> length(['abc', '']).numpy()
@@ -82,7 +82,7 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> _core.Ten
     return _elementwise(lambda x: raw_ops.string_length(x, unit=unit), input)
 
 
-def lower(input: Any, encoding: str = "", name: str | None = None) -> _core.Tensor:
+def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Each string in lower case: its ASCII letters, or with `encoding="utf-8"` all.
 
     >>> lower(['AbC']).numpy().tolist()
@@ -91,7 +91,7 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> _core.Tens
     return _elementwise(lambda x: raw_ops.string_lower(x, encoding=encoding), input)
 
 
-def upper(input: Any, encoding: str = "", name: str | None = None) -> _core.Tensor:
+def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Each string in upper case: its ASCII letters, or with `encoding="utf-8"` all.
 
     >>> upper(['AbC']).numpy().tolist()
@@ -100,7 +100,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> _core.Tens
     return _elementwise(lambda x: raw_ops.string_upper(x, encoding=encoding), input)
 
 
-def strip(input: Any, name: str | None = None) -> _core.Tensor:
+def strip(input: Any, name: str | None = None) -> Any:
     """Each string without white space at its ends.
 
     >>> strip([' a b ']).numpy().tolist()
@@ -109,7 +109,7 @@ def strip(input: Any, name: str | None = None) -> _core.Tensor:
     return _elementwise(raw_ops.string_strip, input)
 
 
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> _core.Tensor:
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     """The part of each string that starts at `pos` and has at most `len` bytes, or characters.
 
     Args:
@@ -128,7 +128,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     return _elementwise(lambda x: raw_ops.substr(x, pos, len, unit=unit), input)
 
 
-def regex_full_match(input: Any, pattern: str, name: str | None = None) -> _core.Tensor:
+def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Any:
     """Whether each string matches a regular expression as a whole.
 
     >>> regex_full_match(['a1', 'a'], '[a-z][0-9]').numpy()
@@ -140,7 +140,7 @@ def regex_full_match(input: Any, pattern: str, name: str | None = None) -> _core
 
 def regex_replace(
     input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
-) -> _core.Tensor:
+) -> Any:
     r"""Each string with the matches of a regular expression replaced.
 
     Args:
@@ -169,7 +169,7 @@ def _pattern(value: Any, argument: str) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def to_number(input: Any, out_type: Any = _core.float32, name: str | None = None) -> _core.Tensor:
+def to_number(input: Any, out_type: Any = _core.float32, name: str | None = None) -> Any:
     """The number that each string says.
 
     Raises:
@@ -181,7 +181,7 @@ def to_number(input: Any, out_type: Any = _core.float32, name: str | None = None
     return _elementwise(lambda x: raw_ops.string_to_number(x, dtype=_core.DType(out_type)), input)
 
 
-def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> _core.Tensor:
+def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Any:
     """The hash of each string modulo `num_buckets`, `int64`.
 
     The hash is FarmHash's `Fingerprint64`, as in TensorFlow: the same on every machine.
@@ -359,7 +359,11 @@ def unicode_encode(
     >>> unicode_encode([104, 233], "UTF-8").numpy().decode()
     'h\u00e9'
     """
-    options = {"output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char}
+    options: dict[str, Any] = {
+        "output_encoding": output_encoding,
+        "errors": errors,
+        "replacement_char": replacement_char,
+    }
     if isinstance(input, RaggedTensor):
         if isinstance(input.values, RaggedTensor):
             encoded = unicode_encode(input.values, output_encoding, errors, replacement_char)

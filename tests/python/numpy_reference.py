@@ -541,6 +541,7 @@ IMAGES: dict[str, Model] = {
     "matrix_set_diag": set_diag,
 }
 
+
 def fft(x: Array, inverse: bool = False, scaled: bool = False) -> Array:
     if not x.shape[-1]:
         return x
@@ -576,7 +577,17 @@ def irfft(x: Array, length: Array, scaled: bool = False, mirrored: bool = False)
 
 FOURIER: dict[str, Model] = {"fft": near(fft), "rfft": near(rfft), "irfft": near(irfft)}
 
-REFERENCE: dict[str, Model] = {**FOURIER, **UNARY, **BINARY, **CHOICE, **SORTED, **NUMERIC, **ARRAY, **STRING, **IMAGES}
+REFERENCE: dict[str, Model] = {
+    **FOURIER,
+    **UNARY,
+    **BINARY,
+    **CHOICE,
+    **SORTED,
+    **NUMERIC,
+    **ARRAY,
+    **STRING,
+    **IMAGES,
+}
 
 EQUATIONS = "rounds by the condition of its matrices: test_linalg checks what defines the result"
 FACTORS = "its factors are unique only up to signs: test_linalg checks what defines them"

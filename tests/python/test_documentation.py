@@ -1,4 +1,4 @@
-"""Every public name that programs need says what it does and shows it; what the examples show is what happens."""
+"""Every public name of the first tier says what it does and shows it, and what it shows is what happens."""
 
 import doctest
 import inspect
@@ -54,7 +54,7 @@ def test_exceptions_are_needed():
 
 
 def generated():
-    """The names whose examples the collection of doctests does not find: they are not written in their module."""
+    """The names whose examples the collection of doctests does not find, since no module defines them."""
     seen = set()
     for path, value in documented():
         if path in WITHOUT_EXAMPLE:

@@ -159,6 +159,12 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
     fn over(self, divisor: Self::Magnitude) -> Self;
     /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
+    /// Such a number that 2 to its power is about the greater part.
+    fn exponent(self) -> i32;
+    /// A real number times 2 to the power of `k`.
+    fn shifted(x: Self::Magnitude, k: i32) -> Self::Magnitude;
+    /// The number times 2 to the power of `k`.
+    fn times_power(self, k: i32) -> Self;
     /// The natural logarithm.
     fn ln(x: Self::Magnitude) -> Self::Magnitude;
     /// The sum.
@@ -184,6 +190,13 @@ macro_rules! scalars {
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
             }
+            fn exponent(self) -> i32 { self.abs().log2() as i32 }
+            fn shifted(x: $real, k: i32) -> $real {
+                // In two steps, of which neither factor overflows.
+                let power = |k: i32| $real::from(2u8).powi(k);
+                x * power(k / 2) * power(k - k / 2)
+            }
+            fn times_power(self, k: i32) -> $real { <$real as Scalar>::shifted(self, k) }
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $real { -self }
@@ -202,6 +215,11 @@ macro_rules! scalars {
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
                 (if size == 0.0 { Self::ZERO } else { self / size }, size)
+            }
+            fn exponent(self) -> i32 { self.re.exponent().max(self.im.exponent()) }
+            fn shifted(x: $real, k: i32) -> $real { <$real as Scalar>::shifted(x, k) }
+            fn times_power(self, k: i32) -> $complex {
+                $complex::new(self.re.times_power(k), self.im.times_power(k))
             }
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
@@ -469,6 +487,14 @@ fn orient<T: Scalar>(count: usize, u: &mut [T], width: usize, v: Option<(&mut [T
     }
 }
 
+/// The matrix times a power of 2, so that its greatest element is near 1, and the exponent of what it was divided by: the
+/// algorithms square elements, which is to neither overflow nor lose all digits.
+fn balanced<T: Scalar>(a: &[T]) -> (Vec<T>, i32) {
+    // The exponent of 0 is the least of all.
+    let exponent = a.iter().map(|x| x.exponent()).max().filter(|&e| e > i32::MIN).unwrap_or(0);
+    (a.iter().map(|x| x.times_power(-exponent)).collect(), exponent)
+}
+
 fn svd<T: Scalar>(
     m: usize,
     n: usize,
@@ -493,15 +519,18 @@ fn svd<T: Scalar>(
         }
         return Ok(());
     }
-    let a = view(a, m, n);
+    let (a, exponent) = balanced(a);
+    let a = view(&a, m, n);
     let failed = |_| Failure::NoConvergence;
     let Some((u, v)) = vectors else {
-        s.copy_from_slice(&a.singular_values().map_err(failed)?);
+        for (to, from) in s.iter_mut().zip(a.singular_values().map_err(failed)?) {
+            *to = T::shifted(from, exponent);
+        }
         return Ok(());
     };
     let parts = if full { a.svd() } else { a.thin_svd() }.map_err(failed)?;
     for (to, from) in s.iter_mut().zip(parts.S().column_vector().iter()) {
-        *to = from.real_part();
+        *to = T::shifted(from.real_part(), exponent);
     }
     let (of_u, of_v) = if full { (m, n) } else { (p, p) };
     view_mut(u, m, of_u).copy_from(parts.U());
@@ -544,16 +573,18 @@ where
     if !all_finite(a) {
         return Err(Failure::NoConvergence);
     }
-    let a = view(a, n, n);
+    let (a, exponent) = balanced(a);
+    let a = view(&a, n, n);
     let failed = |_| Failure::NoConvergence;
+    let value = |from: Complex<R>| C::from(from).times_power(exponent);
     let Some(v) = v else {
         let values = a.eigenvalues().map_err(failed)?;
-        e.iter_mut().zip(values).for_each(|(to, from)| *to = from.into());
+        e.iter_mut().zip(values).for_each(|(to, from)| *to = value(from));
         return Ok(());
     };
     let parts = a.eigen().map_err(failed)?;
     for (to, from) in e.iter_mut().zip(parts.S().column_vector().iter()) {
-        *to = (*from).into();
+        *to = value(*from);
     }
     for j in 0..n {
         let column = parts.U().col(j);

@@ -2,13 +2,13 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_fourier::Real;
-use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
 use crate::operands::{index_arg, int_scalar, require_rank, size};
 use crate::samples::{DISTINCT, tensor};
-use crate::solves::{each, parts};
+use crate::solves::each;
 use crate::util::one;
 
 /// The operators of this family.

@@ -70,7 +70,8 @@ def _several(
     """The dimensions and lengths of a transform.
 
     Raises:
-        ValueError: for dimensions that there are not or that stand twice, other numbers of lengths, or one below 1.
+        ValueError: for dimensions that there are not or that stand twice, other numbers of lengths, or one
+            below 1.
     """
     rank = len(known_rank(x))
     if axes is None:
@@ -78,7 +79,9 @@ def _several(
     else:
         along = [axis_of(axis, rank, "axes") for axis in axes]
     if not along or len(set(along)) != len(along):
-        raise ValueError(f"{function}: argument 'axes' must be different dimensions, at least one, got {axes}")
+        raise ValueError(
+            f"{function}: argument 'axes' must be different dimensions, at least one, got {axes}"
+        )
     if s is not None and (len(s) != len(along) or any(n < 1 for n in s)):
         raise ValueError(f"{function}: argument 's' must have a length of at least 1 for each axis, got {s}")
     return along, [None] * len(along) if s is None else list(s)

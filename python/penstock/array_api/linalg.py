@@ -332,7 +332,7 @@ def slogdet(x: Array, /) -> SlogDet:
 
 
 def eig(x: Array, /) -> Eig:
-    """The eigenvalues, in no particular order, and eigenvectors, as columns, of each square matrix; both are complex.
+    """The eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices; all complex.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues).tolist()
