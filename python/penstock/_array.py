@@ -18,6 +18,14 @@ _ASSERT = getattr(raw_ops, "assert")
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
     """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`.
 
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer vector.
+
     >>> shape([[1, 2, 3]]).numpy()
     array([1, 3], dtype=int32)
     """
@@ -26,6 +34,11 @@ def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Te
 
 def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None = None) -> list[_core.Tensor]:
     """The shape of each tensor of a list.
+
+    Args:
+        input: tensors.
+        out_type: `int32` or `int64`.
+        name: ignored.
 
     >>> [s.numpy().tolist() for s in shape_n([[1, 2], [[3]]])]
     [[2], [1, 1]]
@@ -36,6 +49,14 @@ def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None 
 def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
     """The number of elements, an `int32` scalar unless `out_type` says `int64`.
 
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer scalar.
+
     >>> size([[1, 2, 3]]).numpy()
     np.int32(3)
     """
@@ -44,6 +65,13 @@ def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Ten
 
 def rank(input: Any, name: str | None = None) -> _core.Tensor:
     """The number of dimensions, an `int32` scalar.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    Returns:
+        An `int32` scalar.
 
     >>> rank([[1, 2]]).numpy()
     np.int32(2)
@@ -71,6 +99,14 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> _core.Tensor:
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
     """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last.
 
+    Args:
+        input: a tensor.
+        axis: where the new dimension stands in the result; negative from the end.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
     >>> expand_dims([1, 2], 1).shape
     TensorShape([2, 1])
     """
@@ -79,6 +115,11 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
     """The tensor without the dimensions `axis`, or without all of size 1.
+
+    Args:
+        input: a tensor.
+        axis: the dimensions to drop; by default all of size 1.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: where one of `axis` is not of size 1.
@@ -93,6 +134,11 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tens
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
     """The tensor, known to have a shape, which is checked when the operation runs.
 
+    Args:
+        x: a tensor.
+        shape: sizes, `None` for any.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where it has another.
 
@@ -104,6 +150,14 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
     """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`.
+
+    Args:
+        input: a tensor.
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where `input` does not broadcast to it.
 
     >>> broadcast_to([1, 2], [2, 2]).numpy().tolist()
     [[1, 2], [1, 2]]
@@ -137,6 +191,10 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
     """The shape of a broadcast of two shapes that are integer vectors.
+
+    Args:
+        shape_x: an integer vector.
+        shape_y: an integer vector.
 
     Raises:
         InvalidArgumentError: where they do not broadcast.
@@ -177,6 +235,14 @@ def _one(dtype: _core.DType) -> _core.Tensor:
 def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
     """A tensor of shape `dims` that holds the scalar `value` everywhere.
 
+    Args:
+        dims: sizes: integers, a `TensorShape`, or an integer vector.
+        value: a scalar of any dtype.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
     >>> fill([2, 2], 7).numpy().tolist()
     [[7, 7], [7, 7]]
     """
@@ -188,6 +254,15 @@ def zeros(
 ) -> _core.Tensor:
     """A tensor of zeros; of empty strings, or of false, for those dtypes.
 
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        dtype: the element type.
+        name: ignored.
+        layout: accepted and ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
     >>> zeros([2, 3], "int32").numpy().sum()
     np.int64(0)
     """
@@ -197,6 +272,15 @@ def zeros(
 def ones(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
     """A tensor of ones; of true for `bool`.
 
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        dtype: the element type.
+        name: ignored.
+        layout: accepted and ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
     >>> ones([2], 'int32').numpy()
     array([1, 1], dtype=int32)
     """
@@ -205,6 +289,12 @@ def ones(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
     """Zeros in the shape of a tensor, and of its dtype unless another is given.
+
+    Args:
+        input: a tensor.
+        dtype: the element type, by default that of `input`.
+        name: ignored.
+        layout: accepted and ignored.
 
     >>> zeros_like([5, 6]).numpy()
     array([0, 0], dtype=int32)
@@ -216,6 +306,12 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
     """Ones in the shape of a tensor, and of its dtype unless another is given.
+
+    Args:
+        input: a tensor.
+        dtype: the element type, by default that of `input`.
+        name: ignored.
+        layout: accepted and ignored.
 
     >>> ones_like([5, 6]).numpy()
     array([1, 1], dtype=int32)
@@ -475,6 +571,10 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> _core.Tensor:
 def identity(input: Any, name: str | None = None) -> _core.Tensor:
     """A tensor of the same value: a snapshot, where `input` is a variable.
 
+    Args:
+        input: a tensor.
+        name: ignored.
+
     >>> identity([1, 2]).numpy()
     array([1, 2], dtype=int32)
     """
@@ -483,6 +583,10 @@ def identity(input: Any, name: str | None = None) -> _core.Tensor:
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tensor]:
     """A tensor of the same value for each of a list.
+
+    Args:
+        input: tensors.
+        name: ignored.
 
     >>> [t.numpy().tolist() for t in identity_n([[1], [2.0]])]
     [[1], [2.0]]
@@ -493,6 +597,11 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tens
 def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
     """The tensors of a list, each of which is there once all are; `None` entries stay.
 
+    Args:
+        tensors: tensors, or None in their place.
+        control_inputs: accepted and ignored.
+        name: ignored.
+
     >>> len(tuple([1.0, [2, 3]]))
     2
     """
@@ -501,6 +610,10 @@ def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None =
 
 def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
     """The tensor, taken as a constant by differentiation.
+
+    Args:
+        input: a tensor.
+        name: ignored.
 
     >>> stop_gradient([1.0]).numpy()
     array([1.], dtype=float32)
@@ -513,6 +626,11 @@ def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
 
 def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
     """Tensors that are alike but for one dimension, joined along it.
+
+    Args:
+        values: tensors of one dtype and rank, with equal sizes but along `axis`.
+        axis: the dimension to join along.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: for scalars, or shapes that differ in another dimension.
@@ -529,6 +647,11 @@ def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
 
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> _core.Tensor:
     """Tensors of one shape, joined along a new dimension.
+
+    Args:
+        values: tensors of one dtype and shape.
+        axis: where the new dimension stands in the result.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: where the shapes differ.
@@ -619,6 +742,14 @@ def _split_by_tensor(
 def tile(input: Any, multiples: Any, name: str | None = None) -> _core.Tensor:
     """The tensor, repeated as a whole `multiples[i]` times along dimension `i`.
 
+    Args:
+        input: a tensor.
+        multiples: how often to repeat along each dimension: an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for another number of multiples than dimensions, or a negative one.
+
     >>> tile([1, 2], [2]).numpy()
     array([1, 2, 1, 2], dtype=int32)
     """
@@ -682,6 +813,14 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
     """The tensor with its elements in the opposite order along each dimension of `axis`.
+
+    Args:
+        tensor: a tensor.
+        axis: the dimensions to reverse.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
 
     >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
     [[2, 1], [4, 3]]

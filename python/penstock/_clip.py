@@ -12,6 +12,12 @@ from penstock._wrap import axes as axis_list
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
     """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`.
 
+    Args:
+        t: a floating-point tensor.
+        clip_norm: the greatest norm.
+        axes: the dimensions of what is clipped; all by default.
+        name: ignored.
+
     >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
@@ -26,6 +32,13 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
     """The Euclidean norm of all elements of all tensors of a list; `None` entries count nothing.
+
+    Args:
+        t_list: tensors, or None in their place.
+        name: ignored.
+
+    Returns:
+        A scalar.
 
     Raises:
         ValueError: where there is no tensor.

@@ -109,6 +109,9 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor or a variable.
 
+    Args:
+        x: anything.
+
     >>> is_tensor(constant(1)), is_tensor(1)
     (True, False)
     """

@@ -218,6 +218,10 @@ def confusion_matrix(
 def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
     """The permutation that undoes one: `y[x[i]] == i`.
 
+    Args:
+        x: a vector of the integers from 0 on, in any order.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where `x` is no permutation of the numbers from 0.
 

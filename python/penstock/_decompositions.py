@@ -340,6 +340,16 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tens
 def eigvalsh(tensor: Any, name: str | None = None) -> _core.Tensor:
     """The eigenvalues of Hermitian matrices in ascending order, as `eigh`.
 
+    Args:
+        tensor: of shape `[..., n, n]`; only the lower triangle is read.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n]` and the dtype of `tensor`.
+
+    Raises:
+        InvalidArgumentError: for matrices that are not square, or elements that are not finite.
+
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     [1.0, 2.0]
     """
@@ -373,6 +383,16 @@ def eig(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tenso
 
 def eigvals(tensor: Any, name: str | None = None) -> _core.Tensor:
     """The eigenvalues of square matrices, as `eig`.
+
+    Args:
+        tensor: of shape `[..., n, n]`, `float32`, `float64` or complex.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n]`, complex.
+
+    Raises:
+        InvalidArgumentError: for matrices that are not square, or elements that are not finite.
 
     >>> sorted(eigvals([[2.0, 1.0], [0.0, 3.0]]).numpy().real.tolist())
     [2.0, 3.0]

@@ -290,6 +290,9 @@ def get_global_generator() -> Generator:
 def set_global_generator(generator: Generator) -> None:
     """Makes a generator the global one. Functions that were traced before go on with the one of then.
 
+    Args:
+        generator: a `tf.random.Generator`.
+
     >>> set_global_generator(get_global_generator())
     """
     _Global.generator = generator

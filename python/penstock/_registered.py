@@ -50,6 +50,9 @@ class RegisterGradient:
 def no_gradient(op_type: str) -> None:
     """Registers a name whose operations pass no gradient on.
 
+    Args:
+        op_type: the name of an operation.
+
     Raises:
         TypeError: where the name is no string.
         KeyError: where it is taken.

@@ -40,6 +40,9 @@ def inside_function() -> bool:
 def is_symbolic_tensor(tensor: Any) -> bool:
     """Whether it is a tensor of a function that is being traced, and so has no value yet.
 
+    Args:
+        tensor: anything.
+
     >>> import penstock as tf
     >>> is_symbolic_tensor(tf.constant(1))
     False

@@ -245,6 +245,9 @@ class VariableSpec(TypeSpec):
 def type_spec_from_value(value: Any) -> TypeSpec:
     """The specification of a tensor, of something that can be one, or of a composite value.
 
+    Args:
+        value: a tensor, something that can be one, or a composite value.
+
     Raises:
         TypeError: where the value cannot be a tensor.
 

@@ -190,6 +190,12 @@ def _assert_rank(
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises unless `x` has `rank` dimensions.
 
+    Args:
+        x: a tensor.
+        rank: the rank that it must have.
+        message: what the error says first.
+        name: ignored.
+
     Raises:
         ValueError: where the rank is known and another.
         InvalidArgumentError: where it turns out to be another when a traced function runs.
@@ -206,6 +212,15 @@ def _is(a: Any, b: int) -> Any:
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises unless `x` has `rank` dimensions or more; errors as of `assert_rank`.
 
+    Args:
+        x: a tensor.
+        rank: the least rank.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of lower rank.
+
     >>> assert_rank_at_least([[1, 2]], 1)
     """
     _assert_rank(x, [rank], message, f"at least {rank}", lambda a, b: a >= b)
@@ -213,6 +228,15 @@ def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: st
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
     """Raises unless the number of dimensions of `x` is one of `ranks`; errors as of `assert_rank`.
+
+    Args:
+        x: a tensor.
+        ranks: the ranks that are allowed.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of another rank.
 
     >>> assert_rank_in([[1, 2]], [1, 2])
     """
@@ -222,6 +246,14 @@ def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, nam
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> _core.Tensor:
     """The tensor, where it has no dimensions; errors as of `assert_rank`.
+
+    Args:
+        tensor: a tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of another rank.
 
     >>> assert_scalar(3).numpy()
     np.int32(3)
@@ -311,6 +343,15 @@ def _dimensions(x: _core.Tensor, description: Any, message: str | None) -> list[
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises TypeError unless the tensor has the dtype `tf_type`.
 
+    Args:
+        tensor: a tensor.
+        tf_type: the dtype that it must have.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        TypeError: for another dtype.
+
     >>> assert_type([1, 2], 'int32')
     """
     tensor, wanted = _core._convert(tensor), _core.DType(tf_type)
@@ -322,6 +363,14 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises TypeError unless the tensor holds integers.
+
+    Args:
+        x: a tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        TypeError: for a tensor of another dtype.
 
     >>> assert_integer([1, 2])
     """
@@ -362,6 +411,9 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DTy
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether it is a tensor of numbers.
 
+    Args:
+        tensor: anything.
+
     >>> is_numeric_tensor(_core._convert([1, 2])), is_numeric_tensor('text')
     (True, False)
     """
@@ -372,6 +424,11 @@ def is_numeric_tensor(tensor: Any) -> bool:
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.Tensor:
     """The tensor, where no element is infinite or NaN.
+
+    Args:
+        tensor: a floating-point tensor.
+        message: what the error says first.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: where one is, with the message.
@@ -384,6 +441,14 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Tensor:
     """`check_numerics` by another name.
+
+    Args:
+        x: a floating-point tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where an element is infinite or NaN.
 
     >>> assert_all_finite([1.0, 2.0], 'not finite').numpy()
     array([1., 2.], dtype=float32)

@@ -162,6 +162,14 @@ def _swap_last(x: _core.Tensor) -> _core.Tensor:
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> _core.Tensor:
     """Each matrix, transposed; conjugated too, if asked.
 
+    Args:
+        a: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+        conjugate: whether to conjugate as well.
+
+    Returns:
+        Of shape `[..., n, m]`.
+
     Raises:
         ValueError: for a tensor of rank below 2.
 
@@ -174,6 +182,13 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
 def adjoint(matrix: Any, name: str | None = None) -> _core.Tensor:
     """Each matrix, transposed and conjugated.
+
+    Args:
+        matrix: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n, m]`.
 
     >>> adjoint([[1 + 2j]]).numpy().tolist()
     [[(1-2j)]]
@@ -433,6 +448,13 @@ def set_diag(
 def trace(x: Any, name: str | None = None) -> _core.Tensor:
     """The sum of the diagonal of each matrix.
 
+    Args:
+        x: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[...]`.
+
     >>> int(trace([[1, 2], [3, 4]]))
     5
     """
@@ -441,6 +463,13 @@ def trace(x: Any, name: str | None = None) -> _core.Tensor:
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
     """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree.
+
+    Args:
+        diagonal: a tensor of known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[*diagonal.shape, *diagonal.shape]`.
 
     >>> tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
@@ -452,6 +481,13 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
 
 def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
     """The elements of a tensor of even rank where both halves of the position are alike.
+
+    Args:
+        input: of shape `[*shape, *shape]`.
+        name: ignored.
+
+    Returns:
+        Of shape `shape`.
 
     Raises:
         ValueError: where the rank is odd, or both halves of the shape differ.
@@ -471,6 +507,14 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
 def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
     """The cross product of vectors of 3 elements along the last dimension.
+
+    Args:
+        a: vectors of 3 elements along the last dimension.
+        b: vectors of the same dtype; the other dimensions broadcast.
+        name: ignored.
+
+    Raises:
+        ValueError: for vectors of another length.
 
     >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]

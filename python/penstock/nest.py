@@ -11,6 +11,9 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 def is_nested(structure: Any) -> bool:
     """Whether it is a list, tuple or mapping.
 
+    Args:
+        structure: anything.
+
     >>> is_nested([1]), is_nested(1)
     (True, False)
     """
@@ -77,6 +80,11 @@ def _rebuild(structure: Any, items: list[Any]) -> Any:
 def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_composites: bool = False) -> Any:
     """The structure with its leaves replaced, in the order of `flatten`.
 
+    Args:
+        structure: a nest.
+        flat_sequence: the new leaves.
+        expand_composites: whether the leaves are the tensors of composite values.
+
     Raises:
         ValueError: where the number of leaves differs.
 
@@ -103,6 +111,12 @@ def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
     """Raises unless both are nested alike.
+
+    Args:
+        nest1: a nest.
+        nest2: a nest.
+        check_types: whether containers must be of one type.
+        expand_composites: accepted.
 
     Raises:
         ValueError: where lengths or keys differ, or one is nested where the other is not.

@@ -249,6 +249,15 @@ def stateless_normal(
 ) -> _core.Tensor:
     """As `normal`, of a seed of two integers alone.
 
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        seed: a pair of integers: equal seeds, equal numbers.
+        mean: the mean.
+        stddev: the standard deviation.
+        dtype: a floating-point dtype.
+        name: ignored.
+        alg: accepted; the algorithm is Philox.
+
     >>> a, b = (stateless_normal([3], seed=[1, 2]).numpy().tolist() for _ in 'ab')
     >>> a == b
     True
@@ -269,6 +278,15 @@ def stateless_truncated_normal(
     alg: str = "auto_select",
 ) -> _core.Tensor:
     """As `truncated_normal`, of a seed of two integers alone.
+
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        seed: a pair of integers: equal seeds, equal numbers.
+        mean: the mean.
+        stddev: the standard deviation before values beyond two of it are drawn again.
+        dtype: a floating-point dtype.
+        name: ignored.
+        alg: accepted; the algorithm is Philox.
 
     >>> float(abs(stateless_truncated_normal([100], seed=[1, 2]).numpy()).max()) <= 2.0
     True
@@ -461,6 +479,16 @@ def stateless_categorical(
 ) -> _core.Tensor:
     """As `categorical`, of a seed of two integers alone.
 
+    Args:
+        logits: of shape `[n, classes]`: logarithms of probabilities, up to a constant.
+        num_samples: how many to draw for each row.
+        seed: a pair of integers.
+        dtype: `int32` or `int64`.
+        name: ignored.
+
+    Returns:
+        Of shape `[n, num_samples]`.
+
     >>> stateless_categorical([[0.0, 0.0]], 5, seed=[1, 2]).shape
     TensorShape([1, 5])
     """
@@ -489,6 +517,14 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
 def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
     """`num` seeds made from one, as the rows of a matrix.
 
+    Args:
+        seed: a pair of integers.
+        num: how many seeds to make.
+        alg: accepted; the algorithm is Philox.
+
+    Returns:
+        Seeds of shape `[num, 2]`.
+
     >>> split([1, 2], 3).shape
     TensorShape([3, 2])
     """
@@ -499,6 +535,14 @@ def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
 
 def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
     """A seed made from another one and an integer.
+
+    Args:
+        seed: a pair of integers.
+        data: an integer scalar.
+        alg: accepted; the algorithm is Philox.
+
+    Returns:
+        Another seed.
 
     >>> fold_in([1, 2], 3).shape
     TensorShape([2])

@@ -65,6 +65,11 @@ def format(
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> _core.Tensor:
     """The strings of several tensors joined elementwise; scalars broadcast.
 
+    Args:
+        inputs: tensors of strings, whose shapes broadcast.
+        separator: what to put between the strings.
+        name: ignored.
+
     >>> join([["a", "b"], "c"], separator="-").numpy().tolist()
     [b'a-c', b'b-c']
     """
@@ -76,6 +81,14 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     """The number of bytes, or with `unit="UTF8_CHAR"` of characters, of each string.
 
+    Args:
+        input: strings, in a tensor or a ragged one.
+        unit: `"BYTE"` or `"UTF8_CHAR"`.
+        name: ignored.
+
+    Returns:
+        `int32`.
+
     >>> length(['abc', '']).numpy()
     array([3, 0], dtype=int32)
     """
@@ -84,6 +97,11 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Each string in lower case: its ASCII letters, or with `encoding="utf-8"` all.
+
+    Args:
+        input: strings, in a tensor or a ragged one.
+        encoding: `""` or `"utf-8"`.
+        name: ignored.
 
     >>> lower(['AbC']).numpy().tolist()
     [b'abc']
@@ -94,6 +112,11 @@ def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
     """Each string in upper case: its ASCII letters, or with `encoding="utf-8"` all.
 
+    Args:
+        input: strings, in a tensor or a ragged one.
+        encoding: `""` or `"utf-8"`.
+        name: ignored.
+
     >>> upper(['AbC']).numpy().tolist()
     [b'ABC']
     """
@@ -102,6 +125,10 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
 
 def strip(input: Any, name: str | None = None) -> Any:
     """Each string without white space at its ends.
+
+    Args:
+        input: strings, in a tensor or a ragged one.
+        name: ignored.
 
     >>> strip([' a b ']).numpy().tolist()
     [b'a b']
@@ -130,6 +157,17 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Any:
     """Whether each string matches a regular expression as a whole.
+
+    Args:
+        input: strings, in a tensor or a ragged one.
+        pattern: the regular expression, in the syntax of the `regex` crate, which is RE2's.
+        name: ignored.
+
+    Returns:
+        `bool`.
+
+    Raises:
+        InvalidArgumentError: for a pattern that is none.
 
     >>> regex_full_match(['a1', 'a'], '[a-z][0-9]').numpy()
     array([ True, False])
@@ -172,6 +210,11 @@ def _pattern(value: Any, argument: str) -> Any:
 def to_number(input: Any, out_type: Any = _core.float32, name: str | None = None) -> Any:
     """The number that each string says.
 
+    Args:
+        input: strings, in a tensor or a ragged one.
+        out_type: `float32`, `float64`, `int32` or `int64`.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: for a string that is no number.
 
@@ -185,6 +228,11 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
     """The hash of each string modulo `num_buckets`, `int64`.
 
     The hash is FarmHash's `Fingerprint64`, as in TensorFlow: the same on every machine.
+
+    Args:
+        input: strings, in a tensor or a ragged one.
+        num_buckets: how many buckets there are.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: where `num_buckets` is below 1.

@@ -170,6 +170,9 @@ def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -
 def trace(*args: Any) -> None:
     """Prints, while a function is traced, once for each trace.
 
+    Args:
+        args: what to print.
+
     >>> trace('x is', 3)
     x is 3
     """

@@ -51,6 +51,9 @@ class LogicalDevice(NamedTuple):
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices that the machine has and the engine can use, of one type or of all.
 
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
+
     >>> list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
@@ -59,6 +62,9 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that are visible, of one type or of all.
+
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
 
     >>> list_logical_devices('CPU')[0].name
     '/device:CPU:0'
@@ -72,6 +78,9 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices of the machine that are not hidden, of one type or of all.
+
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
 
     >>> [device.name for device in get_visible_devices('CPU')]
     ['/physical_device:CPU:0']
@@ -106,6 +115,9 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Whether functions made by `tf.function` run as plain Python, one operation after the other.
 
+    Args:
+        run_eagerly: whether functions run as Python instead of as graphs.
+
     >>> run_functions_eagerly(False)
     """
     _core._run_functions_eagerly(bool(run_eagerly))
@@ -122,6 +134,9 @@ def functions_run_eagerly() -> bool:
 
 def set_soft_device_placement(enabled: bool) -> None:
     """Whether another device may stand in for one that is asked for and not there.
+
+    Args:
+        enabled: accepted; the engine places operations itself.
 
     >>> set_soft_device_placement(True)
     """

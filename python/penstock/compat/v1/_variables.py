@@ -43,6 +43,13 @@ AUTO_REUSE = _AutoReuse()
 def to_float(x: Any, name: str = "ToFloat") -> _core.Tensor:
     """The values as `float32`.
 
+    Args:
+        x: a tensor.
+        name: ignored.
+
+    Returns:
+        `float32`.
+
     >>> to_float([1, 2]).numpy()
     array([1., 2.], dtype=float32)
     """
