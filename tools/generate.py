@@ -43,7 +43,7 @@ RESULTS = {
     **dict.fromkeys(("list_pop", "list_take"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("string_bytes_split", "string_split", "unicode_decode"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(
-        ("log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
+        ("eig", "log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
     ),
     **dict.fromkeys(("svd", "svd_full"), "tuple[Tensor, Tensor, Tensor]"),
     "unique": "tuple[Tensor, Tensor, Tensor]",

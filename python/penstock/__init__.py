@@ -238,6 +238,7 @@ float64 = double = _core.float64
 complex64, complex128 = _core.complex64, _core.complex128
 string = _core.string
 variant = _core.variant
+resource = getattr(_core, "resource", None)
 newaxis = None
 
 __version__ = _core.__version__
@@ -254,13 +255,18 @@ _NAMESPACES = {
     "initializers",
     "nn",
     "optimizers",
+    "ragged",
     "random",
+    "signal",
     "strings",
     "types",
 }
 _ELSEWHERE = {
     "Graph": "compat.v1",
     "Operation": "compat.v1",
+    "OptionalSpec": "_optional",
+    "RaggedTensor": "_ragged",
+    "RaggedTensorSpec": "_ragged",
     "constant_initializer": "initializers",
     "ones_initializer": "initializers",
     "random_normal_initializer": "initializers",

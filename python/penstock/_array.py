@@ -16,22 +16,66 @@ _ASSERT = getattr(raw_ops, "assert")
 
 
 def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
-    """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`."""
+    """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`.
+
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer vector.
+
+    >>> shape([[1, 2, 3]]).numpy()
+    array([1, 3], dtype=int32)
+    """
     return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
 
 
 def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None = None) -> list[_core.Tensor]:
-    """The shape of each tensor of a list."""
+    """The shape of each tensor of a list.
+
+    Args:
+        input: tensors.
+        out_type: `int32` or `int64`.
+        name: ignored.
+
+    >>> [s.numpy().tolist() for s in shape_n([[1, 2], [[3]]])]
+    [[2], [1, 1]]
+    """
     return [shape(x, out_type) for x in input]
 
 
 def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
-    """The number of elements, an `int32` scalar unless `out_type` says `int64`."""
+    """The number of elements, an `int32` scalar unless `out_type` says `int64`.
+
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer scalar.
+
+    >>> size([[1, 2, 3]]).numpy()
+    np.int32(3)
+    """
     return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
 
 
 def rank(input: Any, name: str | None = None) -> _core.Tensor:
-    """The number of dimensions, an `int32` scalar."""
+    """The number of dimensions, an `int32` scalar.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    Returns:
+        An `int32` scalar.
+
+    >>> rank([[1, 2]]).numpy()
+    np.int32(2)
+    """
     return raw_ops.rank(input)
 
 
@@ -53,15 +97,35 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> _core.Tensor:
 
 
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last."""
+    """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last.
+
+    Args:
+        input: a tensor.
+        axis: where the new dimension stands in the result; negative from the end.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> expand_dims([1, 2], 1).shape
+    TensorShape([2, 1])
+    """
     return raw_ops.expand_dims(input, axis=integer(axis, "axis"))
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
     """The tensor without the dimensions `axis`, or without all of size 1.
 
+    Args:
+        input: a tensor.
+        axis: the dimensions to drop; by default all of size 1.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where one of `axis` is not of size 1.
+
+    >>> squeeze([[[1], [2]]]).numpy()
+    array([1, 2], dtype=int32)
     """
     chosen = axes(axis)
     return raw_ops.squeeze(input, axes=chosen or None)
@@ -70,14 +134,34 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tens
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
     """The tensor, known to have a shape, which is checked when the operation runs.
 
+    Args:
+        x: a tensor.
+        shape: sizes, `None` for any.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where it has another.
+
+    >>> ensure_shape([[1, 2]], [None, 2]).shape
+    TensorShape([1, 2])
     """
     return raw_ops.ensure_shape(x, shape=TensorShape(shape))
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`."""
+    """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`.
+
+    Args:
+        input: a tensor.
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where `input` does not broadcast to it.
+
+    >>> broadcast_to([1, 2], [2, 2]).numpy().tolist()
+    [[1, 2], [1, 2]]
+    """
     return raw_ops.broadcast_to(input, extents(shape))
 
 
@@ -108,8 +192,15 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
     """The shape of a broadcast of two shapes that are integer vectors.
 
+    Args:
+        shape_x: an integer vector.
+        shape_y: an integer vector.
+
     Raises:
         InvalidArgumentError: where they do not broadcast.
+
+    >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
+    array([2, 3], dtype=int32)
     """
     x = _core._convert(shape_x, None, _core.int32)
     y = _core._convert(shape_y, None, x.dtype)
@@ -142,7 +233,19 @@ def _one(dtype: _core.DType) -> _core.Tensor:
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of shape `dims` that holds the scalar `value` everywhere."""
+    """A tensor of shape `dims` that holds the scalar `value` everywhere.
+
+    Args:
+        dims: sizes: integers, a `TensorShape`, or an integer vector.
+        value: a scalar of any dtype.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
+    >>> fill([2, 2], 7).numpy().tolist()
+    [[7, 7], [7, 7]]
+    """
     return raw_ops.fill(extents(dims, "dims"), value)
 
 
@@ -151,6 +254,15 @@ def zeros(
 ) -> _core.Tensor:
     """A tensor of zeros; of empty strings, or of false, for those dtypes.
 
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        dtype: the element type.
+        name: ignored.
+        layout: accepted and ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
     >>> zeros([2, 3], "int32").numpy().sum()
     np.int64(0)
     """
@@ -158,19 +270,52 @@ def zeros(
 
 
 def ones(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """A tensor of ones; of true for `bool`."""
+    """A tensor of ones; of true for `bool`.
+
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        dtype: the element type.
+        name: ignored.
+        layout: accepted and ignored.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
+    >>> ones([2], 'int32').numpy()
+    array([1, 1], dtype=int32)
+    """
     return raw_ops.fill(extents(shape), _one(_core.DType(dtype)))
 
 
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """Zeros in the shape of a tensor, and of its dtype unless another is given."""
+    """Zeros in the shape of a tensor, and of its dtype unless another is given.
+
+    Args:
+        input: a tensor.
+        dtype: the element type, by default that of `input`.
+        name: ignored.
+        layout: accepted and ignored.
+
+    >>> zeros_like([5, 6]).numpy()
+    array([0, 0], dtype=int32)
+    """
     x = _core._convert(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
     return raw_ops.zeros_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _zero(target))
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """Ones in the shape of a tensor, and of its dtype unless another is given."""
+    """Ones in the shape of a tensor, and of its dtype unless another is given.
+
+    Args:
+        input: a tensor.
+        dtype: the element type, by default that of `input`.
+        name: ignored.
+        layout: accepted and ignored.
+
+    >>> ones_like([5, 6]).numpy()
+    array([1, 1], dtype=int32)
+    """
     x = _core._convert(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
     return raw_ops.ones_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _one(target))
@@ -191,6 +336,9 @@ def eye(
         batch_shape: the leading dimensions of the result.
         dtype: the element type.
         name: ignored.
+
+    >>> eye(2).numpy().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     target = _core.DType(dtype)
     rows = raw_ops.range(0, num_rows, 1)
@@ -298,6 +446,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
     Raises:
         ValueError: for another `indexing`.
         TypeError: for another keyword.
+
+    >>> x, y = meshgrid([1, 2], [3, 4])
+    >>> x.numpy().tolist(), y.numpy().tolist()
+    ([[1, 2], [1, 2]], [[3, 3], [4, 4]])
     """
     indexing = kwargs.pop("indexing", "xy")
     kwargs.pop("name", None)
@@ -378,6 +530,9 @@ def sequence_mask(
         maxlen: the size of the new last dimension; by default the greatest length.
         dtype: the element type.
         name: ignored.
+
+    >>> sequence_mask([1, 3], 3).numpy().tolist()
+    [[True, False, False], [True, True, True]]
     """
     lengths = _core._convert(lengths)
     if maxlen is None:
@@ -416,22 +571,55 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> _core.Tensor:
 
 
 def identity(input: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of the same value: a snapshot, where `input` is a variable."""
+    """A tensor of the same value: a snapshot, where `input` is a variable.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    >>> identity([1, 2]).numpy()
+    array([1, 2], dtype=int32)
+    """
     return raw_ops.identity(input)
 
 
 def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tensor]:
-    """A tensor of the same value for each of a list."""
+    """A tensor of the same value for each of a list.
+
+    Args:
+        input: tensors.
+        name: ignored.
+
+    >>> [t.numpy().tolist() for t in identity_n([[1], [2.0]])]
+    [[1], [2.0]]
+    """
     return [raw_ops.identity(x) for x in input]
 
 
 def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
-    """The tensors of a list, each of which is there once all are; `None` entries stay."""
+    """The tensors of a list, each of which is there once all are; `None` entries stay.
+
+    Args:
+        tensors: tensors, or None in their place.
+        control_inputs: accepted and ignored.
+        name: ignored.
+
+    >>> len(tuple([1.0, [2, 3]]))
+    2
+    """
     return [None if x is None else raw_ops.identity(x) for x in tensors]
 
 
 def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, taken as a constant by differentiation."""
+    """The tensor, taken as a constant by differentiation.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    >>> stop_gradient([1.0]).numpy()
+    array([1.], dtype=float32)
+    """
     return raw_ops.stop_gradient(input)
 
 
@@ -440,6 +628,11 @@ def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
 
 def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
     """Tensors that are alike but for one dimension, joined along it.
+
+    Args:
+        values: tensors of one dtype and rank, with equal sizes but along `axis`.
+        axis: the dimension to join along.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: for scalars, or shapes that differ in another dimension.
@@ -457,8 +650,16 @@ def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> _core.Tensor:
     """Tensors of one shape, joined along a new dimension.
 
+    Args:
+        values: tensors of one dtype and shape.
+        axis: where the new dimension stands in the result.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where the shapes differ.
+
+    >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
     """
     items = list(values)
     if not items:
@@ -477,6 +678,9 @@ def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unst
 
     Raises:
         InvalidArgumentError: where the size is not known, or not `num`.
+
+    >>> [row.numpy().tolist() for row in unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
     """
     return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
 
@@ -538,7 +742,19 @@ def _split_by_tensor(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, repeated as a whole `multiples[i]` times along dimension `i`."""
+    """The tensor, repeated as a whole `multiples[i]` times along dimension `i`.
+
+    Args:
+        input: a tensor.
+        multiples: how often to repeat along each dimension: an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for another number of multiples than dimensions, or a negative one.
+
+    >>> tile([1, 2], [2]).numpy()
+    array([1, 2, 1, 2], dtype=int32)
+    """
     return raw_ops.tile(input, extents(multiples, "multiples"))
 
 
@@ -598,7 +814,19 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor with its elements in the opposite order along each dimension of `axis`."""
+    """The tensor with its elements in the opposite order along each dimension of `axis`.
+
+    Args:
+        tensor: a tensor.
+        axis: the dimensions to reverse.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
+    [[2, 1], [4, 3]]
+    """
     return raw_ops.reverse(tensor, axes=axes(axis) or [])
 
 
@@ -698,6 +926,9 @@ def space_to_depth(
         block_size: at least 2; it divides height and width.
         data_format: `"NHWC"` or `"NCHW"`.
         name: ignored.
+
+    >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
+    [[[[1, 2, 3, 4]]]]
     """
     return _blocks(input, block_size, data_format, to_depth=True)
 
@@ -712,6 +943,9 @@ def depth_to_space(
         block_size: at least 2.
         data_format: `"NHWC"` or `"NCHW"`.
         name: ignored.
+
+    >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
+    [[[[1], [2]], [[3], [4]]]]
     """
     return _blocks(input, block_size, data_format, to_depth=False)
 
@@ -764,6 +998,9 @@ def as_string(
         width: the least number of characters.
         fill: what to fill up to `width` with: blanks by default, or `"0"`.
         name: ignored.
+
+    >>> as_string([1.5, 2.0], precision=2).numpy().tolist()
+    [b'1.50', b'2.00']
     """
     return raw_ops.as_string(
         input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill

@@ -10,7 +10,17 @@ from penstock._wrap import axes as axis_list
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
-    """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`."""
+    """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`.
+
+    Args:
+        t: a floating-point tensor.
+        clip_norm: the greatest norm.
+        axes: the dimensions of what is clipped; all by default.
+        name: ignored.
+
+    >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
     x = _core._convert(t)
     limit = _core._convert(clip_norm, None, x.dtype)
     squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
@@ -23,8 +33,18 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
     """The Euclidean norm of all elements of all tensors of a list; `None` entries count nothing.
 
+    Args:
+        t_list: tensors, or None in their place.
+        name: ignored.
+
+    Returns:
+        A scalar.
+
     Raises:
         ValueError: where there is no tensor.
+
+    >>> float(global_norm([[3.0], [4.0]]))
+    5.0
     """
     tensors = [_core._convert(t) for t in _sequence(t_list) if t is not None]
     if not tensors:
@@ -45,6 +65,10 @@ def clip_by_global_norm(
 
     Returns:
         The list, NaN throughout where the norm is not finite; and the norm.
+
+    >>> clipped, norm = clip_by_global_norm([[3.0], [4.0]], 1.0)
+    >>> [t.numpy().tolist() for t in clipped], float(norm)
+    ([[0.6000000238418579], [0.800000011920929]], 5.0)
     """
     norm = global_norm(t_list) if use_norm is None else _core._convert(use_norm)
     limit = _core._convert(clip_norm, None, norm.dtype)

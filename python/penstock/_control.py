@@ -138,6 +138,9 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
 
     Raises:
         TypeError: where a function is not callable or the results differ in structure or dtype.
+
+    >>> cond(True, lambda: 1, lambda: 2)
+    1
     """
     if not callable(true_fn) or not callable(false_fn):
         raise TypeError("arguments 'true_fn' and 'false_fn' must be callable")
@@ -172,6 +175,9 @@ def switch_case(
     Raises:
         TypeError: where something is not callable.
         ValueError: where the indices have gaps.
+
+    >>> switch_case(1, [lambda: 10, lambda: 20])
+    20
     """
     items = branch_fns.items() if isinstance(branch_fns, dict) else list(branch_fns)
     if isinstance(branch_fns, dict) or any(isinstance(item, tuple) for item in items):
@@ -213,6 +219,9 @@ def case(
 
     Raises:
         TypeError: where the pairs are no pairs.
+
+    >>> case([(False, lambda: 1), (True, lambda: 2)], default=lambda: 3)
+    2
     """
     pairs = list(pred_fn_pairs)
     if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 and callable(p[1]) for p in pairs):
@@ -265,6 +274,10 @@ def while_loop(
     Raises:
         TypeError: where something is not callable, or a loop variable changes its dtype.
         ValueError: where a loop variable changes its shape against its invariant, or the structure changes.
+
+    >>> i, = while_loop(lambda i: i < 5, lambda i: [i + 1], [0])
+    >>> int(i)
+    5
     """
     if not callable(cond) or not callable(body):
         raise TypeError("arguments 'cond' and 'body' must be callable")
@@ -403,6 +416,9 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
     Args:
         control_inputs: tensors, or what `group` gives; None for none.
+
+    >>> with control_dependencies([]):
+    ...     pass
     """
     graph = _open.current()
     if graph is None:
@@ -417,6 +433,9 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
     Returns:
         None; in a graph of TensorFlow 1 an operation that runs all of them.
+
+    >>> group() is None
+    True
     """
     graph = _open.current()
     return None if graph is None else graph.group(*inputs, **kwargs)
@@ -424,6 +443,10 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Within it, operations run at once, outside of the traced function and of its tapes."""
+    """Within it, operations run at once, outside of the traced function and of its tapes.
+
+    >>> with init_scope():
+    ...     pass
+    """
     with _core._Outside():
         yield

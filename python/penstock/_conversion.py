@@ -36,6 +36,15 @@ def register_tensor_conversion_function(
 
     Raises:
         TypeError: where the function is not callable.
+
+    >>> class Metres:
+    ...     def __init__(self, value):
+    ...         self.value = value
+    >>> def converted(metres, dtype=None, name=None, as_ref=False):
+    ...     return constant(metres.value)
+    >>> register_tensor_conversion_function(Metres, converted)
+    >>> convert_to_tensor(Metres(3)).numpy()
+    np.int32(3)
     """
     if not callable(conversion_func):
         raise TypeError(f"argument 'conversion_func' must be callable, got {conversion_func!r}")
@@ -57,6 +66,9 @@ def convert_to_tensor(
     Raises:
         TypeError: where the value cannot become a tensor, or not of this dtype.
         ValueError: for a ragged nest, or a tensor of another dtype.
+
+    >>> convert_to_tensor([1, 2]).dtype
+    tf.int32
     """
     del name
     return _core._convert(value, dtype, dtype_hint)
@@ -95,5 +107,12 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor or a variable."""
+    """Whether `x` is a tensor or a variable.
+
+    Args:
+        x: anything.
+
+    >>> is_tensor(constant(1)), is_tensor(1)
+    (True, False)
+    """
     return isinstance(x, _core.Tensor | _core._Variable)

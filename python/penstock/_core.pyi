@@ -34,6 +34,7 @@ complex64: DType
 complex128: DType
 string: DType
 variant: DType
+resource: DType
 
 @final
 class DType:

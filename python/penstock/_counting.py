@@ -194,6 +194,9 @@ def confusion_matrix(
 
     Raises:
         InvalidArgumentError: for a class that is negative or not below `num_classes`.
+
+    >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
+    [[1, 0], [1, 1]]
     """
     pair = [
         raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1])
@@ -214,6 +217,10 @@ def confusion_matrix(
 
 def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
     """The permutation that undoes one: `y[x[i]] == i`.
+
+    Args:
+        x: a vector of the integers from 0 on, in any order.
+        name: ignored.
 
     Raises:
         InvalidArgumentError: where `x` is no permutation of the numbers from 0.

@@ -12,7 +12,9 @@ __all__ = [
     "cholesky",
     "cholesky_solve",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "logdet",
@@ -226,7 +228,7 @@ def lu(input: Any, output_idx_type: Any = _core.int32, name: str | None = None) 
     """The triangular factors of each matrix with its rows in another order, by partial pivoting.
 
     Args:
-        input: of shape `[..., m, n]`. There is a gradient for square matrices.
+        input: of shape `[..., m, n]`. The gradient takes matrices of unknown sizes for square.
         output_idx_type: the dtype of `p`, `int32` or `int64`.
         name: ignored.
 
@@ -338,11 +340,64 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tens
 def eigvalsh(tensor: Any, name: str | None = None) -> _core.Tensor:
     """The eigenvalues of Hermitian matrices in ascending order, as `eigh`.
 
+    Args:
+        tensor: of shape `[..., n, n]`; only the lower triangle is read.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n]` and the dtype of `tensor`.
+
+    Raises:
+        InvalidArgumentError: for matrices that are not square, or elements that are not finite.
+
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     [1.0, 2.0]
     """
     x = _core._convert(tensor)
     return raw_ops.cast(raw_ops.self_adjoint_eigvals(x), dtype=x.dtype)
+
+
+def eig(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
+    """Eigenvalues and eigenvectors of square matrices: `tensor v = v diag(e)`, by the QR algorithm.
+
+    Args:
+        tensor: of shape `[..., n, n]`, `float32`, `float64` or complex.
+        name: ignored.
+
+    Returns:
+        `e` of shape `[..., n]`, in no particular order, and `v` of shape `[..., n, n]`, whose columns are
+        eigenvectors of length 1; both are complex. The gradient by `v` holds for functions that do not depend
+        on the
+        factor of absolute value 1 that each column has.
+
+    Raises:
+        InvalidArgumentError: for matrices that are not square, or elements that are not finite.
+
+    >>> e, v = eig([[0.0, 1.0], [-1.0, 0.0]])
+    >>> sorted(e.numpy().imag.round(5).tolist())
+    [-1.0, 1.0]
+    """
+    e, v = raw_ops.eig(tensor)
+    return e, v
+
+
+def eigvals(tensor: Any, name: str | None = None) -> _core.Tensor:
+    """The eigenvalues of square matrices, as `eig`.
+
+    Args:
+        tensor: of shape `[..., n, n]`, `float32`, `float64` or complex.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n]`, complex.
+
+    Raises:
+        InvalidArgumentError: for matrices that are not square, or elements that are not finite.
+
+    >>> sorted(eigvals([[2.0, 1.0], [0.0, 3.0]]).numpy().real.tolist())
+    [2.0, 3.0]
+    """
+    return raw_ops.eigvals(tensor)
 
 
 def _epsilon(dtype: _core.DType) -> float:

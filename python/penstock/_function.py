@@ -25,6 +25,10 @@ class Function(_core._Function):
     """A Python function that is traced once for each type of its arguments, and then runs as a graph.
 
     Made by `penstock.function`.
+
+    >>> import penstock as tf
+    >>> isinstance(tf.function(abs), tf.types.experimental.PolymorphicFunction)
+    True
     """
 
     def __new__(

@@ -276,7 +276,11 @@ class _Global:
 
 
 def get_global_generator() -> Generator:
-    """The global generator; the first call makes it, of a state of the operating system's."""
+    """The global generator; the first call makes it, of a state of the operating system's.
+
+    >>> get_global_generator().normal([2]).shape
+    TensorShape([2])
+    """
     if _Global.generator is None:
         with _core._Outside():
             _Global.generator = Generator.from_non_deterministic_state()
@@ -284,5 +288,11 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Makes a generator the global one. Functions that were traced before go on with the one of then."""
+    """Makes a generator the global one. Functions that were traced before go on with the one of then.
+
+    Args:
+        generator: a `tf.random.Generator`.
+
+    >>> set_global_generator(get_global_generator())
+    """
     _Global.generator = generator

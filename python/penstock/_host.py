@@ -78,7 +78,11 @@ def numpy_function(
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """`numpy_function` by its old name."""
+    """`numpy_function` by its old name.
+
+    >>> py_func(lambda x: x + 1, [1.0], 'float32').numpy()
+    np.float32(2.0)
+    """
     return numpy_function(func, inp, Tout, stateful)
 
 

@@ -13,7 +13,20 @@ _ASSERT = getattr(raw_ops, "assert")
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> _core.Tensor:
-    """The block from `begin` on that has `size` elements along each dimension; -1 for all that are left."""
+    """The block from `begin` on that has `size` elements along each dimension; -1 for all that are left.
+
+    Args:
+        input_: a tensor.
+        begin: the first index along each dimension.
+        size: how many elements along each dimension; -1 for all that follow.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a part that is not inside of the tensor.
+
+    >>> slice([1, 2, 3, 4], [1], [2]).numpy()
+    array([2, 3], dtype=int32)
+    """
     return raw_ops.slice(input_, extents(begin, "begin"), extents(size, "size"))
 
 
@@ -44,6 +57,9 @@ def strided_slice(
         shrink_axis_mask: the bits of entries that are one index and drop their dimension.
         var: accepted and ignored.
         name: ignored.
+
+    >>> strided_slice([1, 2, 3, 4], [0], [4], [2]).numpy()
+    array([1, 3], dtype=int32)
     """
     begin = extents(begin, "begin")
     return raw_ops.strided_slice(
@@ -127,6 +143,15 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> _core.Tensor:
     """A tensor of zeros to which `updates` are added at positions that are the rows of `indices`.
 
+    Args:
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *shape[k:]]`.
+        shape: of the result: an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
     >>> scatter_nd([[0], [2], [0]], [1, 2, 3], [3]).numpy().tolist()
     [4, 0, 2]
     """
@@ -134,29 +159,94 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> _core.Tensor:
-    """`tensor` with `updates` added at positions that are the rows of `indices`."""
+    """`tensor` with `updates` added at positions that are the rows of `indices`.
+
+    Args:
+        tensor: a tensor.
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *tensor.shape[k:]]`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
+    >>> tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy()
+    array([31,  2,  3], dtype=int32)
+    """
     return raw_ops.tensor_scatter_nd_add(tensor, indices, updates)
 
 
 def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> _core.Tensor:
-    """`tensor` with `updates` subtracted at positions that are the rows of `indices`."""
+    """`tensor` with `updates` subtracted at positions that are the rows of `indices`.
+
+    Args:
+        tensor: a tensor.
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *tensor.shape[k:]]`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
+    >>> tensor_scatter_nd_sub([1, 2, 3], [[0]], [10]).numpy()
+    array([-9,  2,  3], dtype=int32)
+    """
     return raw_ops.tensor_scatter_nd_sub(tensor, indices, updates)
 
 
 def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> _core.Tensor:
-    """`tensor` with the greater of its elements and `updates` at the rows of `indices`."""
+    """`tensor` with the greater of its elements and `updates` at the rows of `indices`.
+
+    Args:
+        tensor: a tensor.
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *tensor.shape[k:]]`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
+    >>> tensor_scatter_nd_max([1, 2, 3], [[0], [1]], [10, 0]).numpy()
+    array([10,  2,  3], dtype=int32)
+    """
     return raw_ops.tensor_scatter_nd_max(tensor, indices, updates)
 
 
 def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> _core.Tensor:
-    """`tensor` with the lesser of its elements and `updates` at the rows of `indices`."""
+    """`tensor` with the lesser of its elements and `updates` at the rows of `indices`.
+
+    Args:
+        tensor: a tensor.
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *tensor.shape[k:]]`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
+    >>> tensor_scatter_nd_min([1, 2, 3], [[0], [1]], [10, 0]).numpy()
+    array([1, 0, 3], dtype=int32)
+    """
     return raw_ops.tensor_scatter_nd_min(tensor, indices, updates)
 
 
 def tensor_scatter_nd_update(
     tensor: Any, indices: Any, updates: Any, name: str | None = None
 ) -> _core.Tensor:
-    """`tensor` with `updates` in place of elements at the rows of `indices`; of equal ones the last wins."""
+    """`tensor` with `updates` in place of elements at the rows of `indices`; of equal ones the last wins.
+
+    Args:
+        tensor: a tensor.
+        indices: integers of shape `[..., k]`: positions in the first `k` dimensions.
+        updates: of shape `[..., *tensor.shape[k:]]`.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an index that is out of range, or shapes that do not fit.
+
+    >>> tensor_scatter_nd_update([1, 2, 3], [[0]], [10]).numpy()
+    array([10,  2,  3], dtype=int32)
+    """
     return raw_ops.tensor_scatter_nd_update(tensor, indices, updates)
 
 

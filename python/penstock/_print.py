@@ -115,6 +115,8 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
 
     Raises:
         InvalidArgumentError: where the condition is false.
+
+    >>> Assert(True, ['never shown'])
     """
     start = _open.mark()
     check(condition, data, "", summarize)

@@ -50,9 +50,14 @@ class RegisterGradient:
 def no_gradient(op_type: str) -> None:
     """Registers a name whose operations pass no gradient on.
 
+    Args:
+        op_type: the name of an operation.
+
     Raises:
         TypeError: where the name is no string.
         KeyError: where it is taken.
+
+    >>> no_gradient('MyOwnOperation')
     """
     if not isinstance(op_type, str):
         raise TypeError(f"argument 'op_type' must be a string, got {op_type!r}")

@@ -20,17 +20,33 @@ class Placement:
 
 
 def executing_eagerly() -> bool:
-    """Whether operations run at once: true unless a function is being traced."""
+    """Whether operations run at once: true unless a function is being traced.
+
+    >>> executing_eagerly()
+    True
+    """
     return not _core._is_tracing()
 
 
 def inside_function() -> bool:
-    """Whether a function is being traced."""
+    """Whether a function is being traced.
+
+    >>> inside_function()
+    False
+    """
     return _core._is_tracing()
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor of a function that is being traced, and so has no value yet."""
+    """Whether it is a tensor of a function that is being traced, and so has no value yet.
+
+    Args:
+        tensor: anything.
+
+    >>> import penstock as tf
+    >>> is_symbolic_tensor(tf.constant(1))
+    False
+    """
     return isinstance(tensor, _core.Tensor) and tensor._is_symbolic
 
 
@@ -40,6 +56,10 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     Args:
         tensor: a tensor.
         partial: accepted; a value is known as a whole or not at all.
+
+    >>> import penstock as tf
+    >>> get_static_value(tf.constant([1, 2]))
+    array([1, 2], dtype=int32)
     """
     if not isinstance(tensor, _core.Tensor):
         return None
@@ -48,11 +68,19 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def no_op(name: str | None = None) -> None:
-    """Does nothing."""
+    """Does nothing.
+
+    >>> no_op() is None
+    True
+    """
 
 
 def timestamp(name: str | None = None) -> _core.Tensor:
-    """The seconds since 1970-01-01 00:00 UTC, as a `float64` scalar, when the operation runs."""
+    """The seconds since 1970-01-01 00:00 UTC, as a `float64` scalar, when the operation runs.
+
+    >>> float(timestamp()) > 1e9
+    True
+    """
     return raw_ops.timestamp()
 
 
@@ -115,6 +143,9 @@ class device:
         ValueError: for something that names no device.
         InvalidArgumentError: on entry, for a device that the machine lacks, unless
             `tf.config.set_soft_device_placement(True)` allows another in its place.
+
+    >>> with device('/CPU:0'):
+    ...     pass
     """
 
     def __init__(self, device_name: str | None) -> None:

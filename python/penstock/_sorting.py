@@ -163,6 +163,11 @@ def unique(x: Any, out_idx: Any = _core.int32, name: str | None = None) -> Uniqu
 def unique_with_counts(x: Any, out_idx: Any = _core.int32, name: str | None = None) -> UniqueWithCounts:
     """As `unique`, with how often each distinct element occurs as `count`.
 
+    Args:
+        x: a vector.
+        out_idx: the dtype of indices and counts, `int32` or `int64`.
+        name: ignored.
+
     >>> unique_with_counts([5, 7, 5]).count.numpy().tolist()
     [2, 1]
     """

@@ -14,7 +14,11 @@ __all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 
 
 class TypeSpec(TraceType):
-    """What is known of a value: the base of `TensorSpec` and of the specifications of composite values."""
+    """What is known of a value: the base of `TensorSpec` and of the specifications of composite values.
+
+    >>> isinstance(TensorSpec([2]), TypeSpec)
+    True
+    """
 
     __slots__ = ()
 
@@ -241,8 +245,14 @@ class VariableSpec(TypeSpec):
 def type_spec_from_value(value: Any) -> TypeSpec:
     """The specification of a tensor, of something that can be one, or of a composite value.
 
+    Args:
+        value: a tensor, something that can be one, or a composite value.
+
     Raises:
         TypeError: where the value cannot be a tensor.
+
+    >>> type_spec_from_value([1.0, 2.0])
+    TensorSpec(shape=(2,), dtype=tf.float32, name=None)
     """
     spec = getattr(value, "_type_spec", None)
     if isinstance(spec, TypeSpec):

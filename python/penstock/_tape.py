@@ -14,7 +14,11 @@ __all__ = ["GradientTape", "UnconnectedGradients", "as_dense", "one_hot_rows", "
 
 
 class UnconnectedGradients(enum.Enum):
-    """What the gradient of a source is that no target depends on."""
+    """What the gradient of a source is that no target depends on.
+
+    >>> UnconnectedGradients.ZERO.value
+    'zero'
+    """
 
     NONE = "none"
     ZERO = "zero"

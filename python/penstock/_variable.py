@@ -90,6 +90,11 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
 
     Raises:
         ValueError: without a value, or where value and shape contradict each other.
+
+    >>> v = Variable([1.0, 2.0])
+    >>> _ = v.assign_add([1.0, 1.0])
+    >>> v.numpy()
+    array([2., 3.], dtype=float32)
     """
 
     def __new__(
@@ -497,6 +502,13 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 
     Args:
         variable_creator: gives a variable, typically by calling `next_creator(**kwargs)`.
+
+    >>> def frozen(create, **kwargs):
+    ...     return create(**{**kwargs, "trainable": False})
+    >>> with variable_creator_scope(frozen):
+    ...     v = Variable(1.0)
+    >>> v.trainable
+    False
     """
     _creators.append(variable_creator)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core
+from penstock._examples import EXAMPLES
 from penstock._shape import TensorShape
 
 _OPS = _core._ops()
@@ -40,10 +41,11 @@ def _finish(
     function: Callable[..., _core.Tensor], raw: _core.Op, name: str, arguments: str
 ) -> Callable[..., _core.Tensor]:
     function.__name__ = function.__qualname__ = name
+    call, shown = EXAMPLES[name]
     dtypes = ", ".join(dict.fromkeys(d for _, names in raw.dtype_variables for d in names))
     function.__doc__ = (
         f"{raw.__doc__}\n\nArgs:\n    {arguments}: tensors of dtype {dtypes}.\n"
-        "    name: a name for the result."
+        f"    name: a name for the result.\n\n>>> {call}\n{shown}"
     )
     return function
 

@@ -45,6 +45,10 @@ def _prefix(message: str | None) -> str:
     return f"{message} " if message else ""
 
 
+# Operands for which a comparison holds, for the examples.
+_HOLDS = {"==": "[1, 2], [1, 2]", "!=": "1, 2", "<": "1, 2", "<=": "1, 2", ">": "2, 1", ">=": "2, 1"}
+
+
 def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any], Any]) -> Callable[..., None]:
     """The assertion that a comparison holds for all pairs of elements."""
 
@@ -76,6 +80,8 @@ def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any],
         message: what the error says first.
         summarize: how many elements of each to show, 3 by default.
         name: ignored.
+
+    >>> {name}({_HOLDS[symbol]})
     """
     return function
 
@@ -114,6 +120,8 @@ def _sign(symbol: str, name: str, compare: Callable[[Any, Any], Any]) -> Callabl
         message: what the error says first.
         summarize: how many elements to show, 3 by default.
         name: ignored.
+
+    >>> {name}({-1.5 if "<" in symbol else 1.5})
     """
     return function
 
@@ -145,6 +153,8 @@ def assert_near(
         message: what the error says first.
         summarize: how many elements of each to show, 3 by default.
         name: ignored.
+
+    >>> assert_near([1.0], [1.0 + 1e-7])
     """
     x = _core._convert(x)
     y = _core._convert(y, None, x.dtype)
@@ -179,9 +189,17 @@ def _assert_rank(
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
     """Raises unless `x` has `rank` dimensions.
 
+    Args:
+        x: a tensor.
+        rank: the rank that it must have.
+        message: what the error says first.
+        name: ignored.
+
     Raises:
         ValueError: where the rank is known and another.
         InvalidArgumentError: where it turns out to be another when a traced function runs.
+
+    >>> assert_rank([[1, 2]], 2)
     """
     _assert_rank(x, [rank], message, str(rank), _is)
 
@@ -191,18 +209,54 @@ def _is(a: Any, b: int) -> Any:
 
 
 def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises unless `x` has `rank` dimensions or more; errors as of `assert_rank`."""
+    """Raises unless `x` has `rank` dimensions or more; errors as of `assert_rank`.
+
+    Args:
+        x: a tensor.
+        rank: the least rank.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of lower rank.
+
+    >>> assert_rank_at_least([[1, 2]], 1)
+    """
     _assert_rank(x, [rank], message, f"at least {rank}", lambda a, b: a >= b)
 
 
 def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
-    """Raises unless the number of dimensions of `x` is one of `ranks`; errors as of `assert_rank`."""
+    """Raises unless the number of dimensions of `x` is one of `ranks`; errors as of `assert_rank`.
+
+    Args:
+        x: a tensor.
+        ranks: the ranks that are allowed.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of another rank.
+
+    >>> assert_rank_in([[1, 2]], [1, 2])
+    """
     ranks = list(ranks)
     _assert_rank(x, ranks, message, f"in {ranks}", _is)
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> _core.Tensor:
-    """The tensor, where it has no dimensions; errors as of `assert_rank`."""
+    """The tensor, where it has no dimensions; errors as of `assert_rank`.
+
+    Args:
+        tensor: a tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        ValueError: for a tensor of another rank.
+
+    >>> assert_scalar(3).numpy()
+    np.int32(3)
+    """
     x = _core._convert(tensor)
     assert_rank(x, 0, message)
     return x
@@ -286,7 +340,19 @@ def _dimensions(x: _core.Tensor, description: Any, message: str | None) -> list[
 
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises TypeError unless the tensor has the dtype `tf_type`."""
+    """Raises TypeError unless the tensor has the dtype `tf_type`.
+
+    Args:
+        tensor: a tensor.
+        tf_type: the dtype that it must have.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        TypeError: for another dtype.
+
+    >>> assert_type([1, 2], 'int32')
+    """
     tensor, wanted = _core._convert(tensor), _core.DType(tf_type)
     if tensor.dtype != wanted:
         raise TypeError(
@@ -295,7 +361,18 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises TypeError unless the tensor holds integers."""
+    """Raises TypeError unless the tensor holds integers.
+
+    Args:
+        x: a tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        TypeError: for a tensor of another dtype.
+
+    >>> assert_integer([1, 2])
+    """
     x = _core._convert(x)
     if not x.dtype.is_integer:
         raise TypeError(f"{_prefix(message)}argument 'x' must hold integers, got {x.dtype.name}")
@@ -310,6 +387,9 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DTy
 
     Raises:
         ValueError: where they differ, or the dtype is not floating point.
+
+    >>> assert_same_float_dtype([[1.0], [2.0]])
+    tf.float32
     """
     wanted = None if dtype is None else _core.DType(dtype)
     for tensor in tensors or []:
@@ -328,7 +408,14 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DTy
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor of numbers."""
+    """Whether it is a tensor of numbers.
+
+    Args:
+        tensor: anything.
+
+    >>> is_numeric_tensor(_core._convert([1, 2])), is_numeric_tensor('text')
+    (True, False)
+    """
     if not isinstance(tensor, _core.Tensor | _core._Variable):
         return False
     return bool(tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
@@ -337,14 +424,34 @@ def is_numeric_tensor(tensor: Any) -> bool:
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.Tensor:
     """The tensor, where no element is infinite or NaN.
 
+    Args:
+        tensor: a floating-point tensor.
+        message: what the error says first.
+        name: ignored.
+
     Raises:
         InvalidArgumentError: where one is, with the message.
+
+    >>> check_numerics([1.0, 2.0], 'not finite').numpy()
+    array([1., 2.], dtype=float32)
     """
     return raw_ops.check_numerics(tensor, message=message)
 
 
 def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Tensor:
-    """`check_numerics` by another name."""
+    """`check_numerics` by another name.
+
+    Args:
+        x: a floating-point tensor.
+        message: what the error says first.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where an element is infinite or NaN.
+
+    >>> assert_all_finite([1.0, 2.0], 'not finite').numpy()
+    array([1., 2.], dtype=float32)
+    """
     return check_numerics(x, message)
 
 
@@ -372,7 +479,10 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 
 def disable_check_numerics() -> None:
-    """Stops what `enable_check_numerics` started."""
+    """Stops what `enable_check_numerics` started.
+
+    >>> disable_check_numerics()
+    """
     _core._set_check_numerics(False)
 
 
@@ -382,17 +492,32 @@ _filtering = True
 
 
 def enable_traceback_filtering() -> None:
-    """Asks for tracebacks without the frames of AutoGraph and of the Python layer."""
+    """Asks for tracebacks without the frames of AutoGraph and of the Python layer.
+
+    >>> enable_traceback_filtering()
+    >>> is_traceback_filtering_enabled()
+    True
+    """
     global _filtering
     _filtering = True
 
 
 def disable_traceback_filtering() -> None:
-    """Asks for tracebacks with the frames of the Python layer, as they are."""
+    """Asks for tracebacks with the frames of the Python layer, as they are.
+
+    >>> disable_traceback_filtering()
+    >>> is_traceback_filtering_enabled()
+    False
+    >>> enable_traceback_filtering()
+    """
     global _filtering
     _filtering = False
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """What was asked for last: true at first."""
+    """What was asked for last: true at first.
+
+    >>> is_traceback_filtering_enabled()
+    True
+    """
     return _filtering

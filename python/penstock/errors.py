@@ -70,6 +70,12 @@ class OpError(Exception):
     Attributes:
         message: what went wrong.
         op: the name of the operator at fault, or None.
+
+    >>> try:
+    ...     raise InvalidArgumentError('a bad shape')
+    ... except OpError as error:
+    ...     error.error_code == INVALID_ARGUMENT
+    True
     """
 
     error_code = UNKNOWN
@@ -93,7 +99,15 @@ class UnknownError(OpError):
 
 
 class InvalidArgumentError(OpError, ValueError):
-    """An argument has a value, shape or rank that the operation does not take."""
+    """An argument has a value, shape or rank that the operation does not take.
+
+    >>> import penstock as tf
+    >>> try:
+    ...     tf.reshape([1, 2, 3], [2, 2])
+    ... except tf.errors.InvalidArgumentError as error:
+    ...     isinstance(error, ValueError)
+    True
+    """
 
     error_code = INVALID_ARGUMENT
 

@@ -12,7 +12,9 @@ from penstock._decompositions import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     det as det,
+    eig as eig,
     eigh as eigh,
+    eigvals as eigvals,
     eigvalsh as eigvalsh,
     inv as inv,
     logdet as logdet,
@@ -28,7 +30,7 @@ from penstock._decompositions import (
 )
 from penstock._einsum import einsum as einsum, tensordot as tensordot
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
-from penstock.errors import UnimplementedError
+from penstock.errors import InvalidArgumentError
 
 __all__ = [
     "adjoint",
@@ -39,7 +41,9 @@ __all__ = [
     "det",
     "diag",
     "diag_part",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "einsum",
     "eye",
@@ -159,6 +163,14 @@ def _swap_last(x: _core.Tensor) -> _core.Tensor:
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> _core.Tensor:
     """Each matrix, transposed; conjugated too, if asked.
 
+    Args:
+        a: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+        conjugate: whether to conjugate as well.
+
+    Returns:
+        Of shape `[..., n, m]`.
+
     Raises:
         ValueError: for a tensor of rank below 2.
 
@@ -171,6 +183,13 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
 
 def adjoint(matrix: Any, name: str | None = None) -> _core.Tensor:
     """Each matrix, transposed and conjugated.
+
+    Args:
+        matrix: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[..., n, m]`.
 
     >>> adjoint([[1 + 2j]]).numpy().tolist()
     [[(1-2j)]]
@@ -214,44 +233,121 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     return raw_ops.select(keep, x, raw_ops.zeros_like(x))
 
 
-def _one_diagonal(k: Any) -> int:
-    if isinstance(k, list | tuple) or (isinstance(k, _core.Tensor) and k.shape.rank != 0):
-        raise UnimplementedError("argument 'k' must be one diagonal, bands are not supported")
-    return integer(k, "k")
+def _band(k: Any, argument: str = "k") -> tuple[int, int]:
+    """The lowest and the highest of the diagonals that an argument names.
+
+    Raises:
+        ValueError: where it is neither a number nor a pair in order.
+    """
+    if isinstance(k, _core.Tensor) and k.shape.rank != 0:
+        k = axes(k)
+    if not isinstance(k, list | tuple):
+        return integer(k, argument), integer(k, argument)
+    if len(k) not in (1, 2):
+        raise ValueError(f"argument '{argument}' must be a diagonal or a pair of them, got {k!r}")
+    low, high = integer(k[0], argument), integer(k[-1], argument)
+    if low > high:
+        raise ValueError(f"argument '{argument}' must name the lower diagonal first, got {k!r}")
+    return low, high
+
+
+def _check_band(low: int, high: int, m: Any, n: Any) -> None:
+    """Raises InvalidArgumentError where matrices of a known size have no such diagonals."""
+    for k in (low, high):
+        if isinstance(m, int) and isinstance(n, int) and k != 0 and not -m < k < n:
+            raise InvalidArgumentError(
+                f"argument 'k' is out of range: a matrix of {m} by {n} has no diagonal {k}"
+            )
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else raw_ops.minimum(a, b)
+
+
+def _indent(k: Any, m: Any, n: Any, longest: Any, align: str) -> Any:
+    """How far from the left the elements of diagonals `k` begin in rows of `longest`."""
+    if align not in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
+        raise ValueError(
+            "argument 'align' must be 'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT' or 'RIGHT_RIGHT', "
+            f"got {align!r}"
+        )
+    # The main diagonal is as long as any.
+    above, below = (raw_ops.cast(side, dtype=_core.int32) for side in (k > 0, k < 0))
+    right = (above if align.startswith("RIGHT") else 0) + (below if align.endswith("RIGHT") else 0)
+    length = raw_ops.minimum(m + raw_ops.minimum(k, 0), n - raw_ops.maximum(k, 0))
+    return right * (longest - length), length
 
 
 def diag_part(
     input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
 ) -> _core.Tensor:
-    """The diagonal of each matrix.
+    """A diagonal of each matrix, or a band of them.
 
     Args:
-        input: matrices.
+        input: matrices, of shape `[..., m, n]` and known rank.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it.
-        padding_value: accepted and ignored; one diagonal needs no padding.
-        align: accepted and ignored.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
+        padding_value: what stands beside the diagonals of a band that are shorter than the longest.
+        align: on which side the diagonals above the main one stand, and those below it: `"LEFT"` or `"RIGHT"`
+            each.
+
+    Returns:
+        Of shape `[..., length]`; of a band `[..., diagonals, longest]`, the highest first.
 
     Raises:
-        UnimplementedError: for a band of diagonals.
-        ValueError: where the matrices have no such diagonal.
+        InvalidArgumentError: where the matrices have no such diagonal.
+        ValueError: for a `k` or `align` that is none.
 
     >>> diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]
+    >>> diag_part([[1, 2], [3, 4]], k=(0, 1), padding_value=9).numpy().tolist()
+    [[9, 2], [1, 4]]
     """
     x = _core._convert(input)
-    k = _one_diagonal(k)
+    low, high = _band(k)
     _, _, m, n = _rows_and_columns(x)
-    _check_diagonal(k, m, n)
-    length = raw_ops.minimum(m + min(k, 0), n - max(k, 0))
-    i = raw_ops.range(0, length, 1)
+    _check_band(low, high, m, n)
+    if low == high == 0:
+        return raw_ops.matrix_diag_part(x)
+    longest = _smaller(m + min(high, 0), n - max(low, 0))
+    of = raw_ops.expand_dims(raw_ops.range(high, low - 1, -1), axis=1)
+    indent, length = _indent(of, m, n, longest, align)
+    i = raw_ops.range(0, longest, 1) - indent
+    inside = raw_ops.logical_and(i >= 0, i < length)
+    place = (i - raw_ops.minimum(of, 0)) * n + i + raw_ops.maximum(of, 0)
     flat = raw_ops.reshape(x, extents([*sizes(x)[:-2], m * n]))
-    return raw_ops.gather(flat, (i - min(k, 0)) * n + (i + max(k, 0)), axis=-1)
+    found = raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1)
+    if low == high:
+        return raw_ops.squeeze(found, axes=[-2])
+    return raw_ops.select(inside, found, _core._convert(padding_value, None, x.dtype))
 
 
-def _check_diagonal(k: int, m: Any, n: Any) -> None:
-    if isinstance(m, int) and isinstance(n, int) and k != 0 and not -m < k < n:
-        raise ValueError(f"argument 'k' is out of range: a matrix of {m} by {n} has no diagonal {k}")
+def _spread(
+    diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str
+) -> _core.Tensor:
+    """Matrices with these diagonals, and elsewhere other elements."""
+    count, longest = high - low + 1, sizes(diagonal)[-1]
+    rows, columns = raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1)
+    k = columns - rows
+    inside = raw_ops.logical_and(k >= low, k <= high)
+    indent, _ = _indent(k, m, n, longest, align)
+    place = (high - k) * longest + raw_ops.minimum(rows, columns) + indent
+    batch = sizes(diagonal)[: -1 if low == high else -2]
+    flat = raw_ops.reshape(diagonal, extents([*batch, count * longest]))
+    return raw_ops.select(inside, raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1), elsewhere)
+
+
+def _check_count(diagonal: _core.Tensor, low: int, high: int, argument: str) -> None:
+    """Raises InvalidArgumentError where a band has another number of diagonals than `k` says."""
+    if low == high:
+        return
+    dims = known_rank(diagonal)
+    count = high - low + 1
+    if len(dims) < 2 or dims[-2] not in (count, None):
+        raise InvalidArgumentError(
+            f"argument '{argument}' must hold {count} diagonals, got shape {diagonal.shape}"
+        )
 
 
 def diag(
@@ -266,89 +362,99 @@ def diag(
     """Matrices with the given diagonals.
 
     Args:
-        diagonal: the elements of the diagonal, along the last dimension.
+        diagonal: the elements of the diagonal, along the last dimension; of a band one below the other, as
+            `diag_part` gives them. Of known rank.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
         num_rows: the number of rows; -1 for as many as are needed.
         num_cols: the number of columns; -1 for as many as are needed.
         padding_value: what stands elsewhere.
-        align: accepted and ignored.
+        align: as for `diag_part`.
 
     Raises:
-        UnimplementedError: for a band of diagonals.
-        ValueError: where the diagonal does not fit the number of rows and columns.
+        InvalidArgumentError: where the diagonals do not fit the number of rows and columns, or are not as
+            many.
+        ValueError: for a `k` or `align` that is none.
 
     >>> diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
+    >>> diag([[9, 2], [1, 4]], k=(0, 1)).numpy().tolist()
+    [[1, 2], [0, 4]]
     """
     x = _core._convert(diagonal)
-    k = _one_diagonal(k)
-    length = sizes(x)[-1]
+    low, high = _band(k)
+    _check_count(x, low, high, "diagonal")
+    longest = sizes(x)[-1]
     m, n = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
-    rows_needed, columns_needed = length - min(k, 0), length + max(k, 0)
+    rows_needed, columns_needed = longest - min(high, 0), longest + max(low, 0)
     if m == n == -1:
         # Without a number the matrix is square.
-        rows = columns = length + abs(k)
+        rows = columns = longest + max(-min(high, 0), max(low, 0))
     else:
         rows, columns = (rows_needed if m == -1 else m), (columns_needed if n == -1 else n)
-    if isinstance(length, int) and (
+    if isinstance(longest, int) and (
         rows < rows_needed
         or columns < columns_needed
         or (m != -1 and n != -1 and rows != rows_needed and columns != columns_needed)
     ):
-        raise ValueError(
-            f"a diagonal of {length} elements does not fit {rows} rows and {columns} columns at k={k}"
+        raise InvalidArgumentError(
+            f"a diagonal of {longest} elements does not fit {rows} rows and {columns} columns at k={k}"
         )
     pad = _core._convert(padding_value, None, x.dtype)
-    column_of = raw_ops.expand_dims(raw_ops.range(0, rows, 1), axis=1) + k
-    on = raw_ops.equal(column_of, raw_ops.range(0, columns, 1))
-    # Each row repeats its one element; those without one repeat any.
-    i = raw_ops.range(0, rows, 1) + min(k, 0)
-    source = raw_ops.maximum(raw_ops.minimum(i, length - 1), 0)
-    if isinstance(length, int) and length == 0:
-        return raw_ops.fill(extents([*sizes(x)[:-1], rows, columns]), pad)
-    spread = raw_ops.expand_dims(raw_ops.gather(x, source, axis=-1), axis=-1)
-    return raw_ops.select(on, spread, pad)
+    if isinstance(longest, int) and longest == 0:
+        batch = sizes(x)[: -1 if low == high else -2]
+        return raw_ops.fill(extents([*batch, rows, columns]), pad)
+    return _spread(x, low, high, rows, columns, pad, align)
 
 
 def set_diag(
     input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> _core.Tensor:
-    """Each matrix with another diagonal.
+    """Each matrix with another diagonal, or other ones.
 
     Args:
-        input: matrices.
-        diagonal: the new diagonals, along the last dimension.
+        input: matrices, of shape `[..., m, n]` and known rank.
+        diagonal: the new diagonals, along the last dimension; of a band one below the other, as `diag_part`
+            gives them.
         name: ignored.
-        k: which diagonal: 0 is the main one, positive ones are above it.
-        align: accepted and ignored.
+        k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
+            second.
+        align: as for `diag_part`.
 
     Raises:
-        UnimplementedError: for a band of diagonals.
+        InvalidArgumentError: where the matrices have no such diagonal, or one of another length.
+        ValueError: for a `k` or `align` that is none.
 
     >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
     [[0, 2], [3, 0]]
     """
     x = _core._convert(input)
     diagonal = _core._convert(diagonal, None, x.dtype)
-    k = _one_diagonal(k)
-    rows, columns, m, n = _rows_and_columns(x)
-    _check_diagonal(k, m, n)
-    length = sizes(diagonal)[-1]
-    if all(isinstance(v, int) for v in (m, n, length)) and length != min(m + min(k, 0), n - max(k, 0)):
-        raise ValueError(
-            f"argument 'diagonal' has {length} elements, diagonal {k} of {m} by {n} has another number"
+    low, high = _band(k)
+    _, _, m, n = _rows_and_columns(x)
+    _check_band(low, high, m, n)
+    _check_count(diagonal, low, high, "diagonal")
+    longest = sizes(diagonal)[-1]
+    due = _smaller(m + min(high, 0), n - max(low, 0))
+    if isinstance(due, int) and isinstance(longest, int) and longest != due:
+        raise InvalidArgumentError(
+            f"argument 'diagonal' has {longest} elements, diagonal {k} of {m} by {n} has another number"
         )
-    if isinstance(length, int) and length == 0:
+    if isinstance(longest, int) and longest == 0:
         return raw_ops.identity(x)
-    i = raw_ops.range(0, m, 1) + min(k, 0)
-    source = raw_ops.maximum(raw_ops.minimum(i, length - 1), 0)
-    spread = raw_ops.expand_dims(raw_ops.gather(diagonal, source, axis=-1), axis=-1)
-    return raw_ops.select(raw_ops.equal(rows + k, columns), spread, x)
+    return _spread(diagonal, low, high, m, n, x, align)
 
 
 def trace(x: Any, name: str | None = None) -> _core.Tensor:
     """The sum of the diagonal of each matrix.
+
+    Args:
+        x: matrices, of shape `[..., m, n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[...]`.
 
     >>> int(trace([[1, 2], [3, 4]]))
     5
@@ -358,6 +464,13 @@ def trace(x: Any, name: str | None = None) -> _core.Tensor:
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
     """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree.
+
+    Args:
+        diagonal: a tensor of known rank.
+        name: ignored.
+
+    Returns:
+        Of shape `[*diagonal.shape, *diagonal.shape]`.
 
     >>> tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
@@ -369,6 +482,13 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
 
 def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
     """The elements of a tensor of even rank where both halves of the position are alike.
+
+    Args:
+        input: of shape `[*shape, *shape]`.
+        name: ignored.
+
+    Returns:
+        Of shape `shape`.
 
     Raises:
         ValueError: where the rank is odd, or both halves of the shape differ.
@@ -388,6 +508,14 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
 
 def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
     """The cross product of vectors of 3 elements along the last dimension.
+
+    Args:
+        a: vectors of 3 elements along the last dimension.
+        b: vectors of the same dtype; the other dimensions broadcast.
+        name: ignored.
+
+    Raises:
+        ValueError: for vectors of another length.
 
     >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]

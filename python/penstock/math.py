@@ -68,36 +68,126 @@ def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
 
 
 def add(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x + y`, elementwise; strings are joined."""
+    """`x + y`, elementwise; strings are joined.
+
+    Args:
+        x: a tensor: numbers, or strings.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> add([1, 2], [3, 4]).numpy()
+    array([4, 6], dtype=int32)
+    """
     a, b = _pair(x, y)
     return a + b
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x ** y`, elementwise."""
+    """`x ** y`, elementwise.
+
+    Args:
+        x: a numeric tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> pow([2, 3], [3, 2]).numpy()
+    array([8, 9], dtype=int32)
+    """
     a, b = _pair(x, y)
     return a**b
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x / y`, elementwise; integers become floats first: of 8 and 16 bits `float32`, others `float64`."""
+    """`x / y`, elementwise; integers become floats first: of 8 and 16 bits `float32`, others `float64`.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        Floating point or complex.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> truediv([1, 3], 2).numpy()
+    array([0.5, 1.5])
+    """
     a, b = _pair(x, y)
     return a / b
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x / y`, elementwise, as Python divides."""
+    """`x / y`, elementwise, as Python divides.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        Floating point or complex.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> divide([1, 3], 2).numpy()
+    array([0.5, 1.5])
+    """
     return truediv(x, y)
 
 
 def equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x == y`, elementwise."""
+    """`x == y`, elementwise.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        `bool`; NaN equals nothing.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> equal([1, 2], [1, 3]).numpy()
+    array([ True, False])
+    """
     x, y = _pair(x, y)
     return raw_ops.string_equal(x, y) if x.dtype == _core.string else raw_ops.equal(x, y)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x != y`, elementwise."""
+    """`x != y`, elementwise.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        `bool`; NaN equals nothing.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> not_equal([1, 2], [1, 3]).numpy()
+    array([False,  True])
+    """
     x, y = _pair(x, y)
     return raw_ops.string_not_equal(x, y) if x.dtype == _core.string else raw_ops.not_equal(x, y)
 
@@ -105,8 +195,15 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
 def add_n(inputs: Sequence[Any], name: str | None = None) -> _core.Tensor:
     """The sum of tensors of one shape and dtype.
 
+    Args:
+        inputs: tensors of one shape and one numeric dtype, at least one.
+        name: ignored.
+
     Raises:
         ValueError: for an empty list.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy()
+    array([ 9, 12], dtype=int32)
     """
     if not isinstance(inputs, list | tuple):
         inputs = [inputs]
@@ -119,7 +216,20 @@ accumulate_n = add_n
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-    """`x * log1p(y)`, and 0 where `x` is 0, elementwise."""
+    """`x * log1p(y)`, and 0 where `x` is 0, elementwise.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> xlog1py([0.0, 2.0], [-1.0, 9.0]).numpy()
+    array([0.       , 4.6051702], dtype=float32)
+    """
     x, y = _pair(x, y)
     zero = raw_ops.zeros_like(x)
     is_zero = raw_ops.equal(x, zero)
@@ -176,21 +286,45 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> _core.Tensor:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> _core.Tensor:
-    """`1 / x`, and 0 where `x` is 0, elementwise."""
+    """`1 / x`, and 0 where `x` is 0, elementwise.
+
+    Args:
+        x: a floating-point or complex tensor.
+        name: ignored.
+
+    >>> reciprocal_no_nan([2.0, 0.0]).numpy()
+    array([0.5, 0. ], dtype=float32)
+    """
     x = _core._convert(x)
     return raw_ops.divide_no_nan(raw_ops.ones_like(x), x)
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> _core.Tensor:
-    """`log(sigmoid(x))`, elementwise, computed as `-softplus(-x)`."""
+    """`log(sigmoid(x))`, elementwise, computed as `-softplus(-x)`.
+
+    Args:
+        x: a floating-point tensor.
+        name: ignored.
+
+    >>> log_sigmoid([0.0, -100.0]).numpy()
+    array([  -0.6931472, -100.       ], dtype=float32)
+    """
     return -raw_ops.softplus(-_core._convert(x))
 
 
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Tensor:
     """The polynomial of the given coefficients, highest power first, at `x`, by Horner's rule.
 
+    Args:
+        coeffs: the coefficients, of the highest power first.
+        x: where to evaluate.
+        name: ignored.
+
     Raises:
         ValueError: where `coeffs` is no list.
+
+    >>> polyval([2.0, 0.0, 1.0], 3.0).numpy()
+    np.float32(19.0)
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
@@ -207,31 +341,88 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Ten
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> _core.Tensor:
-    """Complex numbers of real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`."""
+    """Complex numbers of real and imaginary parts: `complex64` of `float32`, `complex128` of `float64`.
+
+    Args:
+        real: real parts, `float32` or `float64`.
+        imag: imaginary parts of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        `complex64` or `complex128`.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> complex([1.0, 2.0], [0.5, -1.0]).numpy()
+    array([1.+0.5j, 2.-1.j ], dtype=complex64)
+    """
     real, imag = _pair(real, imag)
     return raw_ops.complex(real, imag)
 
 
 def real(input: Any, name: str | None = None) -> _core.Tensor:
-    """The real part; a real tensor is its own."""
+    """The real part; a real tensor is its own.
+
+    Args:
+        input: a tensor, complex or real.
+        name: ignored.
+
+    Returns:
+        Real.
+
+    >>> real([1.0 + 2.0j]).numpy()
+    array([1.])
+    """
     x = _core._convert(input)
     return raw_ops.real(x) if x.dtype.is_complex else x
 
 
 def imag(input: Any, name: str | None = None) -> _core.Tensor:
-    """The imaginary part; zeros for a real tensor."""
+    """The imaginary part; zeros for a real tensor.
+
+    Args:
+        input: a tensor, complex or real.
+        name: ignored.
+
+    Returns:
+        Real; 0 for real numbers.
+
+    >>> imag([1.0 + 2.0j]).numpy()
+    array([2.])
+    """
     x = _core._convert(input)
     return raw_ops.imag(x) if x.dtype.is_complex else raw_ops.zeros_like(x)
 
 
 def conj(x: Any, name: str | None = None) -> _core.Tensor:
-    """The complex conjugate; a real tensor is its own."""
+    """The complex conjugate; a real tensor is its own.
+
+    Args:
+        x: a tensor, complex or real.
+        name: ignored.
+
+    >>> conj([1.0 + 2.0j]).numpy()
+    array([1.-2.j])
+    """
     x = _core._convert(x)
     return raw_ops.conj(x) if x.dtype.is_complex else x
 
 
 def angle(input: Any, name: str | None = None) -> _core.Tensor:
-    """The argument of complex numbers, in radians; 0 or π for real ones."""
+    """The argument of complex numbers, in radians; 0 or π for real ones.
+
+    Args:
+        input: a tensor, complex or real.
+        name: ignored.
+
+    Returns:
+        Radians, real.
+
+    >>> angle([1.0 + 1.0j, -1.0 + 0.0j]).numpy()
+    array([0.78539816, 3.14159265])
+    """
     x = _core._convert(input)
     if x.dtype.is_complex:
         return raw_ops.angle(x)
@@ -250,6 +441,14 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
 
     Floats to integers truncate, and saturate outside the range (NaN becomes 0); complex to real drops
     the imaginary part; anything to `bool` is `x != 0`.
+
+    Args:
+        x: a tensor of any dtype but strings.
+        dtype: the dtype to give.
+        name: ignored.
+
+    >>> cast([1.9, -1.9], 'int32').numpy()
+    array([ 1, -1], dtype=int32)
     """
     target = _core.DType(dtype)
     x = _core._convert(x)
@@ -257,7 +456,16 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
-    """The values as another dtype, clipped to its range first."""
+    """The values as another dtype, clipped to its range first.
+
+    Args:
+        value: a numeric tensor.
+        dtype: the dtype to give; values outside of its range become its limits.
+        name: ignored.
+
+    >>> saturate_cast([300, -5], 'uint8').numpy()
+    array([255,   0], dtype=uint8)
+    """
     target = _core.DType(dtype)
     x = _core._convert(value)
     if target.is_integer or target.is_floating:
@@ -275,7 +483,17 @@ def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> _core.Tensor:
-    """The values between two bounds, elementwise; the bounds broadcast."""
+    """The values between two bounds, elementwise; the bounds broadcast.
+
+    Args:
+        t: a numeric tensor.
+        clip_value_min: the least value; broadcasts to `t`.
+        clip_value_max: the greatest value; broadcasts to `t`.
+        name: ignored.
+
+    >>> clip_by_value([-3, 2, 9], 0, 5).numpy()
+    array([0, 2, 5], dtype=int32)
+    """
     t = _core._convert(t)
     low = _core._convert(clip_value_min, None, t.dtype)
     high = _core._convert(clip_value_max, None, t.dtype)
@@ -293,63 +511,207 @@ def _reduce(op: str, x: Any, axis: Any, keepdims: bool) -> _core.Tensor:
 def reduce_sum(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The sum over axes, or over all; 0 over nothing."""
+    """The sum over axes, or over all; 0 over nothing.
+
+    Args:
+        input_tensor: a numeric tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype, summed pairwise; 0 where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_sum([[1, 5], [3, 2]], axis=0, keepdims=True).numpy()
+    array([[4, 7]], dtype=int32)
+    """
     return _reduce("reduce_sum", input_tensor, axis, keepdims)
 
 
 def reduce_prod(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The product over axes, or over all; 1 over nothing."""
+    """The product over axes, or over all; 1 over nothing.
+
+    Args:
+        input_tensor: a numeric tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype; 1 where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_prod([[1, 5], [3, 2]], axis=0).numpy()
+    array([ 3, 10], dtype=int32)
+    """
     return _reduce("reduce_prod", input_tensor, axis, keepdims)
 
 
 def reduce_max(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The maximum over axes, or over all; the least value over nothing. NaN wins."""
+    """The maximum over axes, or over all; the least value over nothing. NaN wins.
+
+    Args:
+        input_tensor: a real tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype: NaN where there is one, and the least value of the dtype where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_max([[1, 5], [3, 2]], axis=0).numpy()
+    array([3, 5], dtype=int32)
+    """
     return _reduce("reduce_max", input_tensor, axis, keepdims)
 
 
 def reduce_min(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The minimum over axes, or over all; the greatest value over nothing. NaN wins."""
+    """The minimum over axes, or over all; the greatest value over nothing. NaN wins.
+
+    Args:
+        input_tensor: a real tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype: NaN where there is one, and the greatest value of the dtype where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_min([[1, 5], [3, 2]], axis=0).numpy()
+    array([1, 2], dtype=int32)
+    """
     return _reduce("reduce_min", input_tensor, axis, keepdims)
 
 
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The mean over axes, or over all; NaN over nothing. Means of integers are integers."""
+    """The mean over axes, or over all; NaN over nothing. Means of integers are integers.
+
+    Args:
+        input_tensor: a numeric tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype, of integers without the fraction; NaN where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_mean([[1.0, 5.0], [3.0, 2.0]], axis=0).numpy()
+    array([2. , 3.5], dtype=float32)
+    """
     return _reduce("reduce_mean", input_tensor, axis, keepdims)
 
 
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """Whether any element is true, over axes, or over all."""
+    """Whether any element is true, over axes, or over all.
+
+    Args:
+        input_tensor: a `bool` tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        `bool`; false where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_any([[True, False], [False, False]], axis=1).numpy()
+    array([ True, False])
+    """
     return _reduce("reduce_any", input_tensor, axis, keepdims)
 
 
 def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """Whether all elements are true, over axes, or over all."""
+    """Whether all elements are true, over axes, or over all.
+
+    Args:
+        input_tensor: a `bool` tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        `bool`; true where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy()
+    array([False,  True])
+    """
     return _reduce("reduce_all", input_tensor, axis, keepdims)
 
 
 def reduce_logsumexp(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """`log(sum(exp(x)))` over axes, or over all, without overflow."""
+    """`log(sum(exp(x)))` over axes, or over all, without overflow.
+
+    Args:
+        input_tensor: a floating-point tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype, computed without overflow; minus infinity where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_logsumexp([1000.0, 1000.0]).numpy()
+    np.float32(1000.6932)
+    """
     return _reduce("reduce_logsumexp", input_tensor, axis, keepdims)
 
 
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The population variance over axes, or over all."""
+    """The population variance over axes, or over all.
+
+    Args:
+        input_tensor: a floating-point or complex tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Real, with the number of elements as the divisor; NaN where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_variance([1.0, 3.0]).numpy()
+    np.float32(1.0)
+    """
     x = _core._convert(input_tensor)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         raise TypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
@@ -361,14 +723,46 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The population standard deviation over axes, or over all."""
+    """The population standard deviation over axes, or over all.
+
+    Args:
+        input_tensor: a floating-point or complex tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Real; NaN where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_std([1.0, 3.0]).numpy()
+    np.float32(1.0)
+    """
     return raw_ops.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
 def reduce_euclidean_norm(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The Euclidean norm over axes, or over all."""
+    """The Euclidean norm over axes, or over all.
+
+    Args:
+        input_tensor: a numeric tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        name: ignored.
+
+    Returns:
+        Of its dtype; 0 where there are no elements.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
+    array([ 5., 10.], dtype=float32)
+    """
     x = _core._convert(input_tensor)
     return raw_ops.sqrt(reduce_sum(x * conj(x), axis, keepdims))
 
@@ -376,7 +770,18 @@ def reduce_euclidean_norm(
 def count_nonzero(
     input: Any, axis: Any = None, keepdims: bool = False, dtype: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The number of elements that are not zero (not empty, for strings), over axes, or over all."""
+    """The number of elements that are not zero (not empty, for strings), over axes, or over all.
+
+    Args:
+        input: a tensor; strings count unless they are empty.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        keepdims: whether the dimensions stay, with size 1.
+        dtype: the dtype of the result.
+        name: ignored.
+
+    >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy()
+    array([1, 2], dtype=int64)
+    """
     x = _core._convert(input)
     nonzero = (
         raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
@@ -385,7 +790,18 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
-    """The fraction of elements that are zero, as `float32`."""
+    """The fraction of elements that are zero, as `float32`.
+
+    Args:
+        value: a numeric tensor.
+        name: ignored.
+
+    Returns:
+        A `float32` scalar; NaN where there are no elements.
+
+    >>> zero_fraction([0.0, 1.0, 0.0, 2.0]).numpy()
+    np.float32(0.5)
+    """
     x = _core._convert(value)
     return 1.0 - reduce_mean(cast(cast(x, _core.bool), _core.float32))
 
@@ -393,7 +809,24 @@ def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
 def argmax(
     input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The index of the greatest element along an axis (0 by default), the first among equals."""
+    """The index of the greatest element along an axis (0 by default), the first among equals.
+
+    Args:
+        input: a numeric tensor.
+        axis: the dimension to search along; 0 by default.
+        output_type: `int32` or `int64`.
+        name: ignored.
+
+    Returns:
+        The index of the greatest element, of the first of several; a NaN counts as the greatest. Of the
+        shape of `input` without the dimension.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or of size 0.
+
+    >>> argmax([[1, 5, 2], [7, 3, 7]], axis=1).numpy()
+    array([1, 0], dtype=int64)
+    """
     return raw_ops.argmax(
         input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
@@ -402,7 +835,24 @@ def argmax(
 def argmin(
     input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """The index of the least element along an axis (0 by default), the first among equals."""
+    """The index of the least element along an axis (0 by default), the first among equals.
+
+    Args:
+        input: a numeric tensor.
+        axis: the dimension to search along; 0 by default.
+        output_type: `int32` or `int64`.
+        name: ignored.
+
+    Returns:
+        The index of the least element, of the first of several; a NaN counts as the least. Of the shape
+        of `input` without the dimension.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or of size 0.
+
+    >>> argmin([[1, 5, 2], [7, 3, 3]], axis=1).numpy()
+    array([0, 1], dtype=int64)
+    """
     return raw_ops.argmin(
         input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
@@ -411,14 +861,50 @@ def argmin(
 def cumsum(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running sum along an axis; `exclusive` leaves the element itself out, `reverse` is from the end."""
+    """The running sum along an axis; `exclusive` leaves the element itself out, `reverse` is from the end.
+
+    Args:
+        x: a numeric tensor.
+        axis: the dimension to go along.
+        exclusive: whether an element itself does not count.
+        reverse: whether to go from the last element to the first.
+        name: ignored.
+
+    Returns:
+        Of the shape and dtype of `x`.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> cumsum([1, 2, 3]).numpy()
+    array([1, 3, 6], dtype=int32)
+    >>> cumsum([1, 2, 3], exclusive=True, reverse=True).numpy()
+    array([5, 3, 0], dtype=int32)
+    """
     return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The running product along an axis; `exclusive` leaves the element out, `reverse` is from the end."""
+    """The running product along an axis; `exclusive` leaves the element out, `reverse` is from the end.
+
+    Args:
+        x: a numeric tensor.
+        axis: the dimension to go along.
+        exclusive: whether an element itself does not count.
+        reverse: whether to go from the last element to the first.
+        name: ignored.
+
+    Returns:
+        Of the shape and dtype of `x`.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> cumprod([1, 2, 3, 4]).numpy()
+    array([ 1,  2,  6, 24], dtype=int32)
+    """
     return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse)
 
 
@@ -444,30 +930,86 @@ def cumulative_logsumexp(
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
-    """`x / sqrt(max(sum(x**2), epsilon))` along axes."""
+    """`x / sqrt(max(sum(x**2), epsilon))` along axes.
+
+    Args:
+        x: a floating-point or complex tensor.
+        axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
+        epsilon: the least squared length to divide by.
+        name: ignored.
+
+    >>> l2_normalize([3.0, 4.0]).numpy()
+    array([0.6, 0.8], dtype=float32)
+    """
     v = _core._convert(x)
     square_sum = reduce_sum(raw_ops.square(v), axis, True)
     return v * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """`exp(x) / sum(exp(x))` along an axis (the last by default), without overflow."""
+    """`exp(x) / sum(exp(x))` along an axis (the last by default), without overflow.
+
+    Args:
+        logits: a floating-point tensor.
+        axis: the dimension whose elements add up to 1; the last one by default.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> softmax([0.0, 0.0]).numpy()
+    array([0.5, 0.5], dtype=float32)
+    """
     return raw_ops.softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """`x - log(sum(exp(x)))` along an axis (the last by default), without overflow."""
+    """`x - log(sum(exp(x)))` along an axis (the last by default), without overflow.
+
+    Args:
+        logits: a floating-point tensor.
+        axis: the dimension along which to normalise; the last one by default.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> log_softmax([0.0, 0.0]).numpy()
+    array([-0.6931472, -0.6931472], dtype=float32)
+    """
     return raw_ops.log_softmax(logits, axis=-1 if axis is None else integer(axis, "axis"))
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> _core.Tensor:
-    """Whether each element is less than the next."""
+    """Whether each element is less than the next.
+
+    Args:
+        x: a numeric tensor, taken as a vector.
+        name: ignored.
+
+    Returns:
+        A `bool` scalar.
+
+    >>> is_strictly_increasing([1, 2, 2]).numpy()
+    np.False_
+    """
     flat = raw_ops.reshape(x, [-1])
     return reduce_all(flat[:-1] < flat[1:])
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> _core.Tensor:
-    """Whether no element is greater than the next."""
+    """Whether no element is greater than the next.
+
+    Args:
+        x: a numeric tensor, taken as a vector.
+        name: ignored.
+
+    Returns:
+        A `bool` scalar.
+
+    >>> is_non_decreasing([1, 2, 2]).numpy()
+    np.True_
+    """
     flat = raw_ops.reshape(x, [-1])
     return reduce_all(flat[:-1] <= flat[1:])
 

@@ -9,7 +9,14 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether it is a list, tuple or mapping."""
+    """Whether it is a list, tuple or mapping.
+
+    Args:
+        structure: anything.
+
+    >>> is_nested([1]), is_nested(1)
+    (True, False)
+    """
     return isinstance(structure, list | tuple | Mapping)
 
 
@@ -73,8 +80,16 @@ def _rebuild(structure: Any, items: list[Any]) -> Any:
 def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_composites: bool = False) -> Any:
     """The structure with its leaves replaced, in the order of `flatten`.
 
+    Args:
+        structure: a nest.
+        flat_sequence: the new leaves.
+        expand_composites: whether the leaves are the tensors of composite values.
+
     Raises:
         ValueError: where the number of leaves differs.
+
+    >>> pack_sequence_as({'a': 0, 'b': [0, 0]}, [1, 2, 3])
+    {'a': 1, 'b': [2, 3]}
     """
     flat = list(flat_sequence)
     source: Iterator[Any] = iter(flat)
@@ -97,9 +112,17 @@ def assert_same_structure(
 ) -> None:
     """Raises unless both are nested alike.
 
+    Args:
+        nest1: a nest.
+        nest2: a nest.
+        check_types: whether containers must be of one type.
+        expand_composites: accepted.
+
     Raises:
         ValueError: where lengths or keys differ, or one is nested where the other is not.
         TypeError: where the types of containers differ, if `check_types`.
+
+    >>> assert_same_structure([1, (2,)], ['a', ('b',)])
     """
     if is_nested(nest1) != is_nested(nest2):
         raise ValueError(f"the two structures are not nested alike: {nest1!r} and {nest2!r}")

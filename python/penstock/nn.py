@@ -99,6 +99,11 @@ elu, relu, relu6, selu = (unary(op, argument="features") for op in ("elu", "relu
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _core.Tensor:
     """`x` where it is positive, else `alpha * x`, elementwise.
 
+    Args:
+        features: a floating-point tensor.
+        alpha: the slope below 0.
+        name: ignored.
+
     >>> import penstock as tf
     >>> tf.nn.leaky_relu([-1.0, 2.0], alpha=0.5).numpy().tolist()
     [-0.5, 2.0]
@@ -133,6 +138,10 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _
 def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
     """`x * sigmoid(beta * x)`, elementwise.
 
+    Args:
+        features: a floating-point tensor.
+        beta: the factor of the argument of the sigmoid.
+
     >>> import penstock as tf
     >>> tf.nn.silu([0.0, 100.0]).numpy().tolist()
     [0.0, 100.0]
@@ -147,6 +156,11 @@ swish = silu
 def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tensor:
     """`relu(x)` and `relu(-x)`, joined along an axis.
 
+    Args:
+        features: a floating-point tensor.
+        axis: the dimension to join both halves along.
+        name: ignored.
+
     >>> import penstock as tf
     >>> tf.nn.crelu([-1.0, 2.0]).numpy().tolist()
     [0.0, 2.0, 1.0, 0.0]
@@ -157,6 +171,13 @@ def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tenso
 
 def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
     """Half the sum of squares.
+
+    Args:
+        t: a floating-point tensor.
+        name: ignored.
+
+    Returns:
+        A scalar.
 
     >>> import penstock as tf
     >>> float(tf.nn.l2_loss([3.0, 4.0]))

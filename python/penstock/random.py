@@ -105,6 +105,10 @@ def uniform(
 
     Raises:
         ValueError: for another dtype, or integers without a bound.
+
+    >>> x = uniform([100], 2.0, 3.0, seed=1).numpy()
+    >>> bool(((2.0 <= x) & (x < 3.0)).all())
+    True
     """
     target = _checked(dtype, maxval)
     dims = extents(shape)
@@ -152,6 +156,9 @@ def normal(
         dtype: floating point.
         seed: makes the sequence of results repeatable.
         name: ignored.
+
+    >>> normal([2, 3], seed=1).shape
+    TensorShape([2, 3])
     """
     if seed is not None:
         return stateless_normal(shape, _sequence(seed), mean, stddev, dtype)
@@ -169,6 +176,9 @@ def truncated_normal(
     """Numbers of a normal distribution, none of them more than two standard deviations from the mean.
 
     Arguments are those of `normal`.
+
+    >>> float(abs(truncated_normal([100], seed=1).numpy()).max()) <= 2.0
+    True
     """
     if seed is not None:
         return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
@@ -241,7 +251,21 @@ def stateless_normal(
     name: str | None = None,
     alg: str = "auto_select",
 ) -> _core.Tensor:
-    """As `normal`, of a seed of two integers alone."""
+    """As `normal`, of a seed of two integers alone.
+
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        seed: a pair of integers: equal seeds, equal numbers.
+        mean: the mean.
+        stddev: the standard deviation.
+        dtype: a floating-point dtype.
+        name: ignored.
+        alg: accepted; the algorithm is Philox.
+
+    >>> a, b = (stateless_normal([3], seed=[1, 2]).numpy().tolist() for _ in 'ab')
+    >>> a == b
+    True
+    """
     _check_algorithm(alg)
     return _shifted(
         raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)), mean, stddev
@@ -257,7 +281,20 @@ def stateless_truncated_normal(
     name: str | None = None,
     alg: str = "auto_select",
 ) -> _core.Tensor:
-    """As `truncated_normal`, of a seed of two integers alone."""
+    """As `truncated_normal`, of a seed of two integers alone.
+
+    Args:
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        seed: a pair of integers: equal seeds, equal numbers.
+        mean: the mean.
+        stddev: the standard deviation before values beyond two of it are drawn again.
+        dtype: a floating-point dtype.
+        name: ignored.
+        alg: accepted; the algorithm is Philox.
+
+    >>> float(abs(stateless_truncated_normal([100], seed=[1, 2]).numpy()).max()) <= 2.0
+    True
+    """
     _check_algorithm(alg)
     return _shifted(
         raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
@@ -434,6 +471,9 @@ def categorical(
 
     Returns:
         A matrix of as many rows, and `num_samples` columns.
+
+    >>> categorical([[0.0, 0.0]], 5).shape
+    TensorShape([1, 5])
     """
     return _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed))
 
@@ -441,7 +481,21 @@ def categorical(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
-    """As `categorical`, of a seed of two integers alone."""
+    """As `categorical`, of a seed of two integers alone.
+
+    Args:
+        logits: of shape `[n, classes]`: logarithms of probabilities, up to a constant.
+        num_samples: how many to draw for each row.
+        seed: a pair of integers.
+        dtype: `int32` or `int64`.
+        name: ignored.
+
+    Returns:
+        Of shape `[n, num_samples]`.
+
+    >>> stateless_categorical([[0.0, 0.0]], 5, seed=[1, 2]).shape
+    TensorShape([1, 5])
+    """
     return _classes(
         logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
     )
@@ -465,14 +519,38 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
 
 
 def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
-    """`num` seeds made from one, as the rows of a matrix."""
+    """`num` seeds made from one, as the rows of a matrix.
+
+    Args:
+        seed: a pair of integers.
+        num: how many seeds to make.
+        alg: accepted; the algorithm is Philox.
+
+    Returns:
+        Seeds of shape `[num, 2]`.
+
+    >>> split([1, 2], 3).shape
+    TensorShape([3, 2])
+    """
     seed = _seed(seed)
     rows = raw_ops.cast(_core._convert(num), dtype=_core.int32)
     return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
 
 
 def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
-    """A seed made from another one and an integer."""
+    """A seed made from another one and an integer.
+
+    Args:
+        seed: a pair of integers.
+        data: an integer scalar.
+        alg: accepted; the algorithm is Philox.
+
+    Returns:
+        Another seed.
+
+    >>> fold_in([1, 2], 3).shape
+    TensorShape([2])
+    """
     data = _core._convert(data)
     first = stateless_uniform([], _seed(seed), None, None, data.dtype, alg=alg)
     return raw_ops.stack([first, data])

@@ -45,6 +45,14 @@ def complex_sign(x: Array) -> Array:
     return np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x)))
 
 
+def floordiv(x: Array, y: Array) -> Array:
+    """NumPy's, but for infinities: the floor of the quotient."""
+    plain = np.floor_divide(x, y)
+    if not is_float(x.dtype):
+        return plain
+    return np.where(np.isinf(x) | np.isinf(y), np.floor(x / y), plain)
+
+
 def truncatediv(x: Array, y: Array) -> Array:
     if is_float(x.dtype):
         return np.trunc(x / y)
@@ -192,7 +200,7 @@ BINARY: dict[str, Model] = {
     "sub": arithmetic(np.subtract),
     "mul": arithmetic(np.multiply),
     "div": arithmetic(np.divide),
-    "floordiv": own(np.floor_divide),
+    "floordiv": own(floordiv),
     "floormod": own(np.remainder),
     "truncatediv": own(truncatediv),
     "truncatemod": own(np.fmod),
@@ -533,7 +541,53 @@ IMAGES: dict[str, Model] = {
     "matrix_set_diag": set_diag,
 }
 
-REFERENCE: dict[str, Model] = {**UNARY, **BINARY, **CHOICE, **SORTED, **NUMERIC, **ARRAY, **STRING, **IMAGES}
+
+def fft(x: Array, inverse: bool = False, scaled: bool = False) -> Array:
+    if not x.shape[-1]:
+        return x
+    if inverse:
+        return np.fft.ifft(x, norm="backward" if scaled else "forward").astype(x.dtype)
+    return np.fft.fft(x, norm="forward" if scaled else "backward").astype(x.dtype)
+
+
+def paired(n: int) -> slice:
+    """The coefficients of `n` real numbers that stand for their conjugates too."""
+    return slice(1, (n + 1) // 2)
+
+
+def rfft(x: Array, scaled: bool = False, mirrored: bool = False) -> Array:
+    n, target = x.shape[-1], np.result_type(x.dtype, np.complex64)
+    if not n:
+        return np.zeros((*x.shape[:-1], 1), target)
+    out = np.fft.rfft(x, norm="forward" if scaled else "backward").astype(target)
+    if mirrored:
+        out[..., paired(n)] *= 2
+    return out
+
+
+def irfft(x: Array, length: Array, scaled: bool = False, mirrored: bool = False) -> Array:
+    n, target = int(length), x.real.dtype
+    if not n:
+        return np.zeros((*x.shape[:-1], 0), target)
+    x = x.copy()
+    if not mirrored:
+        x[..., paired(n)] /= 2
+    return np.fft.irfft(x, n, norm="backward" if scaled else "forward").astype(target)
+
+
+FOURIER: dict[str, Model] = {"fft": near(fft), "rfft": near(rfft), "irfft": near(irfft)}
+
+REFERENCE: dict[str, Model] = {
+    **FOURIER,
+    **UNARY,
+    **BINARY,
+    **CHOICE,
+    **SORTED,
+    **NUMERIC,
+    **ARRAY,
+    **STRING,
+    **IMAGES,
+}
 
 EQUATIONS = "rounds by the condition of its matrices: test_linalg checks what defines the result"
 FACTORS = "its factors are unique only up to signs: test_linalg checks what defines them"
@@ -554,11 +608,13 @@ EXEMPT: dict[str, str] = {
     "lu": EQUATIONS,
     "singular_values": EQUATIONS,
     "self_adjoint_eigvals": EQUATIONS,
+    "eigvals": EQUATIONS,
     "qr": FACTORS,
     "qr_full": FACTORS,
     "svd": FACTORS,
     "svd_full": FACTORS,
     "self_adjoint_eig": FACTORS,
+    "eig": FACTORS,
     "random_uniform": DRAWN,
     "random_normal": DRAWN,
     "truncated_normal": DRAWN,

@@ -72,7 +72,6 @@ def test_hashes_are_those_of_farmhash() -> None:
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: tf.strings.split(["a b", "c"]), tf.errors.UnimplementedError),
         (lambda: tf.strings.unicode_decode("a", "EBCDIC"), tf.errors.InvalidArgumentError),
         (lambda: tf.strings.unicode_decode("a", "UTF-8", "explode"), tf.errors.InvalidArgumentError),
         (lambda: tf.strings.unicode_encode(97, "UTF-8"), ValueError),

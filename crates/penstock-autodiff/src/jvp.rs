@@ -66,7 +66,10 @@ fn form(op: &OpDef, complex: bool) -> Form {
         | "list_resize"
         | "list_stack"
         | "list_concat"
-        | "list_split" => Form::Linear(&[0]),
+        | "list_split"
+        | "fft"
+        | "rfft"
+        | "irfft" => Form::Linear(&[0]),
         "fill" | "scatter_nd" => Form::Linear(&[1]),
         "list_push" => Form::Linear(&[0, 1]),
         "list_set" | "list_accumulate" => Form::Linear(&[0, 2]),

@@ -89,7 +89,7 @@ fn trimmed(grad: &Tensor, like: &Tensor) -> Tensor {
 const OF_HERMITIAN: &[&str] = &["cholesky", "self_adjoint_eig", "self_adjoint_eigvals"];
 
 /// Operators of which a complex result is determined only up to factors of absolute value 1.
-const UP_TO_PHASES: &[&str] = &["svd", "self_adjoint_eig"];
+const UP_TO_PHASES: &[&str] = &["svd", "self_adjoint_eig", "eig"];
 
 /// The mean of matrices and their adjoints.
 fn hermitian_part(x: &Tensor) -> Tensor {

@@ -185,9 +185,9 @@ template <class T> __device__ inline penstock_int<T> penstock_pow(penstock_int<T
 
 template <class F> __device__ inline F penstock_trunc_div_float(F a, F b) { return trunc(a / b); }
 
-// NumPy's floor_divide.
+// NumPy's floor_divide, but for infinities, of and by which it is the floor of the quotient.
 template <class F> __device__ inline F penstock_floor_div_float(F a, F b) {
-    if (b == 0) return a / b;
+    if (b == 0 || a - a != 0 || b - b != 0) return floor(a / b);
     const F rem = fmod(a, b);
     F quotient = (a - rem) / b;
     if (rem != 0 && (b < 0) != (rem < 0)) quotient = quotient - 1;

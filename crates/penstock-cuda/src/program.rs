@@ -71,7 +71,7 @@ pub(crate) fn storage_type(dtype: DType) -> Option<&'static str> {
         DType::Bf16 => "bf16",
         DType::F32 => "f32",
         DType::F64 => "f64",
-        DType::C64 | DType::C128 | DType::Str | DType::Variant => return None,
+        DType::C64 | DType::C128 | DType::Str | DType::Variant | DType::Resource => return None,
     })
 }
 

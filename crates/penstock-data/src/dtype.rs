@@ -51,16 +51,18 @@ pub enum DType {
     Str = 15,
     /// A list of tensors; always a scalar.
     Variant = 16,
+    /// A handle of a variable or another resource. It names what programs may ask for; no tensor is of it.
+    Resource = 17,
 }
 
 /// Every dtype, in the order of the discriminants.
-pub const ALL_DTYPES: [DType; 17] = {
+pub const ALL_DTYPES: [DType; 18] = {
     use DType::*;
-    [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128, Str, Variant]
+    [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128, Str, Variant, Resource]
 };
 
 /// `(short name of the text form, TensorFlow's name, NumPy's name)` by discriminant.
-const NAMES: [(&str, &str, &str); 17] = [
+const NAMES: [(&str, &str, &str); 18] = [
     ("bool", "bool", "bool"),
     ("i8", "int8", "int8"),
     ("i16", "int16", "int16"),
@@ -78,13 +80,15 @@ const NAMES: [(&str, &str, &str); 17] = [
     ("c128", "complex128", "complex128"),
     ("str", "string", "object"),
     ("variant", "variant", "object"),
+    ("resource", "resource", "object"),
 ];
 
 impl DType {
-    /// Bytes of one element; 0 for [`DType::Str`] and [`DType::Variant`], whose elements are not stored in a flat buffer.
+    /// Bytes of one element; 0 for [`DType::Str`], [`DType::Variant`] and [`DType::Resource`], whose elements are not stored
+    /// in a flat buffer.
     #[inline]
     pub const fn size(self) -> usize {
-        const SIZES: [u8; 17] = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0];
+        const SIZES: [u8; 18] = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0, 0];
         SIZES[self as usize] as usize
     }
 
@@ -171,9 +175,9 @@ pub struct DTypeSet(u32);
 impl DTypeSet {
     /// No dtype.
     pub const NONE: DTypeSet = DTypeSet(0);
-    /// Every dtype of arrays: all but lists.
+    /// Every dtype of arrays: all but lists and resources.
     pub const ANY: DTypeSet = DTypeSet(0xffff);
-    /// Every dtype.
+    /// Every dtype of tensors: all but resources.
     pub const ALL: DTypeSet = DTypeSet(0x1ffff);
     /// Lists only.
     pub const VARIANT: DTypeSet = DTypeSet::of(&[DType::Variant]);
@@ -350,7 +354,7 @@ mod tests {
             assert_eq!(DType::from_name(d.name()), Some(d));
             assert_eq!(DType::from_name(d.tf_name()), Some(d));
         }
-        assert_eq!(DType::from_index(17), None);
+        assert_eq!(DType::from_index(18), None);
     }
 
     #[test]
@@ -370,8 +374,8 @@ mod tests {
             assert_eq!(DTypeSet::INEXACT.contains(d), d.is_differentiable(), "{d}");
             assert_eq!(DTypeSet::NUMERIC.contains(d), d.is_numeric(), "{d}");
             assert_eq!(DTypeSet::PLAIN.contains(d), d.size() > 0, "{d}");
-            assert_eq!(DTypeSet::ANY.contains(d), d != DType::Variant, "{d}");
-            assert!(DTypeSet::ALL.contains(d), "{d}");
+            assert_eq!(DTypeSet::ANY.contains(d), !matches!(d, DType::Variant | DType::Resource), "{d}");
+            assert_eq!(DTypeSet::ALL.contains(d), d != DType::Resource, "{d}");
         }
     }
 }

@@ -39,9 +39,9 @@ impl DType {
         })
     }
 
-    /// The complex dtype of a real floating one's precision.
+    /// The complex dtype of a floating-point one's precision: itself for a complex dtype.
     pub fn complex(self) -> DType {
-        if self == DType::F64 { DType::C128 } else { DType::C64 }
+        if matches!(self, DType::F64 | DType::C128) { DType::C128 } else { DType::C64 }
     }
 }
 

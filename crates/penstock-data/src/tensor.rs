@@ -70,7 +70,8 @@ impl Tensor {
     /// [`Tensor::as_mut_ptr`].
     ///
     /// # Errors
-    /// `ResourceExhausted` where the memory cannot be had, `InvalidArgument` for a `variant` that is no scalar.
+    /// `ResourceExhausted` where the memory cannot be had, `InvalidArgument` for a `variant` that is no scalar, and for
+    /// `resource`, of which there are no tensors.
     pub fn empty(dtype: DType, dims: &[usize]) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
         let storage = if dtype == DType::Str {
@@ -80,6 +81,8 @@ impl Tensor {
                 return Err(Error::invalid(format!("a list is a scalar, not of shape {dims:?}")));
             }
             Storage::List(Arc::default())
+        } else if dtype == DType::Resource {
+            return Err(Error::invalid("there are no tensors of dtype resource"));
         } else if bytes <= INLINE_BYTES {
             Storage::Inline([0; 2])
         } else {
@@ -580,6 +583,7 @@ mod tests {
         assert!(a.list().unwrap().get(0).unwrap().shares_data(b.list().unwrap().get(0).unwrap()));
         assert_ne!(a, b);
         assert!(Tensor::empty(DType::Variant, &[2]).is_err());
+        assert!(Tensor::empty(DType::Resource, &[]).is_err());
         assert_eq!((a.dims(), a.byte_len(), a.bytes().len()), (&[][..], 0, 0));
     }
 

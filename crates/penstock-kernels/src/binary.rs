@@ -36,10 +36,10 @@ const SCALAR: &[Binary] = &[
 
 const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
 
-/// NumPy's `floor_divide`.
+/// NumPy's `floor_divide`, but for infinities, of and by which it is the floor of the quotient.
 fn floor_div<M: Math>(a: M, b: M) -> M {
-    if b == M::ZERO {
-        return a / b;
+    if b == M::ZERO || !a.is_finite() || !b.is_finite() {
+        return (a / b).floor();
     }
     let rem = a % b;
     let mut quotient = (a - rem) / b;

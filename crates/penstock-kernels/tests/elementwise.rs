@@ -577,7 +577,7 @@ fn binary_float_operators_follow_the_models() {
 }
 
 #[test]
-fn floor_division_of_floats_is_numpys() {
+fn floor_division_of_floats_is_numpys_but_for_infinities() {
     let f = binary(Binary::FloorDiv, DType::F64).unwrap();
     let inf = f64::INFINITY;
     for (a, b, want) in [
@@ -586,14 +586,17 @@ fn floor_division_of_floats_is_numpys() {
         (7.0, -2.0, -4.0),
         (-7.0, -2.0, 3.0),
         (1.0, inf, 0.0),
-        (-1.0, inf, -1.0),
+        (-1.0, inf, -0.0),
+        (1.0, -inf, -0.0),
         (0.0, 3.0, 0.0),
         (-0.0, 3.0, -0.0),
         (0.0, -3.0, -0.0),
         (1.0, 0.0, inf),
         (-1.0, 0.0, -inf),
         (0.3, 0.1, 2.0),
-        (inf, 1.0, f64::NAN),
+        (inf, 1.0, inf),
+        (inf, -2.0, -inf),
+        (inf, inf, f64::NAN),
         (0.0, 0.0, f64::NAN),
     ] {
         let got: f64 = one(f, &[a, b]).unwrap();

@@ -3,7 +3,7 @@
 //! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
 //! it makes of generic code takes longer to compile than all other kernels together.
 //!
-//! Conventions are LAPACK's: eigenvalues ascend, singular values descend, a Cholesky factor is lower, and only the
+//! Conventions are LAPACK's: eigenvalues of Hermitian matrices ascend, singular values descend, a Cholesky factor is lower, and only the
 //! lower triangle of a matrix that is said to be Hermitian is read. Where signs or phases are free, of singular and
 //! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
@@ -11,8 +11,9 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting::factor as lu_factor;
 use faer::linalg::triangular_solve as triangular;
 use faer::prelude::*;
-use faer::traits::ComplexField;
+use faer::traits::{ComplexField, RealField};
 use faer::{Conj, MatMut, Par, Side};
+use num_complex::Complex;
 use penstock_data::{C64, C128, DType, DTypeSet, Element};
 
 /// The dtypes of matrices.
@@ -24,6 +25,8 @@ pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType
 pub trait Matrix: Element {
     /// The type of singular values and of the eigenvalues of Hermitian matrices.
     type Magnitude: Element;
+    /// The type of eigenvalues: complex numbers of this precision.
+    type Complex: Element;
 
     /// A real number.
     fn from_magnitude(x: Self::Magnitude) -> Self;
@@ -128,6 +131,16 @@ pub trait Matrix: Element {
     /// # Panics
     /// Where a slice has another number of elements.
     fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure>;
+
+    /// The eigenvalues of `a` of `n` by `n` in the order in which they are found, and as the columns of `v` eigenvectors
+    /// of length 1.
+    ///
+    /// # Errors
+    /// [`Failure::NoConvergence`]; also where an element is not finite.
+    ///
+    /// # Panics
+    /// Where a slice has another number of elements.
+    fn eig(n: usize, a: &[Self], e: &mut [Self::Complex], v: Option<&mut [Self::Complex]>) -> Result<(), Failure>;
 }
 
 /// What the algorithms need to know of an element.
@@ -142,8 +155,16 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
     fn real_part(self) -> Self::Magnitude;
     /// The product.
     fn times(self, other: Self) -> Self;
+    /// The quotient by a real number.
+    fn over(self, divisor: Self::Magnitude) -> Self;
     /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
+    /// Such a number that 2 to its power is about the greater part.
+    fn exponent(self) -> i32;
+    /// A real number times 2 to the power of `k`.
+    fn shifted(x: Self::Magnitude, k: i32) -> Self::Magnitude;
+    /// The number times 2 to the power of `k`.
+    fn times_power(self, k: i32) -> Self;
     /// The natural logarithm.
     fn ln(x: Self::Magnitude) -> Self::Magnitude;
     /// The sum.
@@ -165,9 +186,17 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
             fn times(self, other: $real) -> $real { self * other }
+            fn over(self, divisor: $real) -> $real { self / divisor }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
             }
+            fn exponent(self) -> i32 { self.abs().log2() as i32 }
+            fn shifted(x: $real, k: i32) -> $real {
+                // In two steps, of which neither factor overflows.
+                let power = |k: i32| $real::from(2u8).powi(k);
+                x * power(k / 2) * power(k - k / 2)
+            }
+            fn times_power(self, k: i32) -> $real { <$real as Scalar>::shifted(self, k) }
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $real { -self }
@@ -182,9 +211,15 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
             fn times(self, other: $complex) -> $complex { self * other }
+            fn over(self, divisor: $real) -> $complex { self / divisor }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
                 (if size == 0.0 { Self::ZERO } else { self / size }, size)
+            }
+            fn exponent(self) -> i32 { self.re.exponent().max(self.im.exponent()) }
+            fn shifted(x: $real, k: i32) -> $real { <$real as Scalar>::shifted(x, k) }
+            fn times_power(self, k: i32) -> $complex {
+                $complex::new(self.re.times_power(k), self.im.times_power(k))
             }
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
@@ -198,9 +233,10 @@ macro_rules! scalars {
 scalars!(f32 C64, f64 C128);
 
 macro_rules! matrices {
-    ($($ty:ident: $real:ident, $from:expr;)*) => {$(
+    ($($ty:ident: $real:ident $complex:ident, $from:expr;)*) => {$(
         impl Matrix for $ty {
             type Magnitude = $real;
+            type Complex = $complex;
 
             fn from_magnitude(x: $real) -> $ty {
                 $from(x)
@@ -252,15 +288,19 @@ macro_rules! matrices {
             fn eigh(n: usize, a: &[Self], e: &mut [Self::Magnitude], v: Option<&mut [Self]>) -> Result<(), Failure> {
                 eigh(n, a, e, v)
             }
+
+            fn eig(n: usize, a: &[Self], e: &mut [Self::Complex], v: Option<&mut [Self::Complex]>) -> Result<(), Failure> {
+                eig(n, a, e, v)
+            }
         }
     )*};
 }
 
 matrices! {
-    f32: f32, |x| x;
-    f64: f64, |x| x;
-    C64: f32, |x| C64::new(x, 0.0);
-    C128: f64, |x| C128::new(x, 0.0);
+    f32: f32 C64, |x| x;
+    f64: f64 C128, |x| x;
+    C64: f32 C64, |x| C64::new(x, 0.0);
+    C128: f64 C128, |x| C128::new(x, 0.0);
 }
 
 /// Why there is no result.
@@ -447,6 +487,14 @@ fn orient<T: Scalar>(count: usize, u: &mut [T], width: usize, v: Option<(&mut [T
     }
 }
 
+/// The matrix times a power of 2, so that its greatest element is near 1, and the exponent of what it was divided by: the
+/// algorithms square elements, which is to neither overflow nor lose all digits.
+fn balanced<T: Scalar>(a: &[T]) -> (Vec<T>, i32) {
+    // The exponent of 0 is the least of all.
+    let exponent = a.iter().map(|x| x.exponent()).max().filter(|&e| e > i32::MIN).unwrap_or(0);
+    (a.iter().map(|x| x.times_power(-exponent)).collect(), exponent)
+}
+
 fn svd<T: Scalar>(
     m: usize,
     n: usize,
@@ -471,15 +519,18 @@ fn svd<T: Scalar>(
         }
         return Ok(());
     }
-    let a = view(a, m, n);
+    let (a, exponent) = balanced(a);
+    let a = view(&a, m, n);
     let failed = |_| Failure::NoConvergence;
     let Some((u, v)) = vectors else {
-        s.copy_from_slice(&a.singular_values().map_err(failed)?);
+        for (to, from) in s.iter_mut().zip(a.singular_values().map_err(failed)?) {
+            *to = T::shifted(from, exponent);
+        }
         return Ok(());
     };
     let parts = if full { a.svd() } else { a.thin_svd() }.map_err(failed)?;
     for (to, from) in s.iter_mut().zip(parts.S().column_vector().iter()) {
-        *to = from.real_part();
+        *to = T::shifted(from.real_part(), exponent);
     }
     let (of_u, of_v) = if full { (m, n) } else { (p, p) };
     view_mut(u, m, of_u).copy_from(parts.U());
@@ -506,6 +557,42 @@ fn eigh<T: Scalar>(n: usize, a: &[T], e: &mut [T::Magnitude], v: Option<&mut [T]
         *to = from.real_part();
     }
     view_mut(v, n, n).copy_from(parts.U());
+    orient(n, v, n, None);
+    Ok(())
+}
+
+fn eig<T, R, C>(n: usize, a: &[T], e: &mut [C], v: Option<&mut [C]>) -> Result<(), Failure>
+where
+    T: Scalar + Matrix<Magnitude = R, Complex = C>,
+    R: RealField + Copy,
+    C: Scalar + Matrix<Magnitude = R> + From<Complex<R>>,
+{
+    if n == 0 {
+        return Ok(());
+    }
+    if !all_finite(a) {
+        return Err(Failure::NoConvergence);
+    }
+    let (a, exponent) = balanced(a);
+    let a = view(&a, n, n);
+    let failed = |_| Failure::NoConvergence;
+    let value = |from: Complex<R>| C::from(from).times_power(exponent);
+    let Some(v) = v else {
+        let values = a.eigenvalues().map_err(failed)?;
+        e.iter_mut().zip(values).for_each(|(to, from)| *to = value(from));
+        return Ok(());
+    };
+    let parts = a.eigen().map_err(failed)?;
+    for (to, from) in e.iter_mut().zip(parts.S().column_vector().iter()) {
+        *to = value(*from);
+    }
+    for j in 0..n {
+        let column = parts.U().col(j);
+        let length = column.norm_l2();
+        for i in 0..n {
+            v[i * n + j] = C::from(column[i]).over(length);
+        }
+    }
     orient(n, v, n, None);
     Ok(())
 }

@@ -54,3 +54,35 @@ fn what_has_no_result_is_said() {
     f64::svd(1, 1, false, &[f64::NAN], &mut s, None).unwrap();
     assert!(s[0].is_nan());
 }
+
+#[test]
+fn eigenvectors_have_length_one_and_a_positive_element() {
+    let a = [0.0, 1.0, -4.0, 0.0];
+    let (mut e, mut v) = ([C128::default(); 2], [C128::default(); 4]);
+    f64::eig(2, &a, &mut e, Some(&mut v)).unwrap();
+    let mut alone = [C128::default(); 2];
+    f64::eig(2, &a, &mut alone, None).unwrap();
+    for j in 0..2 {
+        assert!((e[j].norm() - 2.0).abs() < 1e-14 && (alone[j].norm() - 2.0).abs() < 1e-14);
+        let (x, y) = (v[j], v[2 + j]);
+        assert!((x.norm_sqr() + y.norm_sqr() - 1.0).abs() < 1e-14);
+        // The first element that is at least half as great as the other is the second here.
+        assert!(y.re > 0.0 && y.im.abs() < 1e-14);
+        assert!((y - e[j] * x).norm() < 1e-14 && (x * -4.0 - e[j] * y).norm() < 1e-14);
+    }
+    assert_eq!(f64::eig(1, &[f64::NAN], &mut [C128::default()], None), Err(Failure::NoConvergence));
+    assert_eq!(f64::eig(0, &[], &mut [], Some(&mut [])), Ok(()));
+}
+
+#[test]
+fn singular_values_of_any_scale() {
+    for power in [-1070, -300, 0, 300, 1020] {
+        let scale = 2f64.powi(power / 2) * 2f64.powi(power - power / 2);
+        let (mut s, mut u, mut v) = ([0.0; 2], [0.0; 4], [0.0; 4]);
+        f64::svd(2, 2, false, &[0.0, 2.0 * scale, 3.0 * scale, 0.0], &mut s, Some((&mut u, &mut v))).unwrap();
+        assert!((s[0] / scale - 3.0).abs() < 1e-14 && (s[1] / scale - 2.0).abs() < 1e-14, "{power}: {s:?}");
+    }
+    let mut s = [1.0; 2];
+    f64::svd(2, 2, false, &[0.0; 4], &mut s, None).unwrap();
+    assert_eq!(s, [0.0; 2]);
+}

@@ -9,6 +9,7 @@ use crate::array::ONES_LIKE;
 use crate::compare::{EQUAL, NOT_EQUAL};
 use crate::diagonals::{BAND_PART, DIAG_PART, SET_DIAG};
 use crate::grad::{Ex, Tape, rule};
+use crate::joining::CONCAT;
 use crate::linalg::{adjoint, adjoint_times, batch_of, matrices, squares, times, times_adjoint};
 use crate::samples::{DISTINCT, tensor};
 use crate::scan::CUMSUM;
@@ -41,7 +42,7 @@ fn divided<'t>(x: Ex<'t>, r: Ex<'t>) -> Ex<'t> {
 }
 
 /// `1 / (v[j] - v[i])` at `[i, j]`, 0 where both are equal.
-fn reciprocal_differences(v: Ex<'_>) -> Ex<'_> {
+pub(crate) fn reciprocal_differences(v: Ex<'_>) -> Ex<'_> {
     let difference = v.expand_dims(-2) - v.expand_dims(-1);
     let differs = difference.is_number(&NOT_EQUAL, 0.0);
     (1.0 / difference.or(differs, difference.number(1.0))).only_if(differs)
@@ -163,7 +164,7 @@ pub static LU: OpDef = OpDef {
     doc: "The triangular factors of each matrix with its rows in another order, by partial pivoting.\n\n\
           `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the \
           diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of \
-          the product of the factors is row `p[i]` of `x`. The derivative is that of square matrices.\n\n\
+          the product of the factors is row `p[i]` of `x`. The derivative takes matrices of unknown sizes for square.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -198,33 +199,74 @@ pub static LU: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let Some(g) = t.grad(0).filter(|_| t.needed[0]) else { return smallvec![None] };
-            let (x, packed) = (t.x(0), t.y(0));
-            if let Some([.., m, n]) = x.shape().dims()
-                && !m.compatible(*n)
-            {
-                return smallvec![Some(
-                    g.fail(Error::unimplemented("lu has no derivative for matrices that are not square"))
-                )];
-            }
-            let below = band(packed, -1, 0);
-            let ones = below.then(&DIAG_PART).then(&ONES_LIKE);
-            let (l, u) = (below.emit(&SET_DIAG, &[ones], &[]), band(packed, 0, -1));
-            let (of_u, strictly) = (band(g, 0, -1), |x| scale_diagonal(band(x, -1, 0), 0.0));
-            let inner = strictly(adjoint_times(l, strictly(g))) + band(times_adjoint(of_u, u), 0, -1);
-            let permuted = divided(triangular_solve(l, inner, true, true), u);
+            let permuted = match t.x(0).shape().dims() {
+                Some(&[.., Dim::Known(m), Dim::Known(n)]) if m > n => tall_lu_grad(t.y(0), g, n),
+                Some(&[.., Dim::Known(m), Dim::Known(n)]) if m < n => wide_lu_grad(t.y(0), g, m),
+                _ => square_lu_grad(t.y(0), g),
+            };
             smallvec![Some(unpermuted(t, permuted))]
         })
     }),
     fold: Fold::Evaluate,
     samples: || {
         let mut out = crate::solves::square_samples();
-        // Of these there is no derivative.
-        for dims in [&[2, 3][..], &[3, 2]] {
-            out.push(Sample::new(vec![tensor(DType::F64, dims, &[f64::INFINITY, 0.5, 2.0])]));
+        for dims in [&[2, 3][..], &[3, 2], &[2, 1, 3], &[4, 1], &[0, 2], &[2, 0], &[2, 2, 5]] {
+            out.push(Sample::new(vec![tensor(DType::F64, dims, DISTINCT)]));
         }
+        out.push(Sample::new(vec![tensor(DType::C128, &[3, 2], DISTINCT)]));
+        out.push(Sample::new(vec![tensor(DType::F64, &[2, 3], &[f64::INFINITY, 0.5, 2.0])]));
         out
     },
 };
+
+/// What is strictly below the diagonal.
+fn strictly_below(x: Ex<'_>) -> Ex<'_> {
+    scale_diagonal(band(x, -1, 0), 0.0)
+}
+
+/// The triangular factors that square matrices hold.
+fn unpacked(packed: Ex<'_>) -> (Ex<'_>, Ex<'_>) {
+    let below = band(packed, -1, 0);
+    let ones = below.then(&DIAG_PART).then(&ONES_LIKE);
+    (below.emit(&SET_DIAG, &[ones], &[]), band(packed, 0, -1))
+}
+
+/// The cotangent of `p x`, from the factors and their cotangent.
+fn square_lu_grad<'t>(packed: Ex<'t>, g: Ex<'t>) -> Ex<'t> {
+    let (l, u) = unpacked(packed);
+    let inner = strictly_below(adjoint_times(l, strictly_below(g))) + band(times_adjoint(band(g, 0, -1), u), 0, -1);
+    divided(triangular_solve(l, inner, true, true), u)
+}
+
+/// The rows of matrices that begin at `from`, or the columns where `axis` is -1: `count` of them, or all where it is -1.
+fn stretch(x: Ex<'_>, axis: i64, from: usize, count: i64) -> Ex<'_> {
+    let rank = x.shape().rank().unwrap_or(2);
+    let at = rank - axis.unsigned_abs() as usize;
+    let (mut begin, mut size) = (vec![0i64; rank], vec![-1i64; rank]);
+    (begin[at], size[at]) = (from as i64, count);
+    x.emit(&SLICE, &[x.constant(Tensor::vector(&begin)), x.constant(Tensor::vector(&size))], &[])
+}
+
+/// As [`square_lu_grad`] for more rows than the `n` columns. The rows `l2` of the lower factor beyond those follow from
+/// `dx2 = dl2 u + l2 du`.
+fn tall_lu_grad<'t>(packed: Ex<'t>, g: Ex<'t>, n: usize) -> Ex<'t> {
+    let halves = |x| (stretch(x, -2, 0, n as i64), stretch(x, -2, n, -1));
+    let ((square, l2), (first, of_l2)) = (halves(packed), halves(g));
+    let of_x2 = divided(of_l2, band(square, 0, -1));
+    let of_x1 = square_lu_grad(square, first - band(adjoint_times(l2, of_x2), 0, -1));
+    of_x1.emit(&CONCAT, &[of_x2], &[("axis", (-2i64).into())])
+}
+
+/// As [`square_lu_grad`] for more columns than the `m` rows. The columns `u2` of the upper factor beyond those follow
+/// from `dx2 = dl u2 + l du2`.
+fn wide_lu_grad<'t>(packed: Ex<'t>, g: Ex<'t>, m: usize) -> Ex<'t> {
+    let halves = |x| (stretch(x, -1, 0, m as i64), stretch(x, -1, m, -1));
+    let ((square, u2), (first, of_u2)) = (halves(packed), halves(g));
+    let (l, _) = unpacked(square);
+    let of_x2 = triangular_solve(l, of_u2, true, true);
+    let of_x1 = square_lu_grad(square, first - strictly_below(times_adjoint(of_x2, u2)));
+    of_x1.emit(&CONCAT, &[of_x2], &[("axis", (-1i64).into())])
+}
 
 /// The rows of `x` in the order that they had before `lu` of `t` permuted them.
 fn unpermuted<'t>(t: &'t Tape<'_>, x: Ex<'t>) -> Ex<'t> {

@@ -9,8 +9,10 @@ pub mod control;
 pub mod conv;
 pub mod decompositions;
 pub mod diagonals;
+pub mod eigen;
 mod farmhash;
 pub mod format;
+pub mod fourier;
 pub mod fused;
 pub mod gather;
 mod grad;
@@ -58,6 +60,8 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("diagonals", diagonals::OPS),
     ("solves", solves::OPS),
     ("decompositions", decompositions::OPS),
+    ("eigen", eigen::OPS),
+    ("fourier", fourier::OPS),
     ("nn", nn::OPS),
     ("conv", conv::OPS),
     ("pooling", pooling::OPS),

@@ -15,7 +15,7 @@ pub fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
         ($($dtype:ident => $of:expr),*) => {
             match dtype {
                 $(DType::$dtype => Tensor::from_slice(dims, &(0..n).map($of).collect::<Vec<_>>()),)*
-                DType::Str | DType::Variant => unreachable!("only arrays of numbers are made of numbers"),
+                DType::Str | DType::Variant | DType::Resource => unreachable!("only arrays of numbers are made of numbers"),
             }
         };
     }

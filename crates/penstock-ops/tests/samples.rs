@@ -148,7 +148,7 @@ fn from_parts(like: &Tensor, parts: &[f64]) -> Tensor {
 const OF_HERMITIAN: &[&str] = &["cholesky", "self_adjoint_eig", "self_adjoint_eigvals"];
 
 /// Operators of which a complex result is determined only up to factors of absolute value 1.
-const UP_TO_PHASES: &[&str] = &["svd", "self_adjoint_eig"];
+const UP_TO_PHASES: &[&str] = &["svd", "self_adjoint_eig", "eig"];
 
 /// What an operator takes `x` for.
 fn as_read(op: &OpDef, x: &Tensor) -> Tensor {

@@ -34,7 +34,7 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-        DType::Str | DType::Variant => c"O",
+        DType::Str | DType::Variant | DType::Resource => c"O",
     }
 }
 

@@ -139,6 +139,11 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// One trace, callable.
+///
+/// >>> import penstock as tf
+/// >>> double = tf.function(lambda x: 2 * x).get_concrete_function(tf.TensorSpec([]))
+/// >>> float(double(tf.constant(4.0)))
+/// 8.0
 #[pyclass(frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
 pub(crate) struct PyConcrete {
     entry: Arc<Entry<Trace>>,

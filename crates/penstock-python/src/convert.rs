@@ -169,10 +169,14 @@ impl FromScalar for Bool8 {
 }
 
 fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> PyResult<Tensor> {
-    if dtype == DType::Variant {
-        return Err(PyTypeError::new_err(
-            "Python values cannot be converted to dtype variant, that of lists of tensors",
-        ));
+    let of = match dtype {
+        DType::Variant => Some("lists of tensors"),
+        DType::Resource => Some("handles of variables"),
+        _ => None,
+    };
+    if let Some(of) = of {
+        let name = dtype.tf_name();
+        return Err(PyTypeError::new_err(format!("Python values cannot be converted to dtype {name}, that of {of}")));
     }
     if dtype == DType::Str {
         let strings: PyResult<Vec<Bytes>> = scalars

@@ -131,7 +131,7 @@ fn dl_dtype(dtype: DType) -> Option<(u8, u8)> {
     Some(match dtype {
         DType::Bool => (6, 8),
         DType::Bf16 => (4, 16),
-        DType::Str | DType::Variant => return None,
+        DType::Str | DType::Variant | DType::Resource => return None,
         d if d.is_unsigned() => (1, bits),
         d if d.is_integer() => (0, bits),
         d if d.is_float() => (2, bits),

@@ -7,6 +7,10 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
 /// The element type of a tensor.
+///
+/// >>> import penstock as tf
+/// >>> tf.DType("float32"), tf.float32.size, tf.constant(1).dtype.is_integer
+/// (tf.float32, 4, True)
 #[pyclass(frozen, name = "DType", module = "penstock")]
 pub(crate) struct PyDType(pub(crate) DType);
 
@@ -74,7 +78,7 @@ pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, Py
     }
     py.import("numpy")?.getattr(match dtype {
         DType::Bool => "bool_",
-        DType::Str | DType::Variant => "object_",
+        DType::Str | DType::Variant | DType::Resource => "object_",
         other => other.numpy_name(),
     })
 }

@@ -7,7 +7,6 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyString, PyTuple};
-use smallvec::SmallVec;
 
 use crate::convert::{is_tensor_like, to_var};
 use crate::errors::OrPy;
@@ -173,8 +172,8 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
         if let Some(t) = trace::known(&var) {
             return Ok(Bound3::Known(t.to_ints().or_py(py)?[0]));
         }
-        let var = if var.dtype() == DType::I32 { var } else { crate::operand::cast(py, var, DType::I32)? };
-        return Ok(Bound3::Tensor(var));
+        let dtype = if matches!(var.dtype(), DType::I64 | DType::U64 | DType::U32) { DType::I64 } else { DType::I32 };
+        return Ok(Bound3::Tensor(in_dtype(py, var, dtype)?));
     }
     if value.is_instance_of::<PyBool>() {
         return Err(invalid_index(value));
@@ -197,9 +196,18 @@ fn invalid_index(value: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// The bounds as one integer vector of 32 bits, or of 64 where one needs them: a constant where all are known.
+fn in_dtype(py: Python<'_>, var: Var, dtype: DType) -> PyResult<Var> {
+    if var.dtype() == dtype { Ok(var) } else { crate::operand::cast(py, var, dtype) }
+}
+
+/// The bounds as one integer vector, of 32 bits where that is enough: a constant where all are known.
 fn vector(py: Python<'_>, bounds: Vec<Bound3>) -> PyResult<Var> {
-    let known: Option<SmallVec<[i64; 6]>> = bounds
+    let narrow = |i: i64| i32::try_from(i).ok();
+    let wide = bounds.iter().any(|b| match b {
+        Bound3::Known(i) => narrow(*i).is_none(),
+        Bound3::Tensor(v) => v.dtype() == DType::I64,
+    });
+    let known: Option<Vec<i64>> = bounds
         .iter()
         .map(|b| match b {
             Bound3::Known(i) => Some(*i),
@@ -207,17 +215,16 @@ fn vector(py: Python<'_>, bounds: Vec<Bound3>) -> PyResult<Var> {
         })
         .collect();
     if let Some(ints) = known {
-        let narrow: Result<SmallVec<[i32; 6]>, _> = ints.iter().map(|&i| i32::try_from(i)).collect();
-        let tensor = narrow.map_or_else(|_| Tensor::vector(&ints), |narrow| Tensor::vector(&narrow));
-        return trace::constant(tensor).or_py(py);
+        let short: Option<Vec<i32>> = ints.iter().map(|&i| narrow(i)).collect();
+        return trace::constant(short.map_or_else(|| Tensor::vector(&ints), |ints| Tensor::vector(&ints))).or_py(py);
     }
-    // Beside tensors, which have 32 bits, what is beyond saturates.
-    let narrow = |i: i64| i.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
+    let dtype = if wide { DType::I64 } else { DType::I32 };
     let items = bounds
         .into_iter()
-        .map(|b| match b {
-            Bound3::Known(i) => trace::constant(Tensor::from(narrow(i))).or_py(py),
-            Bound3::Tensor(v) => Ok(v),
+        .map(|b| match (b, wide) {
+            (Bound3::Known(i), true) => trace::constant(Tensor::from(i)).or_py(py),
+            (Bound3::Known(i), false) => trace::constant(Tensor::from(i as i32)).or_py(py),
+            (Bound3::Tensor(v), _) => in_dtype(py, v, dtype),
         })
         .collect::<PyResult<Vec<_>>>()?;
     one_result(py, trace::apply(operators().stack, &items, &[]))

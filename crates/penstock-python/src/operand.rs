@@ -386,7 +386,7 @@ impl Operand {
         }
         match t.dtype() {
             DType::Str => Ok(!t.strings()[0].is_empty()),
-            DType::Variant => Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
+            DType::Variant | DType::Resource => Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
             _ => {
                 let b = cast(py, Var::eager(t.clone()), DType::Bool)?;
                 Ok(b.tensor().and_then(|t| t.item::<Bool8>()).is_some_and(|b| b.get()))

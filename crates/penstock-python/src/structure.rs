@@ -215,7 +215,7 @@ pub(crate) fn tracing_type<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py
 }
 
 /// The tensors of an object as its trace type takes it apart.
-fn components<'py>(value: &Bound<'py, PyAny>, ty: &Bound<'py, PyAny>) -> PyResult<Vec<Leaf<'py>>> {
+pub(crate) fn components<'py>(value: &Bound<'py, PyAny>, ty: &Bound<'py, PyAny>) -> PyResult<Vec<Leaf<'py>>> {
     let pairs = layer::call(value.py(), "components", (ty, value))?;
     pairs
         .try_iter()?

@@ -20,6 +20,12 @@ use crate::ops::operators;
 use crate::{array, dlpack, layer};
 
 /// A tensor: eager, or symbolic while a function is traced.
+///
+/// >>> import penstock as tf
+/// >>> tf.constant([[1, 2], [3, 4]]) + 1
+/// <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
+/// array([[2, 3],
+///        [4, 5]], dtype=int32)>
 #[pyclass(extends = Operand, frozen, subclass, name = "Tensor", module = "penstock", weakref)]
 pub(crate) struct PyTensor {
     pub(crate) var: Var,
@@ -102,7 +108,7 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
             pyo3::types::PyComplex::from_doubles(py, z.re, z.im).into_any().unbind()
         }
         DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
-        DType::Variant => return Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
+        DType::Variant | DType::Resource => return Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
     })
 }
 

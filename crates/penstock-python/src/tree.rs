@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::convert::to_var;
 use crate::layer;
 use crate::objects::{Kind, kind};
+use crate::structure::{components, tracing_type};
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
 
@@ -28,6 +29,8 @@ pub(crate) enum Tree {
     Named(Py<PyAny>, Vec<Tree>),
     /// A dict, in its order.
     Dict(Vec<(Py<PyAny>, Tree)>),
+    /// An object that its trace type takes apart and puts together: the type, and how many tensors it has.
+    Composite(Py<PyAny>, usize),
     /// An object that counts by its fields: one to copy, without tensors, and the fields.
     Fields(Py<PyAny>, Vec<(Py<PyString>, Tree)>),
 }
@@ -50,6 +53,7 @@ impl Tree {
             (Tree::Dict(a), Tree::Dict(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|((k, x), (l, y))| equal(k, l) && x.same(py, y))
             }
+            (Tree::Composite(a, m), Tree::Composite(b, n)) => m == n && equal(a, b),
             (Tree::Fields(a, x), Tree::Fields(b, y)) => {
                 a.bind(py).get_type().is(b.bind(py).get_type())
                     && x.len() == y.len()
@@ -99,6 +103,16 @@ impl Tree {
             let blank = layer::call(py, "with_fields", (value, blank))?;
             return Ok(Tree::Fields(blank.unbind(), parts));
         }
+        if matches!(kind, Kind::Protocol) {
+            let ty = tracing_type(value)?;
+            let parts = components(value, &ty)?;
+            if !parts.is_empty() {
+                for part in &parts {
+                    leaves.push(part.var()?);
+                }
+                return Ok(Tree::Composite(ty.unbind(), parts.len()));
+            }
+        }
         if fields && !matches!(kind, Kind::Array) {
             return Ok(Tree::Static(value.clone().unbind()));
         }
@@ -146,6 +160,10 @@ impl Tree {
                 }
                 dict.into_any()
             }
+            Tree::Composite(ty, count) => {
+                let parts = (0..*count).map(|_| leaf(py)).collect::<PyResult<Vec<_>>>()?;
+                ty.bind(py).call_method1("from_tensors", (PyList::new(py, parts)?.try_iter()?,))?
+            }
             Tree::Fields(blank, parts) => {
                 let made = PyDict::new(py);
                 for (name, part) in parts {
@@ -160,7 +178,7 @@ impl Tree {
     pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match self {
             Tree::Leaf | Tree::None => Ok(()),
-            Tree::Static(value) => visit.call(value),
+            Tree::Static(value) | Tree::Composite(value, _) => visit.call(value),
             Tree::Tuple(items) | Tree::List(items) => items.iter().try_for_each(|t| t.visit(visit)),
             Tree::Named(class, items) => {
                 visit.call(class)?;

@@ -19,7 +19,7 @@ the other at no cost.
 import math as _math
 
 from penstock import _core
-from penstock.array_api import linalg
+from penstock.array_api import fft, linalg
 from penstock.array_api._creation import (
     arange,
     asarray,
@@ -241,6 +241,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float16",

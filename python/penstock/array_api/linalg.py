@@ -25,7 +25,9 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "matmul",
@@ -232,6 +234,13 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: int | float | str |
 # --- decompositions and solutions ---
 
 
+class Eig(NamedTuple):
+    """What `eig` finds."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
 class Eigh(NamedTuple):
     """What `eigh` finds."""
 
@@ -312,6 +321,27 @@ def slogdet(x: Array, /) -> SlogDet:
     """
     sign, logarithm = raw_ops.log_matrix_determinant(_square(x, "slogdet"))
     return SlogDet(new(sign), new(raw_ops.real(logarithm) if logarithm.dtype.is_complex else logarithm))
+
+
+def eig(x: Array, /) -> Eig:
+    """The eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices; all complex.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues).tolist()
+    [2.0, 1.0]
+    """
+    values, vectors = raw_ops.eig(_square(x, "eig"))
+    return Eig(new(values), new(vectors))
+
+
+def eigvals(x: Array, /) -> Tensor:
+    """The eigenvalues of each square matrix, complex and in no particular order.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 1.0]]))).tolist()
+    [2.0, 1.0]
+    """
+    return new(raw_ops.eigvals(_square(x, "eigvals")))
 
 
 def eigh(x: Array, /) -> Eigh:

@@ -58,6 +58,10 @@ def to_graph(
     Raises:
         TypeError: where it is no function, or cannot be converted.
         ValueError: where its source is not available.
+
+    >>> import textwrap
+    >>> callable(to_graph(textwrap.indent))
+    True
     """
     from penstock.autograph import _calls, _convert, _source
 
@@ -88,6 +92,10 @@ def to_code(
     Raises:
         TypeError: where it is no Python function.
         ValueError: where its source is not available.
+
+    >>> import textwrap
+    >>> 'ag__' in to_code(textwrap.indent)
+    True
     """
     from penstock.autograph import _convert, _source
 
@@ -160,7 +168,14 @@ def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -
 
 
 def trace(*args: Any) -> None:
-    """Prints, while a function is traced, once for each trace."""
+    """Prints, while a function is traced, once for each trace.
+
+    Args:
+        args: what to print.
+
+    >>> trace('x is', 3)
+    x is 3
+    """
     print(*args)
 
 
@@ -170,6 +185,8 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     Args:
         level: 0 for nothing but warnings; from 1 on, each function that is converted.
         alsologtostdout: whether messages go to standard output too.
+
+    >>> set_verbosity(0)
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
         raise ValueError(f"argument 'level' must be an integer from 0 on, got {level!r}")

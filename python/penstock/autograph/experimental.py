@@ -10,7 +10,11 @@ __all__ = ["Feature", "do_not_convert", "set_loop_options"]
 
 
 class Feature(enum.Enum):
-    """Optional features of the conversion. All are always on; the names are TensorFlow's."""
+    """Optional features of the conversion. All are always on; the names are TensorFlow's.
+
+    >>> Feature.ALL.value
+    'ALL'
+    """
 
     ALL = "ALL"
     AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
@@ -37,6 +41,12 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
 
     Args:
         func: the function; without it the result is a decorator.
+
+    >>> @do_not_convert
+    ... def plain(x):
+    ...     return x + 1
+    >>> plain(1)
+    2
     """
     if func is None:
         return do_not_convert
@@ -64,4 +74,11 @@ def set_loop_options(
             that change.
         checkpoint_every: keep the loop variables for the gradient only at every so many iterations, as
             `tf.while_loop` does.
+
+    >>> total = 0
+    >>> for i in range(3):
+    ...     set_loop_options(maximum_iterations=10)
+    ...     total += i
+    >>> total
+    3
     """

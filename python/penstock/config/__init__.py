@@ -50,6 +50,9 @@ class LogicalDevice(NamedTuple):
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """The devices that the machine has and the engine can use, of one type or of all.
 
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
+
     >>> list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
@@ -57,7 +60,14 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that are visible, of one type or of all."""
+    """The devices that are visible, of one type or of all.
+
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
+
+    >>> list_logical_devices('CPU')[0].name
+    '/device:CPU:0'
+    """
     out: list[LogicalDevice] = []
     for kind, _ in _visible():
         number = sum(d.device_type == kind for d in out)
@@ -66,7 +76,14 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of the machine that are not hidden, of one type or of all."""
+    """The devices of the machine that are not hidden, of one type or of all.
+
+    Args:
+        device_type: `"CPU"` or `"GPU"`; None for all.
+
+    >>> [device.name for device in get_visible_devices('CPU')]
+    ['/physical_device:CPU:0']
+    """
     return [PhysicalDevice(name, kind) for kind, name in _visible() if device_type in (None, kind)]
 
 
@@ -79,6 +96,8 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
     Raises:
         ValueError: for a device that is not there, or where no CPU would be left.
+
+    >>> set_visible_devices(list_physical_devices('CPU'), 'CPU')
     """
     keep = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
     own = list_physical_devices(device_type)
@@ -93,17 +112,33 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Whether functions made by `tf.function` run as plain Python, one operation after the other."""
+    """Whether functions made by `tf.function` run as plain Python, one operation after the other.
+
+    Args:
+        run_eagerly: whether functions run as Python instead of as graphs.
+
+    >>> run_functions_eagerly(False)
+    """
     _core._run_functions_eagerly(bool(run_eagerly))
 
 
 def functions_run_eagerly() -> bool:
-    """What `run_functions_eagerly` said last."""
+    """What `run_functions_eagerly` said last.
+
+    >>> functions_run_eagerly()
+    False
+    """
     return _core._functions_run_eagerly()
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Whether another device may stand in for one that is asked for and not there."""
+    """Whether another device may stand in for one that is asked for and not there.
+
+    Args:
+        enabled: accepted; the engine places operations itself.
+
+    >>> set_soft_device_placement(True)
+    """
     _Placement.soft = bool(enabled)
 
 

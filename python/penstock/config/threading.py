@@ -24,7 +24,11 @@ def _set(which: str, num_threads: int) -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """What `set_intra_op_parallelism_threads` said last; 0 at first."""
+    """What `set_intra_op_parallelism_threads` said last; 0 at first.
+
+    >>> get_intra_op_parallelism_threads() >= 0
+    True
+    """
     return _asked["intra"]
 
 
@@ -32,12 +36,18 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """How many threads may work on one operation; 0 lets the engine choose.
 
     The pool has the greater of both numbers.
+
+    >>> set_intra_op_parallelism_threads(get_intra_op_parallelism_threads())
     """
     _set("intra", num_threads)
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """What `set_inter_op_parallelism_threads` said last; 0 at first."""
+    """What `set_inter_op_parallelism_threads` said last; 0 at first.
+
+    >>> get_inter_op_parallelism_threads() >= 0
+    True
+    """
     return _asked["inter"]
 
 
@@ -45,5 +55,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """How many operations may run side by side; 0 lets the engine choose.
 
     The pool has the greater of both numbers.
+
+    >>> set_inter_op_parallelism_threads(get_inter_op_parallelism_threads())
     """
     _set("inter", num_threads)

@@ -5,7 +5,7 @@ from typing import Any
 from penstock._explain import RetracingWarning as RetracingWarning
 from penstock.experimental import dlpack as dlpack
 
-__all__ = ["ExtensionType", "RetracingWarning", "dlpack"]
+__all__ = ["ExtensionType", "Optional", "RetracingWarning", "dlpack"]
 
 
 def __getattr__(name: str) -> Any:
@@ -13,4 +13,8 @@ def __getattr__(name: str) -> Any:
         from penstock._extension_type import ExtensionType
 
         return ExtensionType
+    if name == "Optional":
+        from penstock._optional import Optional
+
+        return Optional
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,18 @@ __all__ = ["from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tf_tensor: Any) -> Any:
-    """A DLPack capsule of the memory of an eager tensor, for one consumer."""
+    """A DLPack capsule of the memory of an eager tensor, for one consumer.
+
+    Args:
+        tf_tensor: a tensor of numbers or of `bool`.
+
+    Returns:
+        A capsule that shares its memory.
+
+    >>> import penstock as tf
+    >>> from_dlpack(to_dlpack(tf.constant([1, 2]))).numpy()
+    array([1, 2], dtype=int32)
+    """
     if not isinstance(tf_tensor, _core.Tensor):
         tf_tensor = _core._convert(tf_tensor)
     return tf_tensor.__dlpack__()

@@ -326,6 +326,8 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
             | "unicode_decode"
             | "unicode_encode"
             | "cholesky"
+            | "eig"
+            | "eigvals"
             | "lu"
             | "matrix_inverse"
             | "matrix_solve"

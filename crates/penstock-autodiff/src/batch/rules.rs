@@ -40,7 +40,7 @@ impl Batcher<'_> {
         match op.name {
             "identity" | "stop_gradient" | "check_numerics" | "zeros_like" | "ones_like" | "string_length"
             | "string_lower" | "string_upper" | "string_strip" | "as_string" | "string_to_number" | "regex_replace"
-            | "regex_full_match"
+            | "regex_full_match" | "fft" | "rfft" | "irfft" | "eig" | "eigvals"
                 if only_first =>
             {
                 first(self, attrs.clone())

@@ -49,6 +49,11 @@ class Operation:
     Attributes:
         name: a name for people.
         graph: the graph.
+
+    >>> from penstock.compat.v1 import global_variables_initializer
+    >>> with Graph().as_default():
+    ...     type(global_variables_initializer()).__name__
+    'Operation'
     """
 
     def __init__(self, graph: Graph, instructions: Iterable[int], name: str) -> None:
@@ -93,7 +98,12 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Within it, operations of this thread are added to the graph."""
+        """Within it, operations of this thread are added to the graph.
+
+        >>> with Graph().as_default() as graph:
+        ...     graph is get_default_graph()
+        True
+        """
         with self.entered():
             yield self
 
@@ -185,7 +195,12 @@ _defaults = _Defaults()
 
 
 def get_default_graph() -> Graph:
-    """The graph that the thread is inside of; without one, the thread's own default graph."""
+    """The graph that the thread is inside of; without one, the thread's own default graph.
+
+    >>> with Graph().as_default() as graph:
+    ...     get_default_graph() is graph
+    True
+    """
     graph: Graph | None = _open.current()
     if graph is not None:
         return graph
@@ -199,6 +214,8 @@ def reset_default_graph() -> None:
 
     Raises:
         AssertionError: inside `Graph.as_default()`.
+
+    >>> reset_default_graph()
     """
     again = _defaults.entered is not None
     graph = _open.current()
@@ -239,6 +256,10 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core
 
     Raises:
         RuntimeError: outside of a graph.
+
+    >>> with Graph().as_default():
+    ...     placeholder('float32', [None, 2]).shape
+    TensorShape([None, 2])
     """
     graph = _open.current()
     if graph is None:
@@ -317,6 +338,13 @@ def gradients(
 
     Raises:
         RuntimeError: outside of graphs and traced functions.
+
+    >>> from penstock.compat.v1 import Session
+    >>> with Graph().as_default() as graph:
+    ...     x = placeholder('float32', [])
+    ...     g, = gradients(x * x, x)
+    ...     float(Session(graph=graph).run(g, {x: 3.0}))
+    6.0
     """
     if not _core._is_tracing():
         raise RuntimeError(

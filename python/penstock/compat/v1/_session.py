@@ -45,6 +45,14 @@ class Session:
         target: accepted and ignored.
         graph: the graph; by default the default graph.
         config: accepted and ignored.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.Graph().as_default() as graph:
+    ...     x = tf.compat.v1.placeholder('float32', [])
+    ...     y = 2.0 * x
+    >>> with Session(graph=graph) as session:
+    ...     float(session.run(y, {x: 3.0}))
+    6.0
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:

@@ -41,7 +41,18 @@ AUTO_REUSE = _AutoReuse()
 
 
 def to_float(x: Any, name: str = "ToFloat") -> _core.Tensor:
-    """The values as `float32`."""
+    """The values as `float32`.
+
+    Args:
+        x: a tensor.
+        name: ignored.
+
+    Returns:
+        `float32`.
+
+    >>> to_float([1, 2]).numpy()
+    array([1., 2.], dtype=float32)
+    """
     return raw_ops.cast(x, dtype=_core.float32)
 
 
@@ -52,7 +63,14 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Makes `value` the value of a variable; returns as `Variable.assign`."""
+    """Makes `value` the value of a variable; returns as `Variable.assign`.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> _ = assign(v, 2.0)
+    >>> v.numpy()
+    np.float32(2.0)
+    """
     return ref.assign(value)
 
 
@@ -82,7 +100,11 @@ def variables_initializer(var_list: Any, name: str = "init") -> Operation | None
 
 
 def global_variables_initializer() -> Operation | None:
-    """An operation that gives all variables of the default graph their first values."""
+    """An operation that gives all variables of the default graph their first values.
+
+    >>> global_variables_initializer()
+    <tf.Operation 'init'>
+    """
     graph = get_default_graph()
     inside = _open.current() is not None
     made = [v.initializer for v in global_variables()]

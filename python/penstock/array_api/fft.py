@@ -1,0 +1,295 @@
+"""The `fft` extension of the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from penstock import _core, raw_ops
+from penstock._core import DType, Tensor
+from penstock._fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
+from penstock._wrap import axis_of, known_rank
+from penstock.array_api._arrays import DEFAULT_FLOAT, Array, array, cast, check_device, new
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
+
+Norm: TypeAlias = Literal["backward", "ortho", "forward"]
+# Scales the other way round: those of a transform as its inverse has them.
+_REVERSED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _complex(x: Array, function: str) -> Tensor:
+    """A floating-point array, as a complex one."""
+    tensor = array(x, function, "floating")
+    if tensor.dtype.is_complex:
+        return tensor
+    return cast(tensor, _core.complex128 if tensor.dtype == _core.float64 else _core.complex64)
+
+
+def _real(x: Array, function: str) -> Tensor:
+    """A real floating-point array, of 32 bits at least."""
+    tensor = array(x, function, "real floating")
+    return tensor if tensor.dtype == _core.float64 else cast(tensor, _core.float32)
+
+
+def _checked(function: str, norm: str) -> str:
+    if norm not in NORMS:
+        raise ValueError(f"{function}: argument 'norm' must be one of {', '.join(NORMS)}, got {norm!r}")
+    return norm
+
+
+def _one(x: Tensor, function: str, n: int | None, axis: int) -> tuple[list[int], list[int | None]]:
+    """The dimension and length of a transform.
+
+    Raises:
+        ValueError: for a dimension that there is not, or a length below 1.
+    """
+    if n is not None and n < 1:
+        raise ValueError(f"{function}: argument 'n' must be at least 1, got {n}")
+    return [axis_of(axis, len(known_rank(x)))], [n]
+
+
+def _several(
+    x: Tensor, function: str, s: Sequence[int] | None, axes: Sequence[int] | None
+) -> tuple[list[int], list[int | None]]:
+    """The dimensions and lengths of a transform.
+
+    Raises:
+        ValueError: for dimensions that there are not or that stand twice, other numbers of lengths, or one
+            below 1.
+    """
+    rank = len(known_rank(x))
+    if axes is None:
+        along = list(range(rank if s is None else rank - len(s), rank))
+    else:
+        along = [axis_of(axis, rank, "axes") for axis in axes]
+    if not along or len(set(along)) != len(along):
+        raise ValueError(
+            f"{function}: argument 'axes' must be different dimensions, at least one, got {axes}"
+        )
+    if s is not None and (len(s) != len(along) or any(n < 1 for n in s)):
+        raise ValueError(f"{function}: argument 's' must have a length of at least 1 for each axis, got {s}")
+    return along, [None] * len(along) if s is None else list(s)
+
+
+def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The discrete Fourier transform along an axis.
+
+    Args:
+        x: a floating-point array; a real one is taken as complex.
+        n: how many elements to transform, cut or filled up with zeros; by default all.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` this one, `"ortho"` both by its root.
+
+    Raises:
+        ValueError: where the axis is out of range, `n` below 1, or `norm` another.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    z = _complex(x, "fft")
+    return new(complex_transform(z, *_one(z, "fft", n, axis), False, _checked("fft", norm)))
+
+
+def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The inverse of `fft`, with its arguments.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.ifft(xp.asarray([4.0, 0.0, 0.0, 0.0]))).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    z = _complex(x, "ifft")
+    return new(complex_transform(z, *_one(z, "ifft", n, axis), True, _checked("ifft", norm)))
+
+
+def fftn(
+    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
+) -> Tensor:
+    """The discrete Fourier transform along several axes.
+
+    Args:
+        x: a floating-point array; a real one is taken as complex.
+        s: for each axis how many elements to transform, cut or filled up with zeros.
+        axes: the axes; by default the last ones, as many as `s` has, or all.
+        norm: as for `fft`.
+
+    Raises:
+        ValueError: for axes that there are not or that stand twice, lengths below 1, or another `norm`.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.fftn(xp.asarray([[1.0, 0.0], [0.0, 0.0]]))).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    z = _complex(x, "fftn")
+    return new(complex_transform(z, *_several(z, "fftn", s, axes), False, _checked("fftn", norm)))
+
+
+def ifftn(
+    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
+) -> Tensor:
+    """The inverse of `fftn`, with its arguments.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.ifftn(xp.asarray([[4.0, 0.0], [0.0, 0.0]]))).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    z = _complex(x, "ifftn")
+    return new(complex_transform(z, *_several(z, "ifftn", s, axes), True, _checked("ifftn", norm)))
+
+
+def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The first half of the discrete Fourier transform of real numbers, as `fft`; the rest is its conjugate.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    real = _real(x, "rfft")
+    return new(real_transform(real, *_one(real, "rfft", n, axis), _checked("rfft", norm)))
+
+
+def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The inverse of `rfft`: `n` real numbers, by default an even number.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.irfft(xp.asarray([4.0, 0.0, 0.0])).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    z = _complex(x, "irfft")
+    return new(inverse_real_transform(z, *_one(z, "irfft", n, axis), _checked("irfft", norm)))
+
+
+def rfftn(
+    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
+) -> Tensor:
+    """As `fftn`, of real numbers: the last axis keeps the first half of coefficients.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.rfftn(xp.asarray([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).shape
+    TensorShape([2, 2])
+    """
+    real = _real(x, "rfftn")
+    return new(real_transform(real, *_several(real, "rfftn", s, axes), _checked("rfftn", norm)))
+
+
+def irfftn(
+    x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
+) -> Tensor:
+    """The inverse of `rfftn`; without `s` the last axis gets an even length.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.irfftn(xp.asarray([[4.0, 0.0], [0.0, 0.0]])).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    z = _complex(x, "irfftn")
+    return new(inverse_real_transform(z, *_several(z, "irfftn", s, axes), _checked("irfftn", norm)))
+
+
+def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The transform, which is real, of numbers of which the first half is given and the rest its conjugate.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0])).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    z = _complex(x, "hfft")
+    scale = _REVERSED[_checked("hfft", norm)]
+    return new(inverse_real_transform(raw_ops.conj(z), *_one(z, "hfft", n, axis), scale))
+
+
+def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
+    """The inverse of `hfft`.
+
+    >>> from penstock import array_api as xp
+    >>> xp.real(xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    real = _real(x, "ihfft")
+    scale = _REVERSED[_checked("ihfft", norm)]
+    return new(raw_ops.conj(real_transform(real, *_one(real, "ihfft", n, axis), scale)))
+
+
+def _frequencies(
+    function: str, numbers: Sequence[int], n: int, d: float, dtype: DType | None, device: str | None
+) -> Tensor:
+    check_device(device, function)
+    if n < 1:
+        raise ValueError(f"{function}: argument 'n' must be at least 1, got {n}")
+    target = DEFAULT_FLOAT if dtype is None else DType(dtype)
+    if target not in (_core.float32, _core.float64, _core.float16, _core.bfloat16):
+        raise TypeError(f"{function}: argument 'dtype' must be real floating, got {target.name}")
+    exact = _core._convert([k / (n * d) for k in numbers], _core.float64)
+    return new(cast(exact, target))
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """The frequency of each coefficient of `n` samples at distances `d`, in cycles per unit of `d`.
+
+    Args:
+        n: the number of samples.
+        d: the distance between them.
+        dtype: a real floating-point dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Raises:
+        ValueError: where `n` is below 1.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.fftfreq(4).tolist()
+    [0.0, 0.25, -0.5, -0.25]
+    """
+    half = (n + 1) // 2
+    return _frequencies("fftfreq", [*range(half), *range(-(n // 2), 0)], n, d, dtype, device)
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """The frequency of each coefficient that `rfft` gives; arguments are those of `fftfreq`.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.rfftfreq(4).tolist()
+    [0.0, 0.25, 0.5]
+    """
+    return _frequencies("rfftfreq", range(n // 2 + 1), n, d, dtype, device)
+
+
+def _shifted(x: Array, function: str, axes: int | Sequence[int] | None, back: bool) -> Tensor:
+    tensor = array(x, function, "floating")
+    rank = len(known_rank(tensor))
+    along = range(rank) if axes is None else [axes] if isinstance(axes, int) else axes
+    return new(rolled(tensor, [axis_of(axis, rank, "axes") for axis in along], back))
+
+
+def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """The coefficients with that of frequency 0 in the middle of each axis, or of the given ones.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.fftshift(xp.fft.fftfreq(4)).tolist()
+    [-0.5, -0.25, 0.0, 0.25]
+    """
+    return _shifted(x, "fftshift", axes, False)
+
+
+def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of `fftshift`.
+
+    >>> from penstock import array_api as xp
+    >>> xp.fft.ifftshift(xp.fft.fftshift(xp.fft.fftfreq(3))).tolist() == xp.fft.fftfreq(3).tolist()
+    True
+    """
+    return _shifted(x, "ifftshift", axes, True)

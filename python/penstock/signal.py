@@ -1,0 +1,461 @@
+"""Discrete Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import _core
+from penstock._fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
+from penstock._wrap import axes as axes_argument, axis_of, known_rank
+
+__all__ = [
+    "fft",
+    "fft2d",
+    "fft3d",
+    "fftnd",
+    "fftshift",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "ifftnd",
+    "ifftshift",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "irfftnd",
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+    "rfftnd",
+]
+
+
+def _last(input: Any, count: int, argument: str = "input") -> tuple[_core.Tensor, list[int]]:
+    """A tensor and its last dimensions.
+
+    Raises:
+        ValueError: where it has fewer, or unknown rank.
+    """
+    x = _core._convert(input)
+    rank = len(known_rank(x))
+    if rank < count:
+        raise ValueError(
+            f"argument '{argument}' must have at least {count} dimension(s), got shape {x.shape}"
+        )
+    return x, list(range(rank - count, rank))
+
+
+def _lengths(fft_length: Any, count: int) -> list[Any]:
+    """The lengths that are asked for, ints where they are known; None for each where none are.
+
+    Raises:
+        ValueError: where there are not as many as dimensions.
+    """
+    if fft_length is None:
+        return [None] * count
+    vector = _core._convert(fft_length, None, _core.int32)
+    if vector.shape.rank != 1 or vector.shape[0] not in (count, None):
+        raise ValueError(
+            f"argument 'fft_length' must be a vector of {count} length(s), got shape {vector.shape}"
+        )
+    known = _core._known_value(vector)
+    return [vector[i] for i in range(count)] if known is None else [int(n) for n in known.numpy()]
+
+
+def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[int], list[Any]]:
+    """A tensor, the dimensions that are asked for, by default the last ones, and their lengths."""
+    x = _core._convert(input)
+    rank = len(known_rank(x))
+    if axes is None:
+        lengths = None if fft_length is None else _core._convert(fft_length, None, _core.int32)
+        count = rank if lengths is None else lengths.shape.num_elements()
+        if count is None or count > rank:
+            raise ValueError(
+                f"argument 'fft_length' must be a vector of at most {rank} lengths, got {fft_length!r}"
+            )
+        along = list(range(rank - count, rank))
+    else:
+        along = [axis_of(axis, rank, "axes") for axis in axes_argument(axes) or ()]
+    if len(set(along)) != len(along) or not along:
+        raise ValueError(f"argument 'axes' must be different dimensions, at least one, got {axes!r}")
+    return x, along, _lengths(fft_length, len(along))
+
+
+def fft(input: Any, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform along the last dimension.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> fft([1.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    x, axes = _last(input, 1)
+    return complex_transform(x, axes, [None] * 1, False)
+
+
+def ifft(input: Any, name: str | None = None) -> _core.Tensor:
+    """The inverse discrete Fourier transform along the last dimension.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> ifft([4.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    x, axes = _last(input, 1)
+    return complex_transform(x, axes, [None] * 1, True)
+
+
+def fft2d(input: Any, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform along the last two dimensions.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> fft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
+    [[4.0, 4.0]]
+    """
+    x, axes = _last(input, 2)
+    return complex_transform(x, axes, [None] * 2, False)
+
+
+def ifft2d(input: Any, name: str | None = None) -> _core.Tensor:
+    """The inverse discrete Fourier transform along the last two dimensions.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> ifft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
+    [[2.0, 2.0]]
+    """
+    x, axes = _last(input, 2)
+    return complex_transform(x, axes, [None] * 2, True)
+
+
+def fft3d(input: Any, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform along the last three dimensions.
+
+    Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> fft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
+    [[[4.0, 4.0]]]
+    """
+    x, axes = _last(input, 3)
+    return complex_transform(x, axes, [None] * 3, False)
+
+
+def ifft3d(input: Any, name: str | None = None) -> _core.Tensor:
+    """The inverse discrete Fourier transform along the last three dimensions.
+
+    Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
+
+    Args:
+        input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
+        name: ignored.
+
+    Returns:
+        Of the dtype and shape of `input`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank.
+
+    >>> ifft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
+    [[[2.0, 2.0]]]
+    """
+    x, axes = _last(input, 3)
+    return complex_transform(x, axes, [None] * 3, True)
+
+
+def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform of real numbers along the last dimension.
+
+    The last dimension keeps the first `n / 2 + 1` coefficients; the others are their conjugates.
+
+    Args:
+        input_tensor: `float32` or `float64`, of shape `[..., n]` and known rank.
+        fft_length: a vector of 1: how many elements to transform, cut or filled up with zeros; by default
+            all.
+        name: ignored.
+
+    Returns:
+        Complex, of shape `[..., n / 2 + 1]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> rfft([1.0, 0.0, 0.0, 0.0]).numpy().real.tolist()
+    [1.0, 1.0, 1.0]
+    """
+    x, axes = _last(input_tensor, 1, "input_tensor")
+    return real_transform(x, axes, _lengths(fft_length, 1))
+
+
+def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The real numbers of which `rfft` gives these coefficients.
+
+    Args:
+        input_tensor: complex, of shape `[..., n / 2 + 1]` and known rank.
+        fft_length: a vector of 1: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
+        name: ignored.
+
+    Returns:
+        Real, of shape `[..., n]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> irfft([4.0 + 0j, 0j, 0j]).numpy().tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    x, axes = _last(input_tensor, 1, "input_tensor")
+    return inverse_real_transform(x, axes, _lengths(fft_length, 1))
+
+
+def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform of real numbers along the last two dimensions.
+
+    The last dimension keeps the first `m / 2 + 1` coefficients; the others are their conjugates.
+
+    Args:
+        input_tensor: `float32` or `float64`, of shape `[..., n, m]` and known rank.
+        fft_length: a vector of 2: how many elements to transform, cut or filled up with zeros; by default
+            all.
+        name: ignored.
+
+    Returns:
+        Complex, of shape `[..., n, m / 2 + 1]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> rfft2d([[1.0, 0.0, 0.0, 0.0]]).numpy().real.tolist()
+    [[1.0, 1.0, 1.0]]
+    """
+    x, axes = _last(input_tensor, 2, "input_tensor")
+    return real_transform(x, axes, _lengths(fft_length, 2))
+
+
+def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The real numbers of which `rfft2d` gives these coefficients.
+
+    Args:
+        input_tensor: complex, of shape `[..., n, m / 2 + 1]` and known rank.
+        fft_length: a vector of 2: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
+        name: ignored.
+
+    Returns:
+        Real, of shape `[..., n, m]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> irfft2d([[4.0 + 0j, 0j, 0j]]).numpy().tolist()
+    [[1.0, 1.0, 1.0, 1.0]]
+    """
+    x, axes = _last(input_tensor, 2, "input_tensor")
+    return inverse_real_transform(x, axes, _lengths(fft_length, 2))
+
+
+def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The discrete Fourier transform of real numbers along the last three dimensions.
+
+    The last dimension keeps the first `k / 2 + 1` coefficients; the others are their conjugates.
+
+    Args:
+        input_tensor: `float32` or `float64`, of shape `[..., n, m, k]` and known rank.
+        fft_length: a vector of 3: how many elements to transform, cut or filled up with zeros; by default
+            all.
+        name: ignored.
+
+    Returns:
+        Complex, of shape `[..., n, m, k / 2 + 1]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> rfft3d([[[1.0, 0.0, 0.0, 0.0]]]).numpy().real.tolist()
+    [[[1.0, 1.0, 1.0]]]
+    """
+    x, axes = _last(input_tensor, 3, "input_tensor")
+    return real_transform(x, axes, _lengths(fft_length, 3))
+
+
+def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
+    """The real numbers of which `rfft3d` gives these coefficients.
+
+    Args:
+        input_tensor: complex, of shape `[..., n, m, k / 2 + 1]` and known rank.
+        fft_length: a vector of 3: the lengths of the results, for which coefficients are cut or filled up
+            with zeros; by default as many as there are, for the last one an even number.
+        name: ignored.
+
+    Returns:
+        Real, of shape `[..., n, m, k]`.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a tensor of lower or unknown rank, or another number of lengths.
+
+    >>> irfft3d([[[4.0 + 0j, 0j, 0j]]]).numpy().tolist()
+    [[[1.0, 1.0, 1.0, 1.0]]]
+    """
+    x, axes = _last(input_tensor, 3, "input_tensor")
+    return inverse_real_transform(x, axes, _lengths(fft_length, 3))
+
+
+def fftnd(
+    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+) -> _core.Tensor:
+    """The discrete Fourier transform along several dimensions.
+
+    Args:
+        input: `complex64` or `complex128`, of known rank.
+        fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
+        axes: the dimensions; by default the last ones, as many as there are lengths, or all.
+        norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
+            lengths, `"ortho"` by their roots.
+        name: ignored.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for dimensions that there are not or that are listed twice, or another `norm`.
+
+    >>> fftnd([[1.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    x, along, lengths = _chosen(input, fft_length, axes)
+    return complex_transform(x, along, lengths, False, _norm(norm))
+
+
+def ifftnd(
+    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+) -> _core.Tensor:
+    """The inverse of `fftnd`, with its arguments: `"backward"` divides by the lengths, `"forward"` does not.
+
+    >>> ifftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    x, along, lengths = _chosen(input, fft_length, axes)
+    return complex_transform(x, along, lengths, True, _norm(norm))
+
+
+def rfftnd(
+    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+) -> _core.Tensor:
+    """As `fftnd`, of real numbers; the last of the dimensions keeps the first half of coefficients.
+
+    >>> rfftnd([[1.0, 0.0], [0.0, 0.0]]).numpy().real.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    x, along, lengths = _chosen(input, fft_length, axes)
+    return real_transform(x, along, lengths, _norm(norm))
+
+
+def irfftnd(
+    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+) -> _core.Tensor:
+    """The real numbers of which `rfftnd` gives these coefficients; without lengths the last is even.
+
+    >>> irfftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    x, along, lengths = _chosen(input, fft_length, axes)
+    return inverse_real_transform(x, along, lengths, _norm(norm))
+
+
+def _norm(norm: str | None) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in NORMS:
+        raise ValueError(f"argument 'norm' must be one of {', '.join(NORMS)}, got {norm!r}")
+    return norm
+
+
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
+    """The elements with the first of each dimension in its middle, where frequency 0 is between the others.
+
+    Args:
+        x: a tensor of known rank.
+        axes: a dimension, or several; all by default.
+        name: ignored.
+
+    >>> fftshift([0, 1, 2, -2, -1]).numpy().tolist()
+    [-2, -1, 0, 1, 2]
+    """
+    return _shifted(x, axes, False)
+
+
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
+    """The inverse of `fftshift`, with its arguments.
+
+    >>> ifftshift([-2, -1, 0, 1, 2]).numpy().tolist()
+    [0, 1, 2, -2, -1]
+    """
+    return _shifted(x, axes, True)
+
+
+def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:
+    tensor = _core._convert(x)
+    rank = len(known_rank(tensor))
+    along = axes_argument(axes)
+    return rolled(tensor, range(rank) if along is None else [axis_of(a, rank, "axes") for a in along], back)
