@@ -182,8 +182,8 @@ def measure_case(
 def disagreements(values: dict[str, list[float]], tolerance: float) -> dict[str, str]:
     """Returns the frameworks whose result is not the others', with the reason to leave them out.
 
-    NumPy's result is the reference. Without it one that is wrong stands out against most of the others; of two that
-    differ nobody can tell which is wrong, so both are left out.
+    NumPy's result is the reference. Without it one that is wrong stands out against most of the others; of
+    two that differ nobody can tell which is wrong, so both are left out.
     """
 
     def near(a: list[float], b: list[float]) -> bool:
@@ -278,7 +278,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def wanted_cases(options: argparse.Namespace) -> set[str]:
-    """The keys of the cases that the command line asks for; it ends with a message if there is no such one."""
+    """The keys of the cases that the command line asks for; ends with a message if one of them is unknown."""
     families = options.families.split(",") if options.families else list(FAMILIES)
     unknown = set(families) - set(FAMILIES)
     if unknown:
@@ -288,7 +288,9 @@ def wanted_cases(options: argparse.Namespace) -> set[str]:
         return {case.key for case in cases.values() if not case.long}
     named = set(options.cases.split(","))
     if named - set(cases):
-        sys.exit(f"no such case: {', '.join(sorted(named - set(cases)))}; there are {', '.join(sorted(cases))}")
+        sys.exit(
+            f"no such case: {', '.join(sorted(named - set(cases)))}; there are {', '.join(sorted(cases))}"
+        )
     return named
 
 

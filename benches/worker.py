@@ -2,8 +2,8 @@
 
 Every request is a line of JSON on standard input, every answer a line of JSON on what was standard output;
 what the framework itself prints goes to standard error. The process only imports the framework: it forks a
-child for each case, which answers until the case is dropped, so that no case meets the memory, the threads or the
-settings of another.
+child for each case, which answers until the case is dropped, so that no case meets the memory, the threads or
+the settings of another.
 """
 
 import contextlib
@@ -202,7 +202,7 @@ def serve(worker: Worker | None, until: str | None) -> None:
         try:
             if action == "start":
                 worker = Worker(**request)
-                answer = {}
+                answer: dict[str, Any] = {}
             elif action == "drop":
                 answer = {}
             else:

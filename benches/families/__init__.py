@@ -20,11 +20,13 @@ class Mean:
         title: What we are compared with.
         peers: The frameworks; the best of them counts, case by case.
         suffix: What the key of the peers' case has behind the key of ours.
+        only: The cases that count, if not all.
     """
 
     title: str
     peers: tuple[str, ...]
     suffix: str = ""
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,10 @@ _ALL: Final = (
         "families.applications",
         applications.CASES,
         (
-            Mean("`tf.function`", ("tensorflow",)),
-            Mean("TensorFlow, eager", ("tensorflow",), "_eager"),
-            Mean("Penstock, eager", ("penstock",), "_eager"),
-            Mean("JAX", ("jax",)),
+            Mean("`tf.function`", ("tensorflow",), only=applications.TRACED),
+            Mean("TensorFlow, eager", ("tensorflow",), "_eager", applications.TRACED),
+            Mean("Penstock, eager", ("penstock",), "_eager", applications.TRACED),
+            Mean("JAX", ("jax",), only=applications.TRACED),
         ),
     ),
     Family(
@@ -100,7 +102,10 @@ _ALL: Final = (
         machine.TEXT,
         "families.machine",
         machine.CASES,
-        (Mean("the best peer", ("tensorflow", "jax", "torch", "numba", "numpy")),),
+        (
+            Mean("NumPy, matmul up to 32", ("numpy",), only=machine.SMALL_GEMMS),
+            Mean("the best peer, matmul from 256", machine.PEERS, only=machine.LARGE_GEMMS),
+        ),
     ),
 )
 

@@ -1,7 +1,7 @@
 """Five programs whose control flow depends on data, those that the paper on AutoGraph measures.
 
-D. Moldovan et al., 2019, AutoGraph: Imperative-style coding with graph-based performance. Each is one source for
-Penstock and TensorFlow, run traced and run eagerly.
+D. Moldovan et al., 2019, AutoGraph: Imperative-style coding with graph-based performance. Each is one source
+for Penstock and TensorFlow, run traced and run eagerly.
 """
 
 from typing import Final
@@ -25,6 +25,7 @@ _TITLES: Final = {
     "sequence": "LSTM over sequences of different lengths, with gradient",
     "tree_lstm": "TreeLSTM over a tree of 63 nodes",
 }
+TRACED: Final = tuple(_TITLES)
 CASES: Final = tuple(
     Case(key + suffix, title + how, tolerance=1e-2)
     for key, title in _TITLES.items()
@@ -57,7 +58,7 @@ def lbfgs_inputs() -> tuple[F32, F32, F32]:
 
 
 def maml_inputs() -> tuple[F32, ...]:
-    """Points and values to adapt to and to test on, [tasks, shots, 1] each, then weights and bias of three layers."""
+    """Points and values to adapt to and to test on, [tasks, shots, 1]; the parameters of three layers."""
     rng = _rng()
     phase, height = rng.uniform(0, np.pi, (TASKS, 1, 1)), rng.uniform(0.1, 5, (TASKS, 1, 1))
     parts = []
@@ -89,7 +90,7 @@ def sequence_inputs() -> tuple[I32, I32, F32, F32, F32, F32]:
 
 
 def tree_inputs() -> tuple[I32, I32, F32, F32, F32]:
-    """Left and right child of each node, -1 at leaves, children first; the leaves' vectors; weights and bias."""
+    """Left and right child of each node, -1 at leaves, children first; vectors of leaves; weights, bias."""
     rng = _rng()
     nodes = 2 * TREE_LEAVES - 1
     left, right = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
@@ -99,4 +100,10 @@ def tree_inputs() -> tuple[I32, I32, F32, F32, F32]:
             child[node] = roots.pop(int(rng.integers(len(roots))))
         roots.append(node)
     vectors = rng.standard_normal((TREE_LEAVES, TREE_WIDTH), dtype=np.float32)
-    return left, right, vectors, _weights(rng, 2 * TREE_WIDTH, 5 * TREE_WIDTH), np.zeros(5 * TREE_WIDTH, np.float32)
+    return (
+        left,
+        right,
+        vectors,
+        _weights(rng, 2 * TREE_WIDTH, 5 * TREE_WIDTH),
+        np.zeros(5 * TREE_WIDTH, np.float32),
+    )

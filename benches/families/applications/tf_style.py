@@ -30,7 +30,7 @@ def works(tf: Any) -> Works:
 
 
 def lbfgs(tf: Any) -> Callable[..., Any]:
-    """L-BFGS by two loops over pairs of steps and changes of the gradient, and a search by halves along the line.
+    """L-BFGS by two loops over pairs of steps and changes of the gradient, with a search along the line.
 
     J. Nocedal, 1980, Updating quasi-Newton matrices with limited storage, Math. Comp. 35.
     """
@@ -154,7 +154,9 @@ def sequence(tf: Any) -> Callable[..., Any]:
                 h_next = tf.sigmoid(o) * tf.tanh(c_next)
                 live = (t < lengths)[:, None]
                 h, c = tf.where(live, h_next, h), tf.where(live, c_next, c)
-                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=words[:, t + 1], logits=h @ out)
+                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                    labels=words[:, t + 1], logits=h @ out
+                )
                 total += tf.reduce_sum(tf.where(t < lengths, losses, tf.zeros_like(losses)))
             loss = total / tf.cast(tf.reduce_sum(lengths), tf.float32)
         return loss, *tape.gradient(loss, weights)

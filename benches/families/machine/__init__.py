@@ -10,17 +10,20 @@ from cases import Case
 F32 = npt.NDArray[np.float32]
 
 TEXT: Final = (
-    "Products of square matrices of floats, elementwise work on arrays larger than the caches beside `memcpy` "
-    "(NumPy's `copyto`; what it writes is made anew by the others), and a loop of ten million scalar steps. JAX's loop "
-    "runs with `--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000`."
+    "Products of square matrices of floats; elementwise work on arrays larger than the caches, beside "
+    "`memcpy` (NumPy's `copyto` into memory that is there); a loop of ten million scalar steps, which JAX runs "
+    "with `--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000`."
 )
 GEMMS: Final = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+SMALL_GEMMS: Final = tuple(f"gemm_{n}" for n in GEMMS if n <= 32)
+LARGE_GEMMS: Final = tuple(f"gemm_{n}" for n in GEMMS if n >= 256)
+PEERS: Final = ("tensorflow", "jax", "torch", "numpy")
 ELEMENTS: Final = 1 << 24
 SCAN: Final = 10_000_000
 CASES: Final = (
     *(Case(f"gemm_{n}", f"matmul {n}×{n}", tolerance=1e-3) for n in GEMMS),
-    Case("memcpy", "`memcpy`, 64 MB", floors=frozenset({"numpy"})),
-    Case("scale", "`2 * x + 1`, 64 MB"),
+    Case("memcpy", "`memcpy` of 64 MB, the floor of the next", floors=frozenset({"numpy"})),
+    Case("scale", "`2 * x + 1`, 64 MB in and 64 MB out"),
     Case("add", "`x + y`, 64 MB each"),
     Case("sum", "`sum(x)`, 64 MB"),
     Case("scan", "10 M steps of `x = x * a + b`, per step"),

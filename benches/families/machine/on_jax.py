@@ -2,8 +2,10 @@
 
 import os
 
-FLAG = "--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000"
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAG}".strip()
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "")
+    + " --xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000"
+)
 
 from collections.abc import Callable
 from typing import Any

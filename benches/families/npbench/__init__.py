@@ -15,8 +15,9 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 
 TEXT: Final = (
-    "Ten kernels as in [NPBench](https://github.com/spcl/npbench), written anew for each framework as its users "
-    "would. Doubles, but for the networks and the softmax. Numba's loops are parallel where they are independent."
+    "Ten kernels as in [NPBench](https://github.com/spcl/npbench), written anew for each framework as its "
+    "users would. Doubles, but for the networks and the softmax. Numba's loops are parallel where they are "
+    "independent."
 )
 CASES: Final = (
     Case("np_softmax", "softmax, 32×8×256×256"),

@@ -22,7 +22,9 @@ def mandelbrot(x: Any, y: Any) -> Any:
         inside = jnp.abs(z) < npbench.HORIZON
         return jnp.where(inside, z * z + c, z), jnp.where(inside, i, n)
 
-    _, n = lax.fori_loop(0, npbench.MANDELBROT_ROUNDS, body, (jnp.zeros_like(c), jnp.zeros(c.shape, jnp.int64)))
+    _, n = lax.fori_loop(
+        0, npbench.MANDELBROT_ROUNDS, body, (jnp.zeros_like(c), jnp.zeros(c.shape, jnp.int64))
+    )
     return jnp.where(n == npbench.MANDELBROT_ROUNDS - 1, 0, n)
 
 
@@ -112,7 +114,9 @@ def pool(x: Any) -> Any:
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-def lenet(x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any) -> Any:
+def lenet(
+    x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any
+) -> Any:
     x = pool(jax.nn.relu(conv2d(x, c1) + b1))
     x = pool(jax.nn.relu(conv2d(x, c2) + b2))
     x = jax.nn.relu(x.reshape(len(x), -1) @ w3 + b3)

@@ -36,7 +36,10 @@ def mandelbrot(x, y):
                 if real * real + imaginary * imaginary >= npbench.HORIZON * npbench.HORIZON:
                     break
                 last = n
-                real, imaginary = real * real - imaginary * imaginary + x[0, j], 2.0 * real * imaginary + y[i, 0]
+                real, imaginary = (
+                    real * real - imaginary * imaginary + x[0, j],
+                    2.0 * real * imaginary + y[i, 0],
+                )
             out[i, j] = 0 if last == npbench.MANDELBROT_ROUNDS - 1 else last
     return out
 
@@ -81,11 +84,11 @@ def hdiff(x, coefficients):
         for j in range(nj):
             for k in range(nk):
                 a, b = i + 2, j + 2
-                here, l = x[a, b, k], lap[i + 1, j + 1, k]
-                east = limited(lap[i + 2, j + 1, k] - l, x[a + 1, b, k] - here)
-                west = limited(l - lap[i, j + 1, k], here - x[a - 1, b, k])
-                north = limited(lap[i + 1, j + 2, k] - l, x[a, b + 1, k] - here)
-                south = limited(l - lap[i + 1, j, k], here - x[a, b - 1, k])
+                here, lap_here = x[a, b, k], lap[i + 1, j + 1, k]
+                east = limited(lap[i + 2, j + 1, k] - lap_here, x[a + 1, b, k] - here)
+                west = limited(lap_here - lap[i, j + 1, k], here - x[a - 1, b, k])
+                north = limited(lap[i + 1, j + 2, k] - lap_here, x[a, b + 1, k] - here)
+                south = limited(lap_here - lap[i + 1, j, k], here - x[a, b - 1, k])
                 out[i, j, k] = here - coefficients[i, j, k] * (east - west + north - south)
     return out
 

@@ -1,5 +1,7 @@
 """The kernels on NumPy."""
 
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -83,7 +85,7 @@ def go_fast(a: Any) -> Any:
 
 def azimint(data: Any, radius: Any) -> Any:
     edges = radius.max() * np.arange(npbench.BINS + 1) / npbench.BINS
-    pairs = zip(edges[:-1], edges[1:], strict=True)
+    pairs = itertools.pairwise(edges)
     return np.array([data[(low <= radius) & (radius < high)].mean() for low, high in pairs])
 
 
@@ -103,7 +105,9 @@ def pool(x: Any) -> Any:
     return x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
 
 
-def lenet(x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any) -> Any:
+def lenet(
+    x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any
+) -> Any:
     x = pool(np.maximum(conv2d(x, c1) + b1, 0))
     x = pool(np.maximum(conv2d(x, c2) + b2, 0))
     x = np.maximum(x.reshape(len(x), -1) @ w3 + b3, 0)
@@ -112,7 +116,7 @@ def lenet(x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any,
 
 
 def works() -> Works:
-    kernels = {
+    kernels: dict[str, Callable[..., Any]] = {
         "softmax": softmax,
         "mandelbrot": mandelbrot,
         "jacobi_2d": jacobi_2d,

@@ -35,7 +35,8 @@ def vadv(stage_tendency: Any, stage: Any, wind: Any, position: Any, tendency: An
     step, levels = npbench.VADV_STEP, stage.shape[2]
     right = tf.unstack(step * position + tendency + stage_tendency, axis=2)
     winds, u = tf.unstack(wind[1:] + wind[:-1], axis=2), tf.unstack(stage, axis=2)
-    cs, ds = [], []
+    cs: list[Any] = []
+    ds: list[Any] = []
     for k in range(levels):
         following = min(k + 1, levels - 1)
         lower, diagonal, upper, side = shared.vadv_column(
@@ -94,7 +95,9 @@ def mlp(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any) -> Any:
     return tf.nn.softmax(x @ w3 + b3)
 
 
-def lenet(x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any) -> Any:
+def lenet(
+    x: Any, c1: Any, b1: Any, c2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any, w5: Any, b5: Any
+) -> Any:
     x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, c1, 1, "VALID") + b1), 2, 2, "VALID")
     x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, c2, 1, "VALID") + b2), 2, 2, "VALID")
     x = tf.nn.relu(tf.reshape(x, [x.shape[0], -1]) @ w3 + b3)

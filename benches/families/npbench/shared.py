@@ -58,7 +58,15 @@ def fives(x: Any) -> Any:
 
 
 def vadv_column(
-    k: int, levels: int, step: float, stage: Any, wind: Any, wind_below: Any, before: Any, after: Any, right: Any
+    k: int,
+    levels: int,
+    step: float,
+    stage: Any,
+    wind: Any,
+    wind_below: Any,
+    before: Any,
+    after: Any,
+    right: Any,
 ) -> tuple[Any, Any, Any, Any]:
     """The row of the tridiagonal system at level k: beneath, on and above the diagonal, and the right side.
 

@@ -1,7 +1,7 @@
 """Three kernels of ocean models, after https://github.com/dionhaefner/pyhpc-benchmarks.
 
-The mathematics is that of the sources named at each kernel. Every framework gets the same arrays of doubles; a
-halo of two cells around the horizontal axes holds zeros in every result.
+The mathematics is that of the sources named at each kernel. Every framework gets the same arrays of doubles;
+a halo of two cells around the horizontal axes holds zeros in every result.
 """
 
 import math
@@ -15,9 +15,9 @@ from cases import Case
 F64 = npt.NDArray[np.float64]
 
 TEXT: Final = (
-    "The three kernels of [pyhpc-benchmarks](https://github.com/dionhaefner/pyhpc-benchmarks), written anew: one "
-    "source for Penstock, JAX, PyTorch and NumPy, loops over elements for Numba. Doubles, in boxes of about so many "
-    "cells."
+    "The three kernels of [pyhpc-benchmarks](https://github.com/dionhaefner/pyhpc-benchmarks), written anew: "
+    "one source for Penstock, JAX, PyTorch and NumPy, loops over elements for Numba. Doubles, in boxes of "
+    "about so many cells."
 )
 SIZES: Final = {"4k": 1 << 12, "64k": 1 << 16, "1m": 1 << 20, "4m": 1 << 22}
 KERNELS: Final = {
@@ -65,8 +65,11 @@ def mixing_inputs(cells: int) -> tuple[F64, ...]:
 
 
 def tke_inputs(cells: int) -> tuple[Any, ...]:
-    """Velocities u, v, w; masks u, v, w; metrics; lowest level, viscosity, mixing length, forcing, that of the
-    surface; the energy now and next, and its tendency before."""
+    """The state that a step of turbulent kinetic energy starts from.
+
+    Velocities u, v, w; masks u, v, w; metrics; lowest level, viscosity, mixing length, forcing, that of the
+    surface; the energy now and next, and its tendency before.
+    """
     rng = np.random.default_rng(19)
     shape = _shape(cells)
     velocities = [rng.standard_normal(shape) for _ in range(3)]

@@ -1,9 +1,10 @@
 """The derivative of sea water's dynamic enthalpy by temperature.
 
-The specific volume is a ratio of polynomials with 48 terms in salinity, temperature and pressure (IOC, SCOR and IAPSO,
-2010, The international thermodynamic equation of seawater, appendix K): `v = (b0 + b1 p + b2 p² + b3 p³) / (a0 +
-2 a1 p + a2 p²)`. Its integral over pressure is the dynamic enthalpy, in closed form by division of the polynomials and
-partial fractions. Every quantity here is a pair with its derivative by temperature, by the rules of calculus.
+The specific volume is a ratio of polynomials with 48 terms in salinity, temperature and pressure (IOC, SCOR
+and IAPSO, 2010, The international thermodynamic equation of seawater, appendix K):
+`v = (b0 + b1 p + b2 p² + b3 p³) / (a0 + 2 a1 p + a2 p²)`. Its integral over pressure is the dynamic enthalpy,
+in closed form by division of the polynomials and partial fractions. Every quantity is a pair with its
+derivative by temperature.
 """
 
 from collections.abc import Callable

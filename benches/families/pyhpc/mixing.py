@@ -1,4 +1,4 @@
-"""The tensor of isoneutral mixing: slopes of surfaces of neutral density, tapered, and the diffusivities they give.
+"""The tensor of isoneutral mixing: tapered slopes of surfaces of neutral density, and their diffusivities.
 
 The discretisation is that of S. Griffies, 1998, Isoneutral diffusion in a z-coordinate ocean model, J. Phys.
 Oceanogr. 28: every face of a cell has the slopes of the four triads around it.

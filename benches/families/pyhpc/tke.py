@@ -1,7 +1,7 @@
 """A step of turbulent kinetic energy: implicit vertical mixing, lateral diffusion, advection.
 
-The advection is that of the superbee limiter (P. Roe, 1986, Characteristic-based schemes for the Euler equations,
-Annu. Rev. Fluid Mech. 18), the stepping in time that of Adams and Bashforth.
+The advection has the superbee limiter (P. Roe, 1986, Characteristic-based schemes for the Euler equations,
+Annu. Rev. Fluid Mech. 18), the stepping in time is that of Adams and Bashforth.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def make(a: Arrays) -> Callable[..., Any]:
         return a.stack(results[::-1])
 
     def flux(speed, factor, width, before, here, after, beyond, mask_before, mask, mask_after):
-        """The superbee flux between `here` and `after`, along an axis on which `speed` is positive forward."""
+        """The superbee flux between `here` and `after`, to which positive `speed` leads."""
         courant = a.abs(factor * speed / width)
         step = (after - here) * mask
         behind = a.where(speed > 0.0, (here - before) * mask_before, (beyond - after) * mask_after)
@@ -48,7 +48,7 @@ def make(a: Arrays) -> Callable[..., Any]:
         u, v, w, mu, mv, mw, dxt, dxu, dyt, dyu, dzt, dzw, cost, cosu, lowest, viscosity, length,
         forcing, surface, now, after, tendency,
     ):  # fmt: skip
-        nx, ny, nz = now.shape
+        nz = now.shape[2]
 
         def inner(x):
             return x[2:-2, 2:-2]
