@@ -11,8 +11,8 @@ F32 = npt.NDArray[np.float32]
 
 TEXT: Final = (
     "Products of square matrices of floats; elementwise work on arrays larger than the caches, beside "
-    "`memcpy` (NumPy's `copyto` into memory that is there); a loop of ten million scalar steps, which JAX runs "
-    "with `--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000`."
+    "`memcpy` (NumPy's `copyto` into memory that is there); a loop of ten million scalar steps, which JAX "
+    "runs with `--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000`."
 )
 GEMMS: Final = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 SMALL_GEMMS: Final = tuple(f"gemm_{n}" for n in GEMMS if n <= 32)

@@ -1,4 +1,7 @@
-"""The ocean models on Numba, as loops over elements, the outermost in parallel."""
+"""The ocean models on Numba, as loops over elements, the outermost in parallel.
+
+They compile for seconds, which is not measured: what was compiled once is kept.
+"""
 
 import math
 from collections.abc import Callable
@@ -12,7 +15,7 @@ from families.pyhpc import INPUTS, SIZES, eos, mixing, tke
 EOS = njit(eos.make(math.sqrt, math.log, njit(eos.polynomial)))
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def run_eos(s, t, p):
     nx, ny, nz = s.shape
     out = np.empty_like(s)
@@ -23,13 +26,13 @@ def run_eos(s, t, p):
     return out
 
 
-@njit
+@njit(cache=True)
 def tapered(across, down):
     slope = -across / (min(down, 0.0) - mixing.EPSILON)
     return slope, 0.5 * (1.0 + math.tanh((mixing.SLOPE_LIMIT - abs(slope)) / mixing.SLOPE_WIDTH))
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def gradients(x, mu, mv, mw, dxu, dyu, dzw, cost):
     nx, ny, nz = x.shape
     east, north, down = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
@@ -46,7 +49,7 @@ def gradients(x, mu, mv, mw, dxu, dyu, dzw, cost):
     return east, north, down
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def at_face(di, dj, alpha, beta, across_t, across_s, down_t, down_s, mask, diffusivity, dzt, dzw):
     """The tensor at the faces between a cell and that at (di, dj) from it."""
     nx, ny, nz = alpha.shape
@@ -73,7 +76,7 @@ def at_face(di, dj, alpha, beta, across_t, across_s, down_t, down_s, mask, diffu
     return tensor, triads
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def at_top(
     alpha, beta, east_t, east_s, north_t, north_s, down_t, down_s,
     dxt, dxu, dyt, dyu, cost, cosu, diffusivity, mask,
@@ -103,7 +106,7 @@ def at_top(
     return tensor, bx, by
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def densities(mt, temp, depth):
     """The derivatives of density by temperature and by salinity."""
     nx, ny, nz = mt.shape
@@ -118,7 +121,7 @@ def densities(mt, temp, depth):
     return alpha, beta
 
 
-@njit
+@njit(cache=True)
 def run_mixing(mt, mu, mv, mw, dxt, dxu, dyt, dyu, dzt, dzw, cost, cosu, salt, temp, depth, diffusivity):
     alpha, beta = densities(mt, temp, depth)
     east_t, north_t, down_t = gradients(temp, mu, mv, mw, dxu, dyu, dzw, cost)
@@ -132,7 +135,7 @@ def run_mixing(mt, mu, mv, mw, dxt, dxu, dyt, dyu, dzt, dzw, cost, cosu, salt, t
     return k11, k22, k33, ez, nz, bx, by
 
 
-@njit
+@njit(cache=True)
 def flux(speed, factor, width, before, here, after, beyond, mask_before, mask, mask_after):
     courant = abs(factor * speed / width)
     step = (after - here) * mask
@@ -143,7 +146,7 @@ def flux(speed, factor, width, before, here, after, beyond, mask_before, mask, m
     return 0.5 * (moved * (after + here) - abs(moved) * ((1.0 - limit) + courant * limit) * step)
 
 
-@njit
+@njit(cache=True)
 def open_face(mask, i, j, k, di, dj, dk):
     """1 if the cell and that at (di, dj, dk) from it are water; 0 outside of the box."""
     nx, ny, nz = mask.shape
@@ -153,7 +156,7 @@ def open_face(mask, i, j, k, di, dj, dk):
     return mask[i, j, k] * mask[a, b, c]
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def advection(u, v, w, mw, dxt, dyt, dzw, cost, cosu, now):
     nx, ny, nz = now.shape
     east, north, rise = np.zeros_like(now), np.zeros_like(now), np.zeros_like(now)
@@ -186,7 +189,7 @@ def advection(u, v, w, mw, dxt, dyt, dzw, cost, cosu, now):
     return east, north, rise
 
 
-@njit
+@njit(cache=True)
 def mixed_column(i, j, dzt, dzw, lowest, viscosity, length, forcing, surface, now, after, out):
     """Vertical mixing and dissipation of one column, by elimination from its lowest level."""
     nz = now.shape[2]
@@ -218,7 +221,7 @@ def mixed_column(i, j, dzt, dzw, lowest, viscosity, length, forcing, surface, no
         out[k] = d[k] - c[k] * out[k + 1] if k < nz - 1 else d[k]
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def run_tke(
     u, v, w, mu, mv, mw, dxt, dxu, dyt, dyu, dzt, dzw, cost, cosu, lowest, viscosity, length,
     forcing, surface, now, after, tendency,

@@ -1,4 +1,4 @@
-"""The ocean models on PyTorch, with `torch.compile`."""
+"""The ocean models on PyTorch, with `torch.compile`, which keeps on disk what it compiled."""
 
 import torch
 
