@@ -148,8 +148,8 @@ def report(found: dict[str, dict[int, dict[str, float]]]) -> str:
         "",
         (
             "Time and memory of each operation, by the number of operations in the graph and by the depth of "
-            "loops in loops: what is flat is linear. Planning alone is that of the graph as it was traced, all "
-            "passes left out."
+            "loops in loops: what is flat is linear. Planning alone is that of the graph as it was traced, "
+            "all passes left out."
         ),
         "",
         "![time and memory of each operation, by the size of the graph](growth.svg)",
