@@ -332,7 +332,13 @@ def main() -> None:
             if "memory" in cell:
                 shown += f"  {cell['memory'] / 2**20:.0f} MB"
             print(f"{case:<20} {key:<14} {shown}", flush=True)
+        # After each case, so that a run that is ended early leaves what it has.
+        used = {cell["run"] for row in results["cases"].values() for cell in row.values()}
+        kept = {name: about for name, about in results["runs"].items() if name in used}
+        options.output.write_text(json.dumps(results | {"runs": kept}, indent=1, sort_keys=True) + "\n")
 
+    for key, about in abouts.items():
+        results["frameworks"][key] = {"version": about["version"], "python": about["python"]}
     try:
         for family in FAMILIES.values():
             for case in family.cases:
@@ -343,11 +349,6 @@ def main() -> None:
     finally:
         for worker in workers:
             worker.stop()
-    for key, about in abouts.items():
-        results["frameworks"][key] = {"version": about["version"], "python": about["python"]}
-    used = {cell["run"] for row in results["cases"].values() for cell in row.values()}
-    results["runs"] = {name: about for name, about in results["runs"].items() if name in used}
-    options.output.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":
