@@ -22,10 +22,10 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
-	wheel peers bench bench-ops bench-peers bench-table clean
+	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-table clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --- environments -------------------------------------------------------------
 
@@ -108,7 +108,7 @@ wheel: $(DEV_STAMP) ## build a release wheel into dist/
 
 # --- measurements -------------------------------------------------------------
 
-bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy, keep the others' figures
+bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy in every family, keep the others' figures
 	$(PY) benches/run.py --python penstock=$(PY) --python numpy=$(PY) $(BENCH_FLAGS)
 	$(PY) benches/table.py
 
@@ -119,7 +119,15 @@ bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, inter
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)
 	$(PY) benches/table.py
 
-bench-table: $(DEV_STAMP) ## write README's table anew from benches/results.json
+bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without README's own table
+	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python \
+		--families pyhpc,npbench,applications,machine $(BENCH_FLAGS)
+	$(PY) benches/table.py
+
+bench-growth: $(EXT_STAMP) ## measure growth with the size of graphs, write docs/growth.md and its picture
+	$(PY) benches/growth.py $(BENCH_FLAGS)
+
+bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py
 
 clean: ## remove the environments and everything built

@@ -21,6 +21,7 @@ class Case:
         unit: What the figure is: `seconds` or `bytes`, less is better in both.
         tolerance: How far, relatively, the frameworks' results may lie apart.
         floors: Frameworks that are no peers in this case but what everybody stands on, or a lower bound.
+        long: Measured only if it is named.
     """
 
     key: str
@@ -28,6 +29,7 @@ class Case:
     unit: str = "seconds"
     tolerance: float = 1e-3
     floors: frozenset[str] = frozenset()
+    long: bool = False
 
 
 CASES: Final = (

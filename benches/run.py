@@ -1,4 +1,4 @@
-"""Measures the cases, every framework in a process of its own, in turn within each round.
+"""Measures families of cases, every framework in a process of its own, in turn within each round.
 
     python benches/run.py --python penstock=.venv/bin/python --python peers=.venv-peers/bin/python
 
@@ -8,11 +8,13 @@ frameworks or cases leaves the others' figures as they are.
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
 import platform
 import selectors
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,7 +25,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from cases import CASES, Case
+from cases import Case
+from families import FAMILIES, Family
 from frameworks import FRAMEWORKS
 
 HERE = Path(__file__).resolve().parent
@@ -57,6 +60,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
+                start_new_session=True,
             )
             started = self.ask(timeout, do="start", key=self.key)
             if "error" in started:
@@ -83,10 +87,17 @@ class Process:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def stop(self) -> None:
-        """Ends the process, if it runs."""
+    def drop(self, timeout: float) -> None:
+        """Ends the child that has a case."""
         if self.process is not None:
-            self.process.kill()
+            with contextlib.suppress(TookTooLong):
+                self.ask(timeout, do="drop")
+
+    def stop(self) -> None:
+        """Ends the process and the child that it forked, if they run."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.communicate()
             self.process = None
 
@@ -112,7 +123,9 @@ def shorten(error: str, width: int = 160) -> str:
     return textwrap.shorten(error.replace("|", "/"), width, placeholder=" …")
 
 
-def measure_case(case: Case, workers: list[Process], options: argparse.Namespace) -> dict[str, Any]:
+def measure_case(
+    family: Family, case: Case, workers: list[Process], options: argparse.Namespace
+) -> dict[str, Any]:
     """Measures one case on every framework, round by round.
 
     Returns:
@@ -121,6 +134,7 @@ def measure_case(case: Case, workers: list[Process], options: argparse.Namespace
     cells: dict[str, Any] = {}
     rounds: dict[str, list[float]] = {}
     values: dict[str, list[float]] = {}
+    memory: dict[str, int] = {}
     active = []
     for worker in workers:
         try:
@@ -129,29 +143,30 @@ def measure_case(case: Case, workers: list[Process], options: argparse.Namespace
             answer = {"error": f"took longer than {options.timeout:.0f} s"}
         if "error" in answer:
             cells[worker.key] = {"skipped": shorten(answer["error"])}
-        elif "absent" not in answer:
+        if "value" not in answer:
+            worker.drop(options.timeout)
+        else:
             active.append(worker)
             rounds[worker.key] = []
             if answer["value"] is not None:
                 values[worker.key] = answer["value"]
     for key, reason in disagreements(values, case.tolerance).items():
         cells[key] = {"skipped": reason}
-    for _ in range(options.rounds):
+    seconds = options.seconds or family.seconds
+    for _ in range(options.rounds or family.rounds):
         for worker in [worker for worker in active if worker.key not in cells]:
             time.sleep(PAUSE)
             try:
-                answer = worker.ask(
-                    options.timeout, do="measure", seconds=options.seconds, repeats=options.repeats
-                )
+                answer = worker.ask(options.timeout, do="measure", seconds=seconds, repeats=options.repeats)
             except TookTooLong:
                 answer = {"error": f"took longer than {options.timeout:.0f} s"}
             if "error" in answer:
                 cells[worker.key] = {"skipped": shorten(answer["error"])}
             else:
                 rounds[worker.key].append(answer["time"])
+                memory[worker.key] = answer["memory"]
     for worker in active:
-        if worker.process is not None:
-            worker.ask(options.timeout, do="drop")
+        worker.drop(options.timeout)
         if worker.key not in cells:
             times = rounds[worker.key]
             cells[worker.key] = {
@@ -159,6 +174,7 @@ def measure_case(case: Case, workers: list[Process], options: argparse.Namespace
                 "best": min(times),
                 "worst": max(times),
                 "rounds": len(times),
+                "memory": memory[worker.key],
             }
     return cells
 
@@ -166,22 +182,29 @@ def measure_case(case: Case, workers: list[Process], options: argparse.Namespace
 def disagreements(values: dict[str, list[float]], tolerance: float) -> dict[str, str]:
     """Returns the frameworks whose result is not the others', with the reason to leave them out.
 
-    The reference is the middle one of the results by their mean, so one that is wrong stands out. Two that
-    differ cannot tell which of them is wrong: both are left out.
+    NumPy's result is the reference. Without it one that is wrong stands out against most of the others; of
+    two that differ nobody can tell which is wrong, so both are left out.
     """
-    if len(values) < 2:
-        return {}
 
     def near(a: list[float], b: list[float]) -> bool:
-        size, mean, deviation = a
+        size, mean, deviation, signed = a
         scale = tolerance * max(abs(mean), deviation, 1e-12)
-        return size == b[0] and abs(mean - b[1]) <= scale and abs(deviation - b[2]) <= scale
+        return (
+            size == b[0]
+            and abs(mean - b[1]) <= scale
+            and abs(deviation - b[2]) <= scale
+            and abs(signed - b[3]) <= scale
+        )
 
     wrong = {}
     for key, value in values.items():
-        agreeing = sum(near(value, other) for other in values.values())
-        if agreeing * 2 <= len(values):
-            wrong[key] = f"its result (size, mean, deviation {value}) is not the others'"
+        if "numpy" in values:
+            right = near(value, values["numpy"])
+        else:
+            right = len(values) < 2 or sum(near(value, other) for other in values.values()) * 2 > len(values)
+        if not right:
+            shown = ", ".join(f"{number:.6g}" for number in value)
+            wrong[key] = f"its result is not the others' (size, mean, deviation, signed mean {shown})"
     return wrong
 
 
@@ -243,14 +266,32 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         help="measure this framework with this interpreter; `peers` stands for every other one",
     )
     parser.add_argument("--cases", help="only these, separated by commas")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--families", help="only these, separated by commas: " + ", ".join(FAMILIES))
+    parser.add_argument("--rounds", type=int, help="rounds, if not the family's own number")
     parser.add_argument(
         "--repeats", type=int, default=3, help="repeats within a round, the best of which counts"
     )
-    parser.add_argument("--seconds", type=float, default=0.1, help="the time of one repeat")
+    parser.add_argument("--seconds", type=float, help="the time of one repeat, if not the family's own")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one answer of one framework")
     parser.add_argument("--output", type=Path, default=RESULTS)
     return parser.parse_args(arguments)
+
+
+def wanted_cases(options: argparse.Namespace) -> set[str]:
+    """The keys of the cases that the command line asks for; ends with a message if one of them is unknown."""
+    families = options.families.split(",") if options.families else list(FAMILIES)
+    unknown = set(families) - set(FAMILIES)
+    if unknown:
+        sys.exit(f"no such family: {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
+    cases = {case.key: case for family in families for case in FAMILIES[family].cases}
+    if not options.cases:
+        return {case.key for case in cases.values() if not case.long}
+    named = set(options.cases.split(","))
+    if named - set(cases):
+        sys.exit(
+            f"no such case: {', '.join(sorted(named - set(cases)))}; there are {', '.join(sorted(cases))}"
+        )
+    return named
 
 
 def main() -> None:
@@ -264,7 +305,7 @@ def main() -> None:
     peers = named.pop("peers", None)
     pythons = {key: named.get(key, peers) for key in keys if key in named or (peers and key != "penstock")}
     paths = {key: str(Path(path).absolute()) for key, path in pythons.items() if path}
-    wanted = set(options.cases.split(",")) if options.cases else {case.key for case in CASES}
+    wanted = wanted_cases(options)
 
     workers = [Process(key, path) for key, path in paths.items()]
     abouts = {}
@@ -288,22 +329,26 @@ def main() -> None:
         for key, cell in cells.items():
             row[key] = cell | {"run": run}
             shown = f"{cell['value']:.3e}" if "value" in cell else cell["skipped"]
-            print(f"{case:<14} {key:<14} {shown}", flush=True)
+            if "memory" in cell:
+                shown += f"  {cell['memory'] / 2**20:.0f} MB"
+            print(f"{case:<20} {key:<14} {shown}", flush=True)
+        # After each case, so that a run that is ended early leaves what it has.
+        used = {cell["run"] for row in results["cases"].values() for cell in row.values()}
+        kept = {name: about for name, about in results["runs"].items() if name in used}
+        options.output.write_text(json.dumps(results | {"runs": kept}, indent=1, sort_keys=True) + "\n")
 
+    for key, about in abouts.items():
+        results["frameworks"][key] = {"version": about["version"], "python": about["python"]}
     try:
-        for case in CASES:
-            if case.key in wanted - SPECIAL:
-                record(case.key, measure_case(case, workers, options))
+        for family in FAMILIES.values():
+            for case in family.cases:
+                if case.key in wanted - SPECIAL:
+                    record(case.key, measure_case(family, case, workers, options))
         for name, cells in special_cases(wanted, abouts, paths).items():
             record(name, cells)
     finally:
         for worker in workers:
             worker.stop()
-    for key, about in abouts.items():
-        results["frameworks"][key] = {"version": about["version"], "python": about["python"]}
-    used = {cell["run"] for row in results["cases"].values() for cell in row.values()}
-    results["runs"] = {name: about for name, about in results["runs"].items() if name in used}
-    options.output.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

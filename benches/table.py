@@ -1,7 +1,7 @@
-"""Writes README.md's table of measurements from benches/results.json.
+"""Writes README.md's tables of measurements, and benches/RESULTS.md, from benches/results.json.
 
-The table stands between two marker lines, which stay. With `--check` nothing is written, and the exit status
-tells whether the table is up to date.
+README's section stands between two marker lines, which stay. With `--check` nothing is written, and the exit
+status tells whether both files are up to date.
 """
 
 import argparse
@@ -11,12 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from cases import CASES, Case
-from frameworks import FRAMEWORKS
+from cases import Case
+from families import FAMILIES, Family, Mean
+from frameworks import FRAMEWORKS, Framework
 
 HERE: Final = Path(__file__).resolve().parent
 README: Final = HERE.parent / "README.md"
 RESULTS: Final = HERE / "results.json"
+FULL: Final = HERE / "RESULTS.md"
+TITLES: Final = {framework.key: framework.title for framework in FRAMEWORKS}
 BEGIN: Final = "<!-- bench:begin -->"
 END: Final = "<!-- bench:end -->"
 OURS: Final = "penstock"
@@ -59,16 +62,59 @@ class Notes:
         return f"<sup>{self.texts.index(text) + 1}</sup>"
 
 
+def peers_of(case: Case, row: dict[str, Any]) -> dict[str, float]:
+    """The figures of the others that are peers in this case."""
+    return {
+        key: cell["value"]
+        for key, cell in row.items()
+        if key != OURS and key not in case.floors and "value" in cell
+    }
+
+
 def ratio(case: Case, row: dict[str, Any], notes: Notes) -> str:
     """Renders how many times less than the best peer we take."""
-    others = {key: cell for key, cell in row.items() if key != OURS and key not in case.floors}
-    peers = {key: cell for key, cell in others.items() if "value" in cell}
-    ours = row.get(OURS, {})
+    peers, ours = peers_of(case, row), row.get(OURS, {})
     if "value" not in ours or not peers:
         return ""
-    best = min(peers.values(), key=lambda cell: float(cell["value"]))
-    mark = notes.mark("the two figures are of different runs") if best["run"] != ours["run"] else ""
-    return f"{significant(best['value'] / ours['value'])}×{mark}"
+    best = min(peers, key=peers.__getitem__)
+    mark = notes.mark("the two figures are of different runs") if row[best]["run"] != ours["run"] else ""
+    return f"{significant(peers[best] / ours['value'])}×{mark}"
+
+
+def winner(case: Case, row: dict[str, Any]) -> str:
+    """The title of the framework that has the best figure; nothing if only one has any."""
+    figures = peers_of(case, row)
+    if "value" in row.get(OURS, {}):
+        figures[OURS] = row[OURS]["value"]
+    return TITLES[min(figures, key=figures.__getitem__)] if len(figures) > 1 else ""
+
+
+def mean_ratio(family: Family, mean: Mean, results: dict[str, Any]) -> tuple[float, int] | None:
+    """The geometric mean over the cases that both sides have figures of, and how many there are."""
+    logs = []
+    for case in family.cases:
+        if mean.only and case.key not in mean.only:
+            continue
+        ours = results["cases"].get(case.key, {}).get(OURS, {})
+        row = results["cases"].get(case.key + mean.suffix, {})
+        peers = [
+            row[key]["value"] for key in mean.peers if "value" in row.get(key, {}) and key not in case.floors
+        ]
+        if "value" in ours and peers:
+            logs.append(math.log(min(peers) / ours["value"]))
+    return (math.exp(sum(logs) / len(logs)), len(logs)) if logs else None
+
+
+def means_table(results: dict[str, Any], family: Family | None = None) -> str:
+    """Renders the geometric means, of one family or of all; empty if there are none."""
+    rows = []
+    for each in [family] if family else FAMILIES.values():
+        for mean in each.means:
+            found = mean_ratio(each, mean, results)
+            if found:
+                rows.append(f"| {each.title} | {mean.title} | {found[1]} | {significant(found[0])}× |")
+    head = ["| family | compared with | cases | geometric mean |", "|---|---|---:|---:|"]
+    return "\n".join(head + rows) if rows else ""
 
 
 def row_of(case: Case, row: dict[str, Any], columns: list[str], notes: Notes) -> list[str]:
@@ -85,8 +131,51 @@ def row_of(case: Case, row: dict[str, Any], columns: list[str], notes: Notes) ->
             text = quantity(cell["value"], case.unit)
             best = key not in case.floors and len(values) > 1 and cell["value"] == min(values)
             cells.append(f"**{text}**" if best else text)
-    cells.append(ratio(case, row, notes))
     return cells
+
+
+def columns_of(family: Family, results: dict[str, Any]) -> list[Framework]:
+    """The frameworks that have figures in a family."""
+    present = {key for case in family.cases for key in results["cases"].get(case.key, {})}
+    return [framework for framework in FRAMEWORKS if framework.key in present]
+
+
+def table(family: Family, results: dict[str, Any], notes: Notes, *, full: bool) -> str:
+    """Renders the figures of a family; the full table says who has the best figure."""
+    columns = columns_of(family, results)
+    versions = results["frameworks"]
+    headings = [
+        f"{f.title} {versions[f.key]['version'].split('+')[0]}" if f.key in versions else f.title
+        for f in columns
+    ]
+    ends = ["ratio", "best"] if full else ["ratio"]
+    lines = [f"| case | {' | '.join(headings + ends)} |"]
+    lines.append(f"|---|{'---:|' * len(columns)}---:|{'---|' if full else ''}")
+    for case in family.cases:
+        row = results["cases"].get(case.key)
+        if row:
+            cells = row_of(case, row, [f.key for f in columns], notes)
+            cells.append(ratio(case, row, notes))
+            if full:
+                cells.append(winner(case, row))
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def memory_table(family: Family, results: dict[str, Any]) -> str:
+    """Renders the memory of the cases of a family; empty if it is not known."""
+    columns = columns_of(family, results)
+    lines = []
+    for case in family.cases:
+        row = results["cases"].get(case.key, {})
+        if any("memory" in cell for cell in row.values()):
+            known = [row.get(f.key, {}).get("memory") for f in columns]
+            cells = ["" if size is None else f"{size / 2**20:.0f} MB" for size in known]
+            lines.append(f"| {' | '.join([case.title, *cells])} |")
+    if not lines:
+        return ""
+    head = [f"| case | {' | '.join(f.title for f in columns)} |", f"|---|{'---:|' * len(columns)}"]
+    return "\n".join(head + lines)
 
 
 def machines(results: dict[str, Any]) -> list[str]:
@@ -106,30 +195,56 @@ def machines(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+def footnotes(notes: Notes) -> str:
+    return "  \n".join(f"{notes.mark(note)} {note}" for note in notes.texts)
+
+
 def render(results: dict[str, Any]) -> str:
-    """Renders the whole section that stands between the markers."""
-    present = {key for row in results["cases"].values() for key in row}
-    columns = [framework for framework in FRAMEWORKS if framework.key in present]
-    versions = results["frameworks"]
-    headings = [
-        f"{f.title} {versions[f.key]['version'].split('+')[0]}" if f.key in versions else f.title
-        for f in columns
-    ]
+    """Renders README's section: the first family, and the means of the others."""
     notes = Notes()
-    lines = [
-        f"| case | {' | '.join(headings)} | ratio |",
-        f"|---|{'---:|' * (len(columns) + 1)}",
+    parts = [
+        table(FAMILIES["core"], results, notes, full=False),
+        LEGEND,
+        "\n".join(f"Measured on {line}" for line in machines(results)),
     ]
-    for case in CASES:
-        row = results["cases"].get(case.key)
-        if row:
-            lines.append(f"| {' | '.join(row_of(case, row, [f.key for f in columns], notes))} |")
-    text = "\n".join(lines)
-    text += f"\n\n{LEGEND}\n\n"
-    text += "\n".join(f"Measured on {line}" for line in machines(results))
     if notes.texts:
-        text += "\n\n" + "  \n".join(f"{notes.mark(note)} {note}" for note in notes.texts)
-    return text
+        parts.append(footnotes(notes))
+    means = means_table(results)
+    if means:
+        parts.append(
+            "Other families of programs, the ratio to the peers' time averaged over the cases (more than 1 "
+            "is ahead); [benches/RESULTS.md](benches/RESULTS.md) has their figures and their memory."
+        )
+        parts.append(means)
+    return "\n\n".join(parts)
+
+
+def render_full(results: dict[str, Any]) -> str:
+    """Renders the whole of RESULTS.md."""
+    parts = [
+        "# Results",
+        (
+            "Written by `benches/table.py` from `benches/results.json`; "
+            "[docs/benchmarks.md](../docs/benchmarks.md) says how it is measured."
+        ),
+        LEGEND,
+        "\n".join(f"Measured on {line}" for line in machines(results)),
+    ]
+    for family in FAMILIES.values():
+        if not columns_of(family, results):
+            continue
+        notes = Notes()
+        parts += [f"## {family.title}", family.text, table(family, results, notes, full=True)]
+        if notes.texts:
+            parts.append(footnotes(notes))
+        parts += [text for text in (means_table(results, family),) if text]
+        memory = memory_table(family, results)
+        if memory:
+            parts += [
+                "Memory: what making the case ready left, and the peak of running it beyond that.",
+                memory,
+            ]
+    return "\n\n".join(parts) + "\n"
 
 
 def replace(readme: str, section: str) -> str:
@@ -149,11 +264,14 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    old = README.read_text(encoding="utf-8")
-    new = replace(old, render(json.loads(options.results.read_text())))
-    if options.check:
-        sys.exit("README.md's table is out of date: make bench-table" if new != old else 0)
-    README.write_text(new, encoding="utf-8")
+    results = json.loads(options.results.read_text())
+    readme = README.read_text(encoding="utf-8")
+    wanted = {README: replace(readme, render(results)), FULL: render_full(results)}
+    for path, text in wanted.items():
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.name} is out of date: make bench-table")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ IMPORT = "numba"
 
 
 def to_numpy(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return np.concatenate([np.ravel(part) for part in result])
     return np.asarray(result)
 
 

@@ -13,6 +13,8 @@ IMPORT = "numpy"
 
 
 def to_numpy(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return np.concatenate([np.ravel(part) for part in result])
     return np.asarray(result)
 
 

@@ -90,7 +90,8 @@ def softmax(x: Any) -> Any:
 
 
 def conv2d(x: Any, k: Any) -> Any:
-    return torch.nn.functional.conv2d(x, k, padding="same")
+    # The result is in the order of memory, as the other frameworks have it.
+    return torch.nn.functional.conv2d(x, k, padding="same").permute(0, 2, 3, 1)
 
 
 def run_rnn(sequence: Any, w: Any, u: Any, b: Any) -> Any:

@@ -313,7 +313,7 @@ def _borders(tf: Any) -> Works:
     def host_loop() -> Work:
         def loop(x: Any) -> Any:
             for _ in tf.range(cases.HOST_CALLS):
-                x = tf.py_function(lambda value: value, [x], tf.TensorSpec([], tf.float32))
+                x = tf.ensure_shape(tf.py_function(lambda value: value, [x], tf.float32), [])
             return x
 
         return Work(tf.function(loop), (tf.constant(1.0),))

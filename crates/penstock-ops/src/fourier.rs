@@ -177,7 +177,11 @@ pub static RFFT: OpDef = OpDef {
 
 /// The last element of a vector.
 fn last_of(x: crate::grad::Ex<'_>) -> crate::grad::Ex<'_> {
-    x.emit(&crate::gather::GATHER, &[x.int(-1) + x.emit(&crate::array::SIZE, &[], &[("dtype", DType::I64.into())])], &[])
+    x.emit(
+        &crate::gather::GATHER,
+        &[x.int(-1) + x.emit(&crate::array::SIZE, &[], &[("dtype", DType::I64.into())])],
+        &[],
+    )
 }
 
 /// The last dimension of the coefficients of rows of a length.

@@ -1,0 +1,26 @@
+"""The machine's limits with NumPy."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cases import Work, Works
+from families.machine import ELEMENTS, GEMMS, floats
+
+
+def works() -> Works:
+    def gemm(n: int) -> Callable[[], Work]:
+        return lambda: Work(np.matmul, (floats(n, n), floats(n, n)))
+
+    def memcpy() -> Work:
+        source = floats(ELEMENTS)
+        target = np.zeros_like(source)
+        return Work(lambda: np.copyto(target, source))
+
+    return {
+        **{f"gemm_{n}": gemm(n) for n in GEMMS},
+        "memcpy": memcpy,
+        "scale": lambda: Work(lambda x: np.float32(2) * x + np.float32(1), (floats(ELEMENTS),)),
+        "add": lambda: Work(np.add, (floats(ELEMENTS), floats(ELEMENTS))),
+        "sum": lambda: Work(np.sum, (floats(ELEMENTS),)),
+    }

@@ -1,0 +1,10 @@
+"""The ocean models on Penstock."""
+
+import penstock as tf
+from cases import Works
+from families.arrays import of_tensorflow
+from families.pyhpc import shared
+
+
+def works() -> Works:
+    return shared.works(of_tensorflow(tf), tf.function, tf.constant)
