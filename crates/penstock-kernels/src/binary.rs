@@ -27,7 +27,6 @@ const SCALAR: &[Binary] = &[
     Binary::FloorDiv,
     Binary::FloorMod,
     Binary::TruncMod,
-    Binary::Atan2,
     Binary::NextAfter,
     Binary::Zeta,
     Binary::Polygamma,
@@ -111,7 +110,7 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
     type A = T;
     type B = T;
     type R = T;
-    const WIDE: bool = !listed(SCALAR, OP) && !(size_of::<T>() == 8 && OP == Binary::Pow as u8);
+    const WIDE: bool = !listed(SCALAR, OP);
     #[inline(always)]
     fn eval(a: T, b: T) -> T {
         T::narrow(float::<OP, T::Wide>(a.widen(), b.widen()))
