@@ -107,17 +107,11 @@ fn erfc_positive(a: f64) -> f64 {
     t * exp_of_sum(exponent, low)
 }
 
+/// erf x / x of z = x^2, for |x| <= 1.
 #[inline(always)]
-pub(crate) fn erfc(x: f64) -> f64 {
-    let y = erfc_positive(x.abs());
-    if x < 0.0 { 2.0 - y } else { y }
-}
-
-#[inline(always)]
-pub(crate) fn erf(x: f64) -> f64 {
-    let a = x.abs();
-    let p = horner(
-        x * x,
+fn erf_slope(z: f64) -> f64 {
+    horner(
+        z,
         [
             -4.230945824295338e-12,
             8.709045129053106e-11,
@@ -134,6 +128,19 @@ pub(crate) fn erf(x: f64) -> f64 {
             -0.37612638903183754,
             1.1283791670955126,
         ],
-    );
-    (if a < 1.0 { a * p } else { 1.0 - erfc_positive(a) }).copysign(x)
+    )
+}
+
+#[inline(always)]
+pub(crate) fn erfc(x: f64) -> f64 {
+    let a = x.abs();
+    let large = erfc_positive(a);
+    let large = if x < 0.0 { 2.0 - large } else { large };
+    if a < 0.5 { 1.0 - x * erf_slope(x * x) } else { large }
+}
+
+#[inline(always)]
+pub(crate) fn erf(x: f64) -> f64 {
+    let a = x.abs();
+    (if a < 1.0 { a * erf_slope(x * x) } else { 1.0 - erfc_positive(a) }).copysign(x)
 }

@@ -183,7 +183,7 @@ struct Cplx<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
     type A = Complex<T>;
     type R = Complex<T>;
-    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj], OP);
+    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj, Unary::Sign, Unary::Reciprocal], OP);
     #[inline(always)]
     fn eval(z: Complex<T>) -> Complex<T> {
         match const { Unary::ALL[OP as usize] } {
@@ -221,14 +221,14 @@ struct CplxPart<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     type A = Complex<T>;
     type R = T;
-    const WIDE: bool = listed(&[Unary::Real, Unary::Imag], OP);
+    const WIDE: bool = true;
     #[inline(always)]
     fn eval(z: Complex<T>) -> T {
         match const { Unary::ALL[OP as usize] } {
-            Unary::Abs => z.norm(),
+            Unary::Abs => T::norm(z),
             Unary::Real => z.re,
             Unary::Imag => z.im,
-            _ => z.arg(),
+            _ => T::phase(z),
         }
     }
 }
