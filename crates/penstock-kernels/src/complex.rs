@@ -190,7 +190,8 @@ pub(crate) fn expm1(z: C128) -> C128 {
 
 /// log(1 + z) without cancellation near 0.
 pub(crate) fn log1p(z: C128) -> C128 {
-    let small = z.re.abs() < 1.0 && z.im.abs() < 1.0;
+    // Below -1/2 the sum is exact.
+    let small = z.re > -0.5 && z.re < 1.0 && z.im.abs() < 1.0;
     let moved = C128::new(z.re + 1.0, z.im);
     let re = if small { (z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0 } else { log_norm(moved) };
     C128::new(re, moved.arg())
