@@ -146,8 +146,10 @@ pub(crate) fn model(op: Unary, x: f64) -> Option<f64> {
         Unary::Neg => -x,
         Unary::Abs => x.abs(),
         Unary::Sign => {
-            if x.is_nan() || x == 0.0 {
+            if x.is_nan() {
                 x
+            } else if x == 0.0 {
+                0.0
             } else {
                 x.signum()
             }
