@@ -217,3 +217,52 @@ pub unsafe fn fill(
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gammas_of(n: usize, parameter: impl Fn(usize) -> f64 + Sync) -> Vec<f64> {
+        let mut out = vec![0f64; n];
+        // SAFETY: room for `n` elements of `f64`.
+        unsafe { fill(Shaped::Gamma, Philox::new(5, 9), DType::F64, n, parameter, out.as_mut_ptr().cast()) };
+        out
+    }
+
+    #[test]
+    fn gamma_numbers_have_the_moments_of_their_shapes() {
+        let n = 200_000;
+        for alpha in [0.2, 0.5, 1.0, 3.0, 100.0] {
+            let v = gammas_of(n, |_| alpha);
+            let mean = v.iter().sum::<f64>() / n as f64;
+            let variance = v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
+            let third = v.iter().map(|x| (x - mean).powi(3)).sum::<f64>() / n as f64;
+            assert!((mean / alpha - 1.0).abs() < 0.02, "{alpha}: mean {mean}");
+            assert!((variance / alpha - 1.0).abs() < 0.04, "{alpha}: variance {variance}");
+            assert!((third / (2.0 * alpha) - 1.0).abs() < 0.4, "{alpha}: third moment {third}");
+            assert!(v.iter().all(|x| *x >= 0.0));
+        }
+    }
+
+    #[test]
+    fn a_gamma_number_depends_on_its_position_and_shape_alone() {
+        let shape = |i: usize| [0.3, 1.0, 7.5][i % 3];
+        let long = gammas_of(10_001, shape);
+        assert_eq!(long[..77], gammas_of(77, shape)[..]);
+        // A first try that is rejected, or a shape below 1, takes the other way through.
+        let d = gamma_scale(7.5);
+        let stream = Philox::new(5, 9);
+        for i in (2..3000).step_by(3) {
+            let (log_cube, taken) = gamma_try(stream.block(i as u64), d);
+            let one = gamma_after(Tries { next: 1, ..Tries::new(stream, i as u64) }, 7.5, log_cube, taken);
+            assert_eq!(long[i], one);
+        }
+    }
+
+    #[test]
+    fn shapes_at_the_edges() {
+        let v = gammas_of(6, |i| [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300, 1e300][i]);
+        assert!(v[0].is_nan() && v[1].is_nan() && v[2].is_nan());
+        assert!(v[3] == f64::INFINITY && v[4] == 0.0 && (v[5] / 1e300 - 1.0).abs() < 1e-6, "{v:?}");
+    }
+}
