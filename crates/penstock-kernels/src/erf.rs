@@ -142,5 +142,7 @@ pub(crate) fn erfc(x: f64) -> f64 {
 #[inline(always)]
 pub(crate) fn erf(x: f64) -> f64 {
     let a = x.abs();
-    (if a < 1.0 { a * erf_slope(x * x) } else { 1.0 - erfc_positive(a) }).copysign(x)
+    // From 6 on the result is 1.
+    let c = if a > 6.0 { 6.0 } else { a };
+    (if a < 1.0 { a * erf_slope(x * x) } else { 1.0 - erfc_positive(c) }).copysign(x)
 }

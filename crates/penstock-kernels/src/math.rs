@@ -138,11 +138,13 @@ fn scaled32(p: f32, k: i32) -> f32 {
 /// e^x 2^`more`, for -1 <= `more` <= 0.
 #[inline(always)]
 fn exp32(x: f32, more: i32) -> f32 {
-    // The clamp keeps n in range and lets NaN pass.
+    // The clamp keeps n in range and lets NaN pass. Where the result is 0 nothing underflows on the way, which is slow.
+    let nought = x < -104.0;
     let c = if x > 90.5 { 90.5 } else { x };
-    let c = if c < -104.5 { -104.5 } else { c };
+    let c = if nought { 0.0 } else { c };
     let (p, k) = exp_minus_one32(c);
-    scaled32(p + 1.0, k.wrapping_add(more))
+    let power = scaled32(p + 1.0, k.wrapping_add(more));
+    if nought { 0.0 } else { power }
 }
 
 /// 2^n (1 + p) - 1 = 2^n p + (2^n - 1).

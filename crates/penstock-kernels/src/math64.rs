@@ -62,11 +62,14 @@ fn scaled(p: f64, shifted: f64, more: i32) -> f64 {
 /// e^x 2^`more`, for -4 <= `more` <= 0.
 #[inline(always)]
 fn exp_scaled(x: f64, more: i32) -> f64 {
+    // Where the result is 0 nothing underflows on the way, which is slow.
+    let nought = x < -745.2;
     let c = if x > 712.0 { 712.0 } else { x };
-    let c = if c < -746.0 { -746.0 } else { c };
+    let c = if nought { 0.0 } else { c };
     let (shifted, near, low) = reduced(c);
     let r = near - low;
-    scaled((exp_tail(r) * (r * r) + r) + 1.0, shifted, more)
+    let power = scaled((exp_tail(r) * (r * r) + r) + 1.0, shifted, more);
+    if nought { 0.0 } else { power }
 }
 
 /// e^x.
@@ -84,14 +87,16 @@ pub(crate) fn exp_halved(x: f64) -> f64 {
 /// e^(x + low) for a `low` that is small beside 1, to 0.6 units in the last place.
 #[inline(always)]
 pub(crate) fn exp_of_sum(x: f64, low: f64) -> f64 {
+    let nought = x < -745.2;
     let c = if x > 712.0 { 712.0 } else { x };
-    let c = if c < -746.0 { -746.0 } else { c };
+    let c = if nought { 0.0 } else { c };
     let (shifted, near, less) = reduced(c);
     let move_by = low - less;
     let r = near + move_by;
     let r_low = (near - r) + move_by;
     let sum = 1.0 + r;
-    scaled(sum + ((1.0 - sum) + r + (exp_tail(r) * (r * r) + r_low)), shifted, 0)
+    let power = scaled(sum + ((1.0 - sum) + r + (exp_tail(r) * (r * r) + r_low)), shifted, 0);
+    if nought { 0.0 } else { power }
 }
 
 /// e^x - 1 = 2^n p + (2^n - 1), with p = e^r - 1.
