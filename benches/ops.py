@@ -343,10 +343,30 @@ def _searches() -> dict[str, Case]:
     }
 
 
+def _widths() -> dict[str, Case]:
+    """Functions of floats in `float64`, and what takes other dtypes than the tables above have."""
+
+    def doubled(make: Callable[[int], Arrays]) -> Callable[[int], Arrays]:
+        return lambda n: tuple(x.astype("float64") for x in make(n))
+
+    names = "exp expm1 log log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
+    cases = {}
+    for name in [*names.split(), "sigmoid", "erf", "erfc", "pow", "atan2"]:
+        numpy, make = {**UNARY, **BINARY}[name]
+        cases[f"{name} of float64"] = Case(getattr(raw_ops, name), numpy, doubled(make), name)
+    for name in ("floordiv", "floormod"):
+        cases[f"{name} of floats"] = Case(getattr(raw_ops, name), BINARY[name][0], uniform(0.5, 9.0, 2))
+    for name, numpy in (("abs", np.abs), ("exp", np.exp), ("log", np.log), ("asin", np.arcsin)):
+        cases[f"{name} of complex"] = Case(getattr(raw_ops, name), numpy, complexes())
+    cases["div of complex"] = Case(raw_ops.div, np.divide, complexes(2))
+    cases["pow of integers"] = Case(raw_ops.pow, np.power, integers(0, 6, 2))
+    return cases
+
+
 def cases() -> dict[str, Case]:
     """Every case, by name."""
     table = {n: Case(getattr(raw_ops, n), numpy, make, n) for n, (numpy, make) in {**UNARY, **BINARY}.items()}
-    return {**table, **_reductions(), **_arrays(), **_searches()}
+    return {**table, **_widths(), **_reductions(), **_arrays(), **_searches()}
 
 
 def loop(call: Callable[[], Any], seconds: float) -> float:

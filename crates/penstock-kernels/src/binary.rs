@@ -27,7 +27,6 @@ const SCALAR: &[Binary] = &[
     Binary::FloorDiv,
     Binary::FloorMod,
     Binary::TruncMod,
-    Binary::Atan2,
     Binary::NextAfter,
     Binary::Zeta,
     Binary::Polygamma,
@@ -111,7 +110,7 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
     type A = T;
     type B = T;
     type R = T;
-    const WIDE: bool = !listed(SCALAR, OP) && !(size_of::<T>() == 8 && OP == Binary::Pow as u8);
+    const WIDE: bool = !listed(SCALAR, OP);
     #[inline(always)]
     fn eval(a: T, b: T) -> T {
         T::narrow(float::<OP, T::Wide>(a.widen(), b.widen()))
@@ -257,7 +256,7 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
     type A = Complex<T>;
     type B = Complex<T>;
     type R = Complex<T>;
-    const WIDE: bool = listed(&[Binary::Add, Binary::Sub, Binary::Mul, Binary::SquaredDifference], OP);
+    const WIDE: bool = !listed(&[Binary::Pow, Binary::Xlogy], OP);
     #[inline(always)]
     fn eval(a: Complex<T>, b: Complex<T>) -> Complex<T> {
         let zero = Complex::new(T::zero(), T::zero());
@@ -269,18 +268,12 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
             Binary::Pow => T::in_f64_2(a, b, complex::pow),
             Binary::SquaredDifference => Complex::new((a - b).norm_sqr(), T::zero()),
             Binary::DivNoNan => {
-                if b == zero {
-                    zero
-                } else {
-                    complex::div(a, b)
-                }
+                let quotient = complex::div(a, b);
+                if b == zero { zero } else { quotient }
             }
             Binary::MulNoNan => {
-                if b == zero {
-                    zero
-                } else {
-                    a * b
-                }
+                let product = a * b;
+                if b == zero { zero } else { product }
             }
             Binary::Xlogy => {
                 if a == zero {
@@ -290,11 +283,8 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
                 }
             }
             Binary::Xdivy => {
-                if a == zero {
-                    zero
-                } else {
-                    complex::div(a, b)
-                }
+                let quotient = complex::div(a, b);
+                if a == zero { zero } else { quotient }
             }
             _ => unreachable!(),
         }

@@ -4,14 +4,21 @@ use num_complex::Complex;
 use num_traits::{Float, FloatConst};
 use penstock_data::{C64, C128};
 
+use crate::inverse;
+
 /// The type of the parts of a complex element: `f32` or `f64`.
 pub(crate) trait Part: Float + FloatConst + std::fmt::Debug + 'static {
     /// `f(z)`, computed in `f64`.
     fn in_f64(z: Complex<Self>, f: impl Fn(C128) -> C128) -> Complex<Self>;
     /// `f(x, y)`, computed in `f64`.
     fn in_f64_2(x: Complex<Self>, y: Complex<Self>, f: impl Fn(C128, C128) -> C128) -> Complex<Self>;
+    /// The magnitude: infinite if a part is, else NaN if one is; neither over- nor underflows before the result does.
+    fn norm(z: Complex<Self>) -> Self;
+    /// The phase, in [-π, π].
+    fn phase(z: Complex<Self>) -> Self;
 }
 
+#[inline(always)]
 fn wider(z: C64) -> C128 {
     C128::new(f64::from(z.re), f64::from(z.im))
 }
@@ -25,6 +32,16 @@ impl Part for f32 {
         let w = f(wider(x), wider(y));
         C64::new(w.re as f32, w.im as f32)
     }
+    #[inline(always)]
+    fn norm(z: C64) -> f32 {
+        let w = wider(z);
+        let norm = (w.re * w.re + w.im * w.im).sqrt() as f32;
+        if z.re.abs() == f32::INFINITY || z.im.abs() == f32::INFINITY { f32::INFINITY } else { norm }
+    }
+    #[inline(always)]
+    fn phase(z: C64) -> f32 {
+        inverse::atan2(z.im, z.re)
+    }
 }
 
 impl Part for f64 {
@@ -34,29 +51,51 @@ impl Part for f64 {
     fn in_f64_2(x: C128, y: C128, f: impl Fn(C128, C128) -> C128) -> C128 {
         f(x, y)
     }
+    #[inline(always)]
+    fn norm(z: C128) -> f64 {
+        // Powers of two, between which squares are neither too great nor too small.
+        const UP: f64 = f64::from_bits((1023 + 600) << 52);
+        const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
+        let (a, b) = (z.re.abs(), z.im.abs());
+        let (great, small) = (a > 1e150 || b > 1e150, a < 1e-140 && b < 1e-140);
+        let scale = if great { DOWN } else { 1.0 };
+        let scale = if small { UP } else { scale };
+        let back = if great { UP } else { 1.0 };
+        let back = if small { DOWN } else { back };
+        let (c, d) = (a * scale, b * scale);
+        let norm = (c * c + d * d).sqrt() * back;
+        if a == f64::INFINITY || b == f64::INFINITY { f64::INFINITY } else { norm }
+    }
+    #[inline(always)]
+    fn phase(z: C128) -> f64 {
+        inverse::atan2(z.im, z.re)
+    }
 }
 
 /// Division by Smith's method, as NumPy's: no overflow of intermediate squares.
 #[inline(always)]
 pub(crate) fn div<T: Part>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    if b.re.abs() >= b.im.abs() {
-        if b.re.is_zero() && b.im.is_zero() {
-            return Complex::new(a.re / b.re.abs(), a.im / b.re.abs());
-        }
-        let ratio = b.im / b.re;
-        let scale = T::one() / (b.re + b.im * ratio);
-        Complex::new((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
-    } else {
-        let ratio = b.re / b.im;
-        let scale = T::one() / (b.im + b.re * ratio);
-        Complex::new((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale)
-    }
+    let turned = b.re.abs() < b.im.abs();
+    let (greater, less) = if turned { (b.im, b.re) } else { (b.re, b.im) };
+    let ratio = less / greater;
+    let scale = T::one() / (greater + less * ratio);
+    let (straight, across) = (a.re * ratio, a.im * ratio);
+    let re = if turned { straight + a.im } else { a.re + across };
+    let im = if turned { across - a.re } else { a.im - straight };
+    let nought = b.re == T::zero() && b.im == T::zero();
+    Complex::new(
+        if nought { a.re / b.re.abs() } else { re * scale },
+        if nought { a.im / b.re.abs() } else { im * scale },
+    )
 }
 
 /// `z / |z|`, 0 at 0.
+#[inline(always)]
 pub(crate) fn sign<T: Part>(z: Complex<T>) -> Complex<T> {
-    let norm = z.norm();
-    if norm.is_zero() { Complex::new(T::zero(), T::zero()) } else { z.unscale(norm) }
+    let norm = T::norm(z);
+    let nought = norm == T::zero();
+    let share = |part: T| if nought { T::zero() } else { part / norm };
+    Complex::new(share(z.re), share(z.im))
 }
 
 /// Square root: the principal branch, cut along the negative real axis, on which the sign of zero tells the side.
@@ -135,7 +174,11 @@ pub(crate) fn log(z: C128) -> C128 {
 /// e^z - 1 without cancellation near 0.
 pub(crate) fn expm1(z: C128) -> C128 {
     if z.im == 0.0 {
-        return C128::new(z.re.exp_m1(), z.im);
+        // Nought is +0, of either sign of the argument.
+        return C128::new(z.re.exp_m1() + 0.0, z.im);
+    }
+    if z.re == f64::NEG_INFINITY && !z.im.is_finite() {
+        return C128::new(-1.0, 0.0);
     }
     if z.re > 40.0 {
         return exp(z);
@@ -147,7 +190,8 @@ pub(crate) fn expm1(z: C128) -> C128 {
 
 /// log(1 + z) without cancellation near 0.
 pub(crate) fn log1p(z: C128) -> C128 {
-    let small = z.re.abs() < 1.0 && z.im.abs() < 1.0;
+    // Below -1/2 the sum is exact.
+    let small = z.re > -0.5 && z.re < 1.0 && z.im.abs() < 1.0;
     let moved = C128::new(z.re + 1.0, z.im);
     let re = if small { (z.re * (2.0 + z.re) + z.im * z.im).ln_1p() / 2.0 } else { log_norm(moved) };
     C128::new(re, moved.arg())
@@ -156,6 +200,9 @@ pub(crate) fn log1p(z: C128) -> C128 {
 pub(crate) fn sinh(z: C128) -> C128 {
     if z.im == 0.0 {
         return C128::new(z.re.sinh(), z.im);
+    }
+    if !z.im.is_finite() && (z.re == 0.0 || z.re.is_infinite()) {
+        return C128::new(z.re, f64::NAN);
     }
     let (sin, cos) = z.im.sin_cos();
     if z.re.abs() > 40.0 && z.re.is_finite() {
@@ -171,6 +218,12 @@ pub(crate) fn cosh(z: C128) -> C128 {
         // The sign of zero is that of the product.
         return C128::new(z.re.cosh(), if z.re.is_nan() { 0.0 } else { z.im * 1f64.copysign(z.re) });
     }
+    if !z.im.is_finite() && z.re == 0.0 {
+        return C128::new(f64::NAN, 0.0);
+    }
+    if !z.im.is_finite() && z.re.is_infinite() {
+        return C128::new(f64::INFINITY, f64::NAN);
+    }
     let (sin, cos) = z.im.sin_cos();
     if z.re.abs() > 40.0 && z.re.is_finite() {
         let half = (0.5 * z.re.abs()).exp();
@@ -183,6 +236,9 @@ pub(crate) fn cosh(z: C128) -> C128 {
 pub(crate) fn tanh(z: C128) -> C128 {
     if z.im == 0.0 {
         return C128::new(z.re.tanh(), z.im);
+    }
+    if z.re == 0.0 && !z.im.is_finite() {
+        return C128::new(z.re, f64::NAN);
     }
     if z.re.abs() > 20.0 && z.im.is_finite() {
         let decay = (-2.0 * z.re.abs()).exp();
@@ -230,6 +286,9 @@ fn log_twice(z: C128) -> f64 {
 // The inverse functions are Kahan's (1987): their cuts are along the axes, and on a cut the sign of zero tells the side.
 
 pub(crate) fn acos(z: C128) -> C128 {
+    if z.re == 0.0 && z.im.is_nan() {
+        return C128::new(std::f64::consts::FRAC_PI_2, z.im);
+    }
     if z.re.abs() > LARGE || z.im.abs() > LARGE {
         return C128::new(z.im.abs().atan2(z.re), log_twice(z).copysign(-z.im));
     }
@@ -238,6 +297,9 @@ pub(crate) fn acos(z: C128) -> C128 {
 }
 
 pub(crate) fn acosh(z: C128) -> C128 {
+    if z.re == 0.0 && z.im.is_nan() {
+        return C128::new(z.im, std::f64::consts::FRAC_PI_2);
+    }
     if z.re.abs() > LARGE || z.im.abs() > LARGE {
         return C128::new(log_twice(z), z.im.atan2(z.re));
     }
@@ -246,6 +308,9 @@ pub(crate) fn acosh(z: C128) -> C128 {
 }
 
 pub(crate) fn asinh(z: C128) -> C128 {
+    if z.re.is_nan() && z.im == 0.0 {
+        return z;
+    }
     if z.re.abs() > LARGE || z.im.abs() > LARGE {
         return C128::new(log_twice(z).copysign(z.re), z.im.atan2(z.re.abs()));
     }
@@ -263,6 +328,9 @@ pub(crate) fn atanh(z: C128) -> C128 {
         return -atanh(-z);
     }
     let (x, b) = (z.re, z.im.abs());
+    if z.im.is_nan() && (x == 0.0 || x.is_infinite()) {
+        return C128::new(0.0, z.im);
+    }
     if x > LARGE.sqrt() || b > LARGE.sqrt() {
         let h = (x / 2.0).hypot(z.im / 2.0);
         let re = if h.is_infinite() { 0.0 } else { x / 4.0 / h / h };

@@ -1,26 +1,17 @@
 //! Scalar mathematics of `f32` and `f64`, written so that loops over it vectorise.
 //!
 //! Every function is branch-free plain arithmetic (no fused multiply-add), so its value does not
-//! depend on the instruction set or on the position in a loop. Exceptions go through the scalar
-//! functions of `libm`, which are as deterministic.
+//! depend on the instruction set or on the position in a loop. Huge arguments of `sin`, `cos` and `tan`, and the
+//! functions of the modules below that say so, go through scalar code, which is as deterministic.
 //!
-//! Error bounds, in units of the last place:
-//!
-//! | function | `f32` | `f64` |
-//! |---|---|---|
-//! | `exp`, `log` | 1.5 | 1.5 |
-//! | `expm1` | 2 | 1 |
-//! | `tanh` | 2 | 1.5 |
-//! | `sigmoid` | 2.5 | 2.5 |
-//! | `sin`, `cos`, `tan`, `log1p`, `erf`, `erfc`, `pow`, `sinh`, `cosh`, `asinh`, `acosh`, `atanh`, `softplus` | 1 | 2.5 |
-//! | `asin`, `acos`, `atan`, `atan2` | 1 | 1 |
-//! | `erfinv`, `ndtri` | 1 | 8 |
-//! | `lgamma`, `digamma` | 4 away from their zeros | 4 away from their zeros |
-//! | `zeta`, `polygamma` of positive arguments | 1 | 16 |
+//! `docs/accuracy.md` has the measured error bounds, `tests/accuracy.rs` holds them. In units of the last place, of `f32`:
+//! at most 1.5 for `exp`, `log`, `log1p`, `sin`, `cos`, `tan`, `erf`, `erfc`, `pow` and `cosh`, and 2.5 for the other functions
+//! of the list there; of `f64`, 5 for `erfc` and 4 for the others. Beyond the list: `erfinv` and `ndtri` 1 and 8; `lgamma`
+//! and `digamma` 4 away from their zeros; `zeta` and `polygamma` of positive arguments 1 and 16.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-use crate::{math64 as wide, special};
+use crate::{erf, hyperbolic, inverse, math64 as wide, power, special, trig};
 
 /// A floating-point type that kernels compute in: `f32` or `f64`.
 pub(crate) trait Math:
@@ -36,6 +27,8 @@ pub(crate) trait Math:
     const ZERO: Self;
     const ONE: Self;
     const INFINITY: Self;
+    /// The greatest finite value.
+    const MAX: Self;
     fn of(v: f64) -> Self;
     fn abs(self) -> Self;
     fn sqrt(self) -> Self;
@@ -45,6 +38,8 @@ pub(crate) trait Math:
     fn round_even(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
     fn exp(self) -> Self;
+    /// e^x / 2, which overflows later.
+    fn exp_halved(self) -> Self;
     fn expm1(self) -> Self;
     fn log(self) -> Self;
     fn log1p(self) -> Self;
@@ -121,51 +116,52 @@ pub(crate) fn horner32<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     acc
 }
 
+/// e^r - 1 and n, for x = n ln 2 + r with |r| <= ln 2 / 2.
 #[inline(always)]
-fn exp32(x: f32) -> f32 {
-    // e^x = 2^n e^r with |r| <= ln 2 / 2. The clamp keeps n in range and lets NaN pass.
-    let c = if x > 89.0 { 89.0 } else { x };
-    let c = if c < -104.5 { -104.5 } else { c };
+pub(crate) fn exp_minus_one32(x: f32) -> (f32, i32) {
     const MAGIC: f32 = 12_582_912.0;
-    let shifted = c * std::f32::consts::LOG2_E + MAGIC;
+    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
     let n = shifted - MAGIC;
-    let r = (c - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let r = (x - n * 0.693_359_4) - n * -2.121_944_4e-4;
     let p = horner32(r, [0.001_392_648_4, 0.008_363_42, 0.041_666_552, 0.166_665_76, 0.5]);
-    let p = (p * (r * r) + r) + 1.0;
-    // 2^n in two factors, so that neither leaves the normal range.
-    let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32;
+    (p * (r * r) + r, shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32)
+}
+
+/// `p` times 2^`k` in two factors, so that neither leaves the normal range.
+#[inline(always)]
+fn scaled32(p: f32, k: i32) -> f32 {
     let half = k >> 1;
     let scale = |k: i32| f32::from_bits((k.wrapping_add(127) << 23) as u32);
     p * scale(half) * scale(k.wrapping_sub(half))
 }
 
-/// As `exp32`, but for the 1: 2^n (1 + p) - 1 = 2^n p + (2^n - 1).
+/// e^x 2^`more`, for -1 <= `more` <= 0.
+#[inline(always)]
+fn exp32(x: f32, more: i32) -> f32 {
+    // The clamp keeps n in range and lets NaN pass. Where the result is 0 nothing underflows on the way, which is slow.
+    let nought = x < -104.0;
+    let c = if x > 90.5 { 90.5 } else { x };
+    let c = if nought { 0.0 } else { c };
+    let (p, k) = exp_minus_one32(c);
+    let power = scaled32(p + 1.0, k.wrapping_add(more));
+    if nought { 0.0 } else { power }
+}
+
+/// 2^n (1 + p) - 1 = 2^n p + (2^n - 1).
 #[inline(always)]
 fn expm1_32(x: f32) -> f32 {
     let c = if x > 89.0 { 89.0 } else { x };
     let c = if c < -20.0 { -20.0 } else { c };
-    const MAGIC: f32 = 12_582_912.0;
-    let shifted = c * std::f32::consts::LOG2_E + MAGIC;
-    let n = shifted - MAGIC;
-    let r = (c - n * 0.693_359_4) - n * -2.121_944_4e-4;
-    let p = horner32(r, [0.001_392_648_4, 0.008_363_42, 0.041_666_552, 0.166_665_76, 0.5]);
-    let p = p * (r * r) + r;
-    let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32;
-    let half = k >> 1;
-    let scale = |k: i32| f32::from_bits((k.wrapping_add(127) << 23) as u32);
-    let power = scale(half) * scale(k.wrapping_sub(half));
+    let (p, k) = exp_minus_one32(c);
+    let power = scaled32(1.0, k);
     let near = p * power + (power - 1.0);
-    let far = (p + 1.0) * scale(half) * scale(k.wrapping_sub(half));
-    (if k > 60 { far } else { near }).copysign(x)
+    (if k > 60 { scaled32(p + 1.0, k) } else { near }).copysign(x)
 }
 
+/// `k` ln 2 + log(1 + f) for sqrt(1/2) <= 1 + f <= sqrt 2, by the polynomial of fdlibm; `low` are the small parts of the
+/// sum, that of `k` ln 2 among them.
 #[inline(always)]
-fn log32(x: f32) -> f32 {
-    let tiny = x < f32::MIN_POSITIVE;
-    let scaled = if tiny { x * 33_554_432.0 } else { x };
-    let bits = scaled.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
-    let k = (bits >> 23) as i32 - 0x7f - if tiny { 25 } else { 0 };
-    let f = f32::from_bits((bits & 0x007f_ffff) + 0x3f35_04f3) - 1.0;
+fn log_sum32(k: f32, f: f32, low: f32) -> f32 {
     let s = f / (2.0 + f);
     let z = s * s;
     let w = z * z;
@@ -173,11 +169,35 @@ fn log32(x: f32) -> f32 {
     let t2 = z * (0.666_666_6 + w * 0.284_987_87);
     let r = t2 + t1;
     let hfsq = 0.5 * f * f;
-    let dk = k as f32;
-    let y = s * (hfsq + r) + dk * 9.058_000_6e-6 - hfsq + f + dk * 0.693_138_1;
+    s * (hfsq + r) + low - hfsq + f + k * 0.693_138_1
+}
+
+#[inline(always)]
+fn log32(x: f32) -> f32 {
+    let tiny = x < f32::MIN_POSITIVE;
+    let scaled = if tiny { x * 33_554_432.0 } else { x };
+    let bits = scaled.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
+    let k = ((bits >> 23) as i32 - 0x7f - if tiny { 25 } else { 0 }) as f32;
+    let f = f32::from_bits((bits & 0x007f_ffff) + 0x3f35_04f3) - 1.0;
+    let y = log_sum32(k, f, k * 9.058_000_6e-6);
     let y = if x == f32::INFINITY { x } else { y };
     let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
     if x >= 0.0 { y } else { f32::NAN }
+}
+
+/// log(1 + x): of the rounded sum, and of what its rounding took off.
+#[inline(always)]
+fn log1p32(x: f32) -> f32 {
+    let u = 1.0 + x;
+    let bits = u.to_bits().wrapping_add(0x3f80_0000 - 0x3f35_04f3);
+    let k = ((bits >> 23) as i32 - 0x7f) as f32;
+    let lost = if x < 1.0 { x - (u - 1.0) } else { 1.0 - (u - x) };
+    let f = f32::from_bits((bits & 0x007f_ffff) + 0x3f35_04f3) - 1.0;
+    let (f, low) = if k == 0.0 { (x, 0.0) } else { (f, lost / u + k * 9.058_000_6e-6) };
+    let y = log_sum32(k, f, low);
+    let y = if x == f32::INFINITY || x == 0.0 { x } else { y };
+    let y = if x == -1.0 { f32::NEG_INFINITY } else { y };
+    if x >= -1.0 { y } else { f32::NAN }
 }
 
 #[inline(always)]
@@ -186,7 +206,7 @@ fn tanh32(x: f32) -> f32 {
     let u = x * x;
     let p = horner32(u, [0.002_269_501_7, -0.008_323_187, 0.021_762_503, -0.053_958_46, 0.133_333, -0.333_333_34]);
     let small = a + a * (u * p);
-    let large = 1.0 - 2.0 / (exp32(2.0 * a) + 1.0);
+    let large = 1.0 - 2.0 / (exp32(2.0 * a, 0) + 1.0);
     (if a < 0.625 { small } else { large }).copysign(x)
 }
 
@@ -194,6 +214,7 @@ impl Math for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
     const INFINITY: f32 = f32::INFINITY;
+    const MAX: f32 = f32::MAX;
     #[inline(always)]
     fn of(v: f64) -> f32 {
         v as f32
@@ -228,7 +249,11 @@ impl Math for f32 {
     }
     #[inline(always)]
     fn exp(self) -> f32 {
-        exp32(self)
+        exp32(self, 0)
+    }
+    #[inline(always)]
+    fn exp_halved(self) -> f32 {
+        exp32(self, -1)
     }
     #[inline(always)]
     fn expm1(self) -> f32 {
@@ -240,7 +265,7 @@ impl Math for f32 {
     }
     #[inline(always)]
     fn log1p(self) -> f32 {
-        wide::log1p_for32(f64::from(self)) as f32
+        log1p32(self)
     }
     #[inline(always)]
     fn sin(self) -> f32 {
@@ -267,25 +292,29 @@ impl Math for f32 {
     fn tan_rare(self) -> f32 {
         libm::tanf(self)
     }
+    #[inline(always)]
     fn asin(self) -> f32 {
-        libm::asinf(self)
+        inverse::asin(self)
     }
+    #[inline(always)]
     fn acos(self) -> f32 {
-        libm::acosf(self)
+        inverse::acos(self)
     }
+    #[inline(always)]
     fn atan(self) -> f32 {
-        libm::atanf(self)
+        inverse::atan(self)
     }
+    #[inline(always)]
     fn atan2(self, x: f32) -> f32 {
-        libm::atan2f(self, x)
+        inverse::atan2(self, x)
     }
     #[inline(always)]
     fn sinh(self) -> f32 {
-        wide::sinh_for32(f64::from(self)) as f32
+        hyperbolic::sinh(self)
     }
     #[inline(always)]
     fn cosh(self) -> f32 {
-        wide::cosh_for32(f64::from(self)) as f32
+        hyperbolic::cosh(self)
     }
     #[inline(always)]
     fn tanh(self) -> f32 {
@@ -293,27 +322,27 @@ impl Math for f32 {
     }
     #[inline(always)]
     fn asinh(self) -> f32 {
-        wide::asinh_for32(f64::from(self)) as f32
+        hyperbolic::asinh(self)
     }
     #[inline(always)]
     fn acosh(self) -> f32 {
-        wide::acosh_for32(f64::from(self)) as f32
+        hyperbolic::acosh(self)
     }
     #[inline(always)]
     fn atanh(self) -> f32 {
-        wide::atanh_for32(f64::from(self)) as f32
+        hyperbolic::atanh(self)
     }
     #[inline(always)]
     fn softplus(self) -> f32 {
-        wide::softplus_for32(f64::from(self)) as f32
+        hyperbolic::softplus(self)
     }
     #[inline(always)]
     fn erf(self) -> f32 {
-        wide::erf_for32(f64::from(self)) as f32
+        erf::erf32(self)
     }
     #[inline(always)]
     fn erfc(self) -> f32 {
-        wide::erfc_for32(f64::from(self)) as f32
+        erf::erfc_for32(f64::from(self)) as f32
     }
     fn lgamma(self) -> f32 {
         libm::lgamma(f64::from(self)) as f32
@@ -323,7 +352,7 @@ impl Math for f32 {
     }
     #[inline(always)]
     fn pow(self, y: f32) -> f32 {
-        wide::pow_for32(self, y)
+        power::pow32(self, y)
     }
     #[inline(always)]
     fn erfinv(self) -> f32 {
@@ -351,6 +380,7 @@ impl Math for f64 {
     const ZERO: f64 = 0.0;
     const ONE: f64 = 1.0;
     const INFINITY: f64 = f64::INFINITY;
+    const MAX: f64 = f64::MAX;
     #[inline(always)]
     fn of(v: f64) -> f64 {
         v
@@ -387,28 +417,37 @@ impl Math for f64 {
     fn exp(self) -> f64 {
         wide::exp(self)
     }
+    #[inline(always)]
+    fn exp_halved(self) -> f64 {
+        wide::exp_halved(self)
+    }
+    #[inline(always)]
     fn expm1(self) -> f64 {
-        libm::expm1(self)
+        wide::expm1(self)
     }
     #[inline(always)]
     fn log(self) -> f64 {
         wide::log(self)
     }
+    #[inline(always)]
     fn log1p(self) -> f64 {
-        libm::log1p(self)
+        wide::log1p(self)
     }
+    #[inline(always)]
     fn sin(self) -> f64 {
-        libm::sin(self)
+        trig::sin(self)
     }
+    #[inline(always)]
     fn cos(self) -> f64 {
-        libm::cos(self)
+        trig::cos(self)
     }
+    #[inline(always)]
     fn tan(self) -> f64 {
-        libm::tan(self)
+        trig::tan(self)
     }
     #[inline(always)]
     fn trig_rare(self) -> bool {
-        false
+        self.abs() > trig::ORDINARY
     }
     fn sin_rare(self) -> f64 {
         libm::sin(self)
@@ -419,45 +458,57 @@ impl Math for f64 {
     fn tan_rare(self) -> f64 {
         libm::tan(self)
     }
+    #[inline(always)]
     fn asin(self) -> f64 {
-        libm::asin(self)
+        inverse::asin(self)
     }
+    #[inline(always)]
     fn acos(self) -> f64 {
-        libm::acos(self)
+        inverse::acos(self)
     }
+    #[inline(always)]
     fn atan(self) -> f64 {
-        libm::atan(self)
+        inverse::atan(self)
     }
+    #[inline(always)]
     fn atan2(self, x: f64) -> f64 {
-        libm::atan2(self, x)
+        inverse::atan2(self, x)
     }
+    #[inline(always)]
     fn sinh(self) -> f64 {
-        libm::sinh(self)
+        hyperbolic::sinh(self)
     }
+    #[inline(always)]
     fn cosh(self) -> f64 {
-        libm::cosh(self)
+        hyperbolic::cosh(self)
     }
+    #[inline(always)]
     fn tanh(self) -> f64 {
-        libm::tanh(self)
+        hyperbolic::tanh(self)
     }
+    #[inline(always)]
     fn asinh(self) -> f64 {
-        libm::asinh(self)
+        hyperbolic::asinh(self)
     }
+    #[inline(always)]
     fn acosh(self) -> f64 {
-        if self < 1.0 { f64::NAN } else { libm::acosh(self) }
+        hyperbolic::acosh(self)
     }
+    #[inline(always)]
     fn atanh(self) -> f64 {
-        libm::atanh(self)
+        hyperbolic::atanh(self)
     }
+    #[inline(always)]
     fn softplus(self) -> f64 {
-        let positive = if self < 0.0 { 0.0 } else { self };
-        positive + libm::log1p(wide::exp(-self.abs()))
+        hyperbolic::softplus(self)
     }
+    #[inline(always)]
     fn erf(self) -> f64 {
-        libm::erf(self)
+        erf::erf(self)
     }
+    #[inline(always)]
     fn erfc(self) -> f64 {
-        libm::erfc(self)
+        erf::erfc(self)
     }
     fn lgamma(self) -> f64 {
         libm::lgamma(self)
@@ -465,8 +516,9 @@ impl Math for f64 {
     fn digamma(self) -> f64 {
         special::digamma(self)
     }
+    #[inline(always)]
     fn pow(self, y: f64) -> f64 {
-        libm::pow(self, y)
+        power::pow64(self, y)
     }
     #[inline(always)]
     fn erfinv(self) -> f64 {

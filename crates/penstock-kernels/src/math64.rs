@@ -1,12 +1,11 @@
 //! Vectorisable functions in `f64` arithmetic.
 //!
-//! [`exp`] and [`log`] are accurate to `f64`. The `_for32` functions take the exact value of an
-//! `f32` and are accurate enough (relative error below 1e-9) for their result, rounded to `f32`, to be within 1
-//! unit in the last place.
+//! The `_for32` functions take the exact value of an `f32` and are accurate enough (relative error below 1e-9) for
+//! their result, rounded to `f32`, to be within 1 unit in the last place; the others are accurate to `f64`.
 
 /// Evaluates a polynomial whose coefficients are listed from the highest degree down.
 #[inline(always)]
-fn horner<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
+pub(crate) fn horner<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let mut acc = coefficients[0];
     let mut i = 1;
     while i < N {
@@ -17,18 +16,21 @@ fn horner<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 }
 
 /// Adding and subtracting this rounds an `f64` below 2^51 to an integer, which is then in the low bits.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
+pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// e^x.
+/// The multiple of ln 2 that is nearest to `x`, as an integer in the low bits of the first result, and the rest in two
+/// steps: less its greater part, which is exact, and the lesser part to take off.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
-    let c = if x > 710.0 { 710.0 } else { x };
-    let c = if c < -746.0 { -746.0 } else { c };
-    let shifted = c * std::f64::consts::LOG2_E + MAGIC;
+fn reduced(x: f64) -> (f64, f64, f64) {
+    let shifted = x * std::f64::consts::LOG2_E + MAGIC;
     let n = shifted - MAGIC;
-    let r = (c - n * 6.931_471_803_691_238e-1) - n * 1.908_214_929_270_587_7e-10;
-    // The remainder of the Taylor series is below 5e-18 for |r| <= ln 2 / 2.
-    let p = horner(
+    (shifted, x - n * 6.931_471_803_691_238e-1, n * 1.908_214_929_270_587_7e-10)
+}
+
+/// (e^r - 1 - r) / r^2. The remainder of the Taylor series is below 5e-18 for |r| <= ln 2 / 2.
+#[inline(always)]
+fn exp_tail(r: f64) -> f64 {
+    horner(
         r,
         [
             1.0 / 6_227_020_800.0,
@@ -44,12 +46,86 @@ pub(crate) fn exp(x: f64) -> f64 {
             1.0 / 6.0,
             0.5,
         ],
-    );
-    let p = (p * (r * r) + r) + 1.0;
-    let k = shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32;
+    )
+}
+
+/// `p` times 2 to the power of the integer in the low bits of `shifted` plus `more`, in two factors, so that neither
+/// leaves the normal range.
+#[inline(always)]
+fn scaled(p: f64, shifted: f64, more: i32) -> f64 {
+    let k = (shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32).wrapping_add(more);
     let half = k >> 1;
     let scale = |k: i32| f64::from_bits((k as i64 as u64).wrapping_add(1023) << 52);
     p * scale(half) * scale(k.wrapping_sub(half))
+}
+
+/// e^x 2^`more`, for -4 <= `more` <= 0.
+#[inline(always)]
+fn exp_scaled(x: f64, more: i32) -> f64 {
+    // Where the result is 0 nothing underflows on the way, which is slow.
+    let nought = x < -745.2;
+    let c = if x > 712.0 { 712.0 } else { x };
+    let c = if nought { 0.0 } else { c };
+    let (shifted, near, low) = reduced(c);
+    let r = near - low;
+    let power = scaled((exp_tail(r) * (r * r) + r) + 1.0, shifted, more);
+    if nought { 0.0 } else { power }
+}
+
+/// e^x.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    exp_scaled(x, 0)
+}
+
+/// e^x / 2, which overflows later.
+#[inline(always)]
+pub(crate) fn exp_halved(x: f64) -> f64 {
+    exp_scaled(x, -1)
+}
+
+/// e^(x + low) for a `low` that is small beside 1, to 0.6 units in the last place.
+#[inline(always)]
+pub(crate) fn exp_of_sum(x: f64, low: f64) -> f64 {
+    let nought = x < -745.2;
+    let c = if x > 712.0 { 712.0 } else { x };
+    let c = if nought { 0.0 } else { c };
+    let (shifted, near, less) = reduced(c);
+    let move_by = low - less;
+    let r = near + move_by;
+    let r_low = (near - r) + move_by;
+    let sum = 1.0 + r;
+    let power = scaled(sum + ((1.0 - sum) + r + (exp_tail(r) * (r * r) + r_low)), shifted, 0);
+    if nought { 0.0 } else { power }
+}
+
+/// e^x - 1 = 2^n p + (2^n - 1), with p = e^r - 1.
+#[inline(always)]
+pub(crate) fn expm1(x: f64) -> f64 {
+    let c = if x > 712.0 { 712.0 } else { x };
+    let c = if c < -50.0 { -50.0 } else { c };
+    let (shifted, near, low) = reduced(c);
+    let r = near - low;
+    let p = exp_tail(r) * (r * r) + r;
+    let power = scaled(1.0, shifted, 0);
+    let near = p * power + (power - 1.0);
+    (if c > 100.0 { scaled(p + 1.0, shifted, 0) } else { near }).copysign(x)
+}
+
+/// `k` ln 2 + log(1 + f) for sqrt(1/2) <= 1 + f <= sqrt 2, by the polynomial of fdlibm; `low` are the small parts of the
+/// sum, that of `k` ln 2 among them.
+#[inline(always)]
+fn log_sum(k: f64, f: f64, low: f64) -> f64 {
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let t1 = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
+    let t2 = z
+        * (6.666_666_666_666_735e-1
+            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
+    let r = t2 + t1;
+    let hfsq = 0.5 * f * f;
+    s * (hfsq + r) + low - hfsq + f + k * 6.931_471_803_691_238e-1
 }
 
 /// The natural logarithm.
@@ -63,64 +139,27 @@ pub(crate) fn log(x: f64) -> f64 {
     let k = f64::from_bits((bits >> 52).wrapping_add(MAGIC.to_bits())) - (MAGIC + 1023.0);
     let k = k - if tiny { 54.0 } else { 0.0 };
     let f = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + SQRT_HALF) - 1.0;
-    let s = f / (2.0 + f);
-    let z = s * s;
-    let w = z * z;
-    let t1 = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
-    let t2 = z
-        * (6.666_666_666_666_735e-1
-            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
-    let r = t2 + t1;
-    let hfsq = 0.5 * f * f;
-    let y = s * (hfsq + r) + k * 1.908_214_929_270_587_7e-10 - hfsq + f + k * 6.931_471_803_691_238e-1;
+    let y = log_sum(k, f, k * 1.908_214_929_270_587_7e-10);
     let y = if x == f64::INFINITY { x } else { y };
     let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
     if x >= 0.0 { y } else { f64::NAN }
 }
 
+/// log(1 + x): of the rounded sum, and of what its rounding took off.
 #[inline(always)]
-pub(crate) fn log1p_for32(x: f64) -> f64 {
-    let small = x - 0.5 * x * x;
-    if x.abs() < 1e-5 { small } else { log(1.0 + x) }
-}
-
-#[inline(always)]
-pub(crate) fn sinh_for32(x: f64) -> f64 {
-    let e = exp(x);
-    let small = x + x * x * x * (1.0 / 6.0);
-    if x.abs() < 1e-3 { small } else { 0.5 * (e - 1.0 / e) }
-}
-
-#[inline(always)]
-pub(crate) fn cosh_for32(x: f64) -> f64 {
-    let e = exp(x.abs());
-    0.5 * (e + 1.0 / e)
-}
-
-#[inline(always)]
-pub(crate) fn asinh_for32(x: f64) -> f64 {
-    let a = x.abs();
-    let small = a - a * a * a * (1.0 / 6.0);
-    let large = log(a + (a * a + 1.0).sqrt());
-    (if a < 1e-3 { small } else { large }).copysign(x)
-}
-
-#[inline(always)]
-pub(crate) fn acosh_for32(x: f64) -> f64 {
-    let y = log(x + (x * x - 1.0).sqrt());
-    if x >= 1.0 { y } else { f64::NAN }
-}
-
-#[inline(always)]
-pub(crate) fn atanh_for32(x: f64) -> f64 {
-    let small = x + x * x * x * (1.0 / 3.0);
-    if x.abs() < 1e-3 { small } else { 0.5 * log((1.0 + x) / (1.0 - x)) }
-}
-
-#[inline(always)]
-pub(crate) fn softplus_for32(x: f64) -> f64 {
-    let positive = if x < 0.0 { 0.0 } else { x };
-    positive + log1p_for32(exp(-x.abs()))
+pub(crate) fn log1p(x: f64) -> f64 {
+    const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
+    const ONE: u64 = 0x3ff0_0000_0000_0000;
+    let u = 1.0 + x;
+    let bits = u.to_bits().wrapping_add(ONE - SQRT_HALF);
+    let k = f64::from_bits((bits >> 52).wrapping_add(MAGIC.to_bits())) - (MAGIC + 1023.0);
+    let lost = if x < 1.0 { x - (u - 1.0) } else { 1.0 - (u - x) };
+    let f = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + SQRT_HALF) - 1.0;
+    let (f, low) = if k == 0.0 { (x, 0.0) } else { (f, lost / u + k * 1.908_214_929_270_587_7e-10) };
+    let y = log_sum(k, f, low);
+    let y = if x == f64::INFINITY || x == 0.0 { x } else { y };
+    let y = if x == -1.0 { f64::NEG_INFINITY } else { y };
+    if x >= -1.0 { y } else { f64::NAN }
 }
 
 /// Splits `x` into `q * pi / 2 + r` with |r| <= pi / 4: `r` and the two low bits of `q`.
@@ -176,80 +215,6 @@ pub(crate) fn tan_for32(x: f64) -> f64 {
     let (s, c) = (sin_part(r), cos_part(r));
     let y = if q & 1 == 0 { s / c } else { -c / s };
     if x == 0.0 { x } else { y }
-}
-
-/// erfc |x| = t e^(g(t) - x^2) with t = 1 / (1 + |x| / 2).
-#[inline(always)]
-fn erfc_positive(a: f64) -> f64 {
-    let a = if a > 10.4 { 10.4 } else { a };
-    let t = 1.0 / (1.0 + 0.5 * a);
-    let g = horner(
-        t,
-        [
-            -0.209_257_919_016_972_58,
-            2.153_677_629_899_547,
-            -10.117_343_468_287_059,
-            28.604_335_605_212_17,
-            -54.024_251_749_286_07,
-            71.604_448_362_161_72,
-            -68.383_156_066_619_38,
-            48.111_305_949_934_67,
-            -25.821_331_876_313_916,
-            10.961_651_090_198_684,
-            -3.490_621_245_005_006,
-            0.797_327_201_584_813_5,
-            -0.316_439_657_014_714_55,
-            -0.060_658_702_426_004_324,
-            0.080_638_405_009_097_82,
-            0.375_197_228_888_231_9,
-            0.999_991_151_301_403_1,
-            -1.265_511_940_221_347_7,
-        ],
-    );
-    t * exp(g - a * a)
-}
-
-#[inline(always)]
-pub(crate) fn erfc_for32(x: f64) -> f64 {
-    let y = erfc_positive(x.abs());
-    if x < 0.0 { 2.0 - y } else { y }
-}
-
-#[inline(always)]
-pub(crate) fn erf_for32(x: f64) -> f64 {
-    let a = x.abs();
-    let p = horner(
-        x * x,
-        [
-            1.058_938_064_107_502e-6,
-            -1.390_934_002_187_46e-5,
-            1.195_656_256_820_733e-4,
-            -8.542_637_997_087_229e-4,
-            5.223_783_477_189_248e-3,
-            -2.686_613_323_509_559_3e-2,
-            0.112_837_913_086_045_82,
-            -0.376_126_388_896_353_1,
-            1.128_379_167_094_676_8,
-        ],
-    );
-    let small = a * p;
-    (if a < 1.0 { small } else { 1.0 - erfc_positive(a) }).copysign(x)
-}
-
-/// x to the y, with the special values of IEEE 754 `pow`.
-#[inline(always)]
-pub(crate) fn pow_for32(x: f32, y: f32) -> f32 {
-    let a = x.abs();
-    let magnitude = exp(f64::from(y) * log(f64::from(a))) as f32;
-    let magnitude = if a == 1.0 && !y.is_nan() { 1.0 } else { magnitude };
-    let whole = y.trunc() == y;
-    let half = y * 0.5;
-    let odd = whole && half.trunc() != half;
-    let negative = x.is_sign_negative();
-    let signed = if negative && odd { -magnitude } else { magnitude };
-    let undefined = negative && !whole && a != 0.0 && a != f32::INFINITY;
-    let value = if undefined { f32::NAN } else { signed };
-    if y == 0.0 || x == 1.0 { 1.0 } else { value }
 }
 
 /// The quantile of the standard normal distribution at `0.5 + q`, whose distance to the nearer of 0 and 1 is `tail`.

@@ -24,10 +24,10 @@ pub struct Philox {
 }
 
 /// Blocks that are enciphered side by side.
-const WIDTH: usize = 64;
+pub(crate) const WIDTH: usize = 64;
 
 /// Words of [`WIDTH`] blocks, by word and block.
-type Words = [[u32; WIDTH]; 4];
+pub(crate) type Words = [[u32; WIDTH]; 4];
 
 /// The ten rounds.
 #[inline(always)]
@@ -63,7 +63,7 @@ impl Philox {
 
     /// The words of [`WIDTH`] blocks from block `first` on, word by word.
     #[inline(always)]
-    fn blocks(self, first: u64) -> Words {
+    pub(crate) fn blocks(self, first: u64) -> Words {
         let at = self.counter.wrapping_add(u128::from(first));
         let mut words = [[0; WIDTH]; 4];
         if at as u32 <= u32::MAX - WIDTH as u32 {

@@ -11,32 +11,8 @@ use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::ops::Unary;
 
-/// Operators on floats whose scalar function is a call into `libm`, for `f32`.
-const SCALAR_F32: &[Unary] = &[Unary::Asin, Unary::Acos, Unary::Atan, Unary::Lgamma, Unary::Digamma];
-
-/// Operators on floats that vectorise for `f64`.
-const WIDE_F64: &[Unary] = &[
-    Unary::Neg,
-    Unary::Abs,
-    Unary::Sign,
-    Unary::Square,
-    Unary::Sqrt,
-    Unary::Rsqrt,
-    Unary::Reciprocal,
-    Unary::Exp,
-    Unary::Log,
-    Unary::Sigmoid,
-    Unary::Relu,
-    Unary::Relu6,
-    Unary::Softsign,
-    Unary::Floor,
-    Unary::Ceil,
-    Unary::Round,
-    Unary::Rint,
-    Unary::Trunc,
-    Unary::Erfinv,
-    Unary::Ndtri,
-];
+/// Operators on floats that are computed element by element.
+const SCALAR: &[Unary] = &[Unary::Lgamma, Unary::Digamma];
 
 const fn listed(list: &[Unary], op: u8) -> bool {
     let mut i = 0;
@@ -122,8 +98,8 @@ struct Float<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Real> Map1 for Float<OP, T> {
     type A = T;
     type R = T;
-    const WIDE: bool = if size_of::<T>() == 8 { listed(WIDE_F64, OP) } else { !listed(SCALAR_F32, OP) };
-    const RARE: bool = size_of::<T>() < 8 && listed(&[Unary::Sin, Unary::Cos, Unary::Tan], OP);
+    const WIDE: bool = !listed(SCALAR, OP);
+    const RARE: bool = listed(&[Unary::Sin, Unary::Cos, Unary::Tan], OP);
     #[inline(always)]
     fn eval(a: T) -> T {
         T::narrow(float::<OP, T::Wide>(a.widen()))
@@ -207,7 +183,7 @@ struct Cplx<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
     type A = Complex<T>;
     type R = Complex<T>;
-    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj], OP);
+    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj, Unary::Sign, Unary::Reciprocal], OP);
     #[inline(always)]
     fn eval(z: Complex<T>) -> Complex<T> {
         match const { Unary::ALL[OP as usize] } {
@@ -245,14 +221,14 @@ struct CplxPart<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     type A = Complex<T>;
     type R = T;
-    const WIDE: bool = listed(&[Unary::Real, Unary::Imag], OP);
+    const WIDE: bool = true;
     #[inline(always)]
     fn eval(z: Complex<T>) -> T {
         match const { Unary::ALL[OP as usize] } {
-            Unary::Abs => z.norm(),
+            Unary::Abs => T::norm(z),
             Unary::Real => z.re,
             Unary::Imag => z.im,
-            _ => z.arg(),
+            _ => T::phase(z),
         }
     }
 }
