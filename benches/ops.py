@@ -14,10 +14,12 @@ import argparse
 import importlib
 import importlib.util
 import math
+import platform
 import re
 import sys
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ import scipy.special
 import penstock as tf
 from penstock import raw_ops
 from penstock.config import threading
+from run import machine
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 HERE = Path(__file__).resolve().parent
@@ -52,6 +55,11 @@ def random() -> np.random.Generator:
 def uniform(low: float = -2.0, high: float = 2.0, count: int = 1) -> Callable[[int], Arrays]:
     """Vectors of `float32`."""
     return lambda n: tuple(random().uniform(low, high, n).astype("float32") for _ in range(count))
+
+
+def constant(value: Any) -> Callable[[int], Arrays]:
+    """Vectors of one value."""
+    return lambda n: (np.full((n,), value),)
 
 
 def integers(low: int = 1, high: int = 100, count: int = 1) -> Callable[[int], Arrays]:
@@ -88,6 +96,22 @@ def square(n: int) -> Arrays:
     """Two square matrices of n elements."""
     side = max(1, math.isqrt(n))
     return tuple(random().normal(size=(2, side, side)).astype("float32"))
+
+
+def block(n: int) -> Arrays:
+    """An array of three dimensions, of 10 rows and 10 columns at most."""
+    return (random().normal(size=(min(10, n), max(1, n // 100), min(10, n))).astype("float32"),)
+
+
+def along(n: int) -> Arrays:
+    """A matrix, and the position of an element of its column for each of its elements."""
+    (x,) = matrix()(n)
+    return x, random().integers(0, len(x), x.shape)
+
+
+def ascending(n: int) -> Arrays:
+    """A vector and a segment for each of its elements, in order; none is empty."""
+    return random().normal(size=n).astype("float32"), np.arange(n) // 100
 
 
 def indexed(n: int) -> Arrays:
@@ -227,8 +251,18 @@ def _reductions() -> dict[str, Case]:
                 attributes(numpy, axis=axis),
                 matrix(),
             )
-    for name, numpy in (("all", np.all), ("any", np.any)):
-        cases[f"reduce_{name}"] = Case(getattr(raw_ops, f"reduce_{name}"), numpy, booleans())
+    for name in ("sum", "max"):
+        cases[f"reduce_{name} of the middle"] = Case(
+            attributes(getattr(raw_ops, f"reduce_{name}"), axes=[1]), attributes(numpys[name], axis=1), block
+        )
+    for name, numpy, early in (("all", np.all, booleans()), ("any", np.any, booleans())):
+        ours = getattr(raw_ops, f"reduce_{name}")
+        cases[f"reduce_{name}"] = Case(ours, numpy, early)
+        cases[f"reduce_{name} to the end"] = Case(ours, numpy, constant(name == "all"))
+        cases[f"reduce_{name} of columns"] = Case(
+            attributes(ours, axes=[0]), attributes(numpy, axis=0), lambda n: (matrix()(n)[0] > 0,)
+        )
+    cases["count_nonzero"] = Case(tf.math.count_nonzero, np.count_nonzero, booleans())
     for name, numpy in (("argmax", np.argmax), ("argmin", np.argmin)):
         for what, axis in (("rows", 1), ("columns", 0)):
             cases[f"{name} of {what}"] = Case(
@@ -255,8 +289,38 @@ def _arrays() -> dict[str, Case]:
             attributes(raw_ops.cast, dtype=tf.float64), lambda x: x.astype("float64"), WIDE
         ),
         "cast to bool": Case(attributes(raw_ops.cast, dtype=tf.bool), lambda x: x.astype("bool"), WIDE),
+        "cast from int32": Case(
+            attributes(raw_ops.cast, dtype=tf.float32), lambda x: x.astype("float32"), integers()
+        ),
+        "cast from bool": Case(
+            attributes(raw_ops.cast, dtype=tf.float32), lambda x: x.astype("float32"), booleans()
+        ),
+        "cast to float16": Case(
+            attributes(raw_ops.cast, dtype=tf.float16), lambda x: x.astype("float16"), WIDE
+        ),
+        "clip_by_value": Case(
+            lambda x: tf.clip_by_value(x, -1.0, 1.0),
+            lambda x: np.clip(x, np.float32(-1), np.float32(1)),
+            WIDE,
+        ),
         "transpose": Case(raw_ops.transpose, lambda x: np.ascontiguousarray(x.T), matrix()),
         "transpose of 4 columns": Case(raw_ops.transpose, lambda x: np.ascontiguousarray(x.T), matrix(4)),
+        "transpose of 4 rows": Case(
+            raw_ops.transpose, lambda x: np.ascontiguousarray(x.T), lambda n: (matrix(4)(n)[0].T.copy(),)
+        ),
+        "transpose of float64": Case(
+            raw_ops.transpose,
+            lambda x: np.ascontiguousarray(x.T),
+            lambda n: (matrix()(n)[0].astype("float64"),),
+        ),
+        "transpose of bool": Case(
+            raw_ops.transpose, lambda x: np.ascontiguousarray(x.T), lambda n: (matrix()(n)[0] > 0,)
+        ),
+        "transpose (2, 0, 1)": Case(
+            lambda x: raw_ops.transpose(x, perm=[2, 0, 1]),
+            lambda x: np.ascontiguousarray(np.transpose(x, (2, 0, 1))),
+            block,
+        ),
         "transpose (0, 2, 1)": Case(
             lambda x: raw_ops.transpose(raw_ops.reshape(x, [10, -1, 10]), perm=[0, 2, 1]),
             lambda x: np.ascontiguousarray(np.transpose(x.reshape(10, -1, 10), (0, 2, 1))),
@@ -276,6 +340,34 @@ def _arrays() -> dict[str, Case]:
             lambda x, y: np.stack([x, y], axis=-1),
             uniform(count=2),
         ),
+        "stack 5 last": Case(
+            lambda x: raw_ops.stack([x] * 5, axis=-1),
+            lambda x: np.stack([x] * 5, axis=-1),
+            lambda n: WIDE(max(1, n // 5)),
+        ),
+        "concat of short rows": Case(
+            lambda x, y: raw_ops.concat([x, y], axis=1),
+            lambda x, y: np.concatenate([x, y], axis=1),
+            lambda n: (matrix(4)(n)[0], matrix(2)(n // 2)[0]),
+        ),
+        "unstack last": Case(
+            lambda x: raw_ops.unstack(x, num=4, axis=-1),
+            lambda x: [x[:, i].copy() for i in range(4)],
+            matrix(4),
+        ),
+        "split columns": Case(
+            attributes(raw_ops.split, num=2, axis=1),
+            lambda x: [part.copy() for part in np.split(x, 2, axis=1)],
+            matrix(10),
+        ),
+        "roll": Case(lambda x: tf.roll(x, 3, 0), lambda x: np.roll(x, 3), WIDE),
+        "roll of columns": Case(lambda x: tf.roll(x, 3, 1), lambda x: np.roll(x, 3, 1), matrix()),
+        "repeat": Case(lambda x: tf.repeat(x, 3), lambda x: np.repeat(x, 3), lambda n: WIDE(max(1, n // 3))),
+        "tile of columns": Case(
+            lambda x: raw_ops.tile(x, [1, 3]),
+            lambda x: np.tile(x, (1, 3)),
+            lambda n: matrix(4)(max(4, n // 3)),
+        ),
         "split": Case(
             attributes(raw_ops.split, num=2, axis=0), lambda x: [part.copy() for part in np.split(x, 2)], WIDE
         ),
@@ -287,6 +379,11 @@ def _arrays() -> dict[str, Case]:
         ),
         "pad": Case(lambda x: raw_ops.pad(x, [[1, 1], [1, 1]], 0.0), lambda x: np.pad(x, 1), matrix()),
         "strided_slice": Case(lambda x: x[::2], lambda x: x[::2].copy(), WIDE),
+        "strided_slice of columns": Case(lambda x: x[:, ::2], lambda x: x[:, ::2].copy(), matrix()),
+        "a column": Case(lambda x: x[:, 1], lambda x: x[:, 1].copy(), matrix(4)),
+        "reverse columns": Case(
+            attributes(raw_ops.reverse, axes=[1]), lambda x: np.flip(x, 1).copy(), matrix()
+        ),
         "slice of columns": Case(lambda x: x[:, 1:], lambda x: x[:, 1:].copy(), matrix()),
         "fill": Case(
             lambda x: raw_ops.fill([x.shape[0]], 1.5), lambda x: np.full(len(x), 1.5, "float32"), WIDE
@@ -304,7 +401,26 @@ def _arrays() -> dict[str, Case]:
         "gather_nd": Case(
             lambda x, at: raw_ops.gather_nd(x, raw_ops.expand_dims(at, axis=1)), lambda x, at: x[at], indexed
         ),
+        "gather_nd of 2": Case(
+            lambda x, at: raw_ops.gather_nd(x, raw_ops.stack([at, at], axis=-1)),
+            lambda x, at: x[at, at],
+            lambda n: (matrix()(n)[0], random().integers(0, max(1, math.isqrt(n)), n)),
+        ),
+        "gather of columns": Case(
+            lambda x, at: raw_ops.gather(x, at, axis=1),
+            lambda x, at: np.take(x, at, axis=1),
+            lambda n: (matrix()(n)[0], random().integers(0, max(1, math.isqrt(n)), max(1, math.isqrt(n)))),
+        ),
+        "take_along_axis": Case(
+            lambda x, at: raw_ops.take_along_axis(x, at, axis=0),
+            lambda x, at: np.take_along_axis(x, at, axis=0),
+            along,
+        ),
+        "boolean_mask": Case(tf.boolean_mask, lambda x, mask: x[mask], lambda n: (*WIDE(n), *booleans()(n))),
         "where_indices": Case(raw_ops.where_indices, np.argwhere, booleans()),
+        "where_indices of a matrix": Case(
+            raw_ops.where_indices, np.argwhere, lambda n: (matrix()(n)[0] > 1,)
+        ),
         "tensor_scatter_nd_update": Case(
             lambda x, at, v: raw_ops.tensor_scatter_nd_update(x, raw_ops.expand_dims(at, axis=1), v),
             put,
@@ -320,6 +436,9 @@ def _arrays() -> dict[str, Case]:
             lambda x, at: np.bincount(at, x, 10_000),
             segments,
         ),
+        "segment_sum": Case(
+            raw_ops.segment_sum, lambda x, at: np.add.reduceat(x, np.arange(0, len(x), 100)), ascending
+        ),
         "matmul": Case(raw_ops.matmul, np.matmul, square, "matmul"),
         "matmul by a vector": Case(
             raw_ops.matmul, np.matmul, lambda n: (matrix()(n)[0], matrix()(n)[0][:1].T.copy()), "matmul"
@@ -332,7 +451,18 @@ def _searches() -> dict[str, Case]:
     return {
         "sort": Case(raw_ops.sort, np.sort, WIDE),
         "sort of integers": Case(raw_ops.sort, np.sort, integers(0, 2**31 - 1)),
+        "sort of float64": Case(raw_ops.sort, np.sort, lambda n: (WIDE(n)[0].astype("float64"),)),
+        "sort of int64": Case(raw_ops.sort, np.sort, lambda n: (random().integers(-(2**62), 2**62, n),)),
         "sort of rows": Case(raw_ops.sort, np.sort, matrix(100)),
+        "sort of rows of 10": Case(raw_ops.sort, np.sort, matrix(10)),
+        "sort of rows of 1000": Case(raw_ops.sort, np.sort, matrix(1000)),
+        "sort of columns": Case(attributes(raw_ops.sort, axis=0), attributes(np.sort, axis=0), matrix()),
+        "argsort of rows": Case(raw_ops.argsort, attributes(np.argsort, kind="stable"), matrix(100)),
+        "top_k of rows": Case(
+            lambda x: raw_ops.top_k(x, min(5, x.shape[1])),
+            lambda x: np.sort(np.partition(x, -min(5, x.shape[1]))[:, -5:])[:, ::-1],
+            matrix(100),
+        ),
         "argsort": Case(raw_ops.argsort, attributes(np.argsort, kind="stable"), WIDE),
         "top_k": Case(
             lambda x: raw_ops.top_k(x, 10), lambda x: np.sort(np.partition(x, -10)[-10:])[::-1], WIDE
@@ -419,25 +549,46 @@ def ratio(at: dict[str, float]) -> float:
     return at["penstock"] / at["numpy"]
 
 
-def report(results: Results, sizes: list[int]) -> str:
-    """The file: the slow ones, then all."""
-    largest = max(sizes)
-    slow = {name: ratio(at[largest]) for name, at in results.items() if ratio(at[largest]) > LIMIT}
+def setting(threads: int, torch: Any) -> str:
+    """What was measured, where and when."""
+    info = machine()
+    versions = [f"Penstock {tf.__version__}", f"NumPy {np.__version__}", f"SciPy {scipy.__version__}"]
+    versions += [f"PyTorch {torch.__version__}"] if torch is not None else []
+    own = f"Penstock on {threads} threads" if threads else "Penstock on as many threads as it takes"
+    return (
+        f"{info['cpu']}, {info['cores']} cores, {info['system']}; Python {platform.python_version()}, "
+        f"{', '.join(versions)}; {date.today().isoformat()}. {own}, the others on one."
+    )
+
+
+def slower(results: Results, n: int) -> str:
+    """The operators that are too slow at a size, the slowest first, in one line."""
+    slow = {name: ratio(at[n]) for name, at in results.items() if ratio(at[n]) > LIMIT}
+    return ", ".join(f"{name} {r:.1f}" for name, r in sorted(slow.items(), key=lambda x: -x[1])) or "none"
+
+
+def report(results: Results, sizes: list[int], measured_on: str) -> str:
+    """The file: the slow ones, then a row for each."""
     with_torch = any("torch" in at for by_size in results.values() for at in by_size.values())
-    mean = math.exp(sum(math.log(ratio(at[largest])) for at in results.values()) / max(1, len(results)))
-    listed = [f"- {name}: {times:.1f} times" for name, times in sorted(slow.items(), key=lambda x: -x[1])]
+
+    def mean(n: int) -> float:
+        return math.exp(sum(math.log(ratio(at[n])) for at in results.values()) / max(1, len(results)))
+
     lines = [
         "# Operators beside NumPy",
         "",
-        "Written by `make bench-ops`; NumPy on one thread. A ratio below 1 is faster than NumPy.",
+        "Written by `make bench-ops`. A ratio is Penstock's time over NumPy's: below 1 is faster.",
         "",
-        f"{len(results)} cases; the geometric mean of their ratios at {largest:,} elements is {mean:.2f}.",
+        measured_on,
         "",
-        f"## Slower than {LIMIT:g} times NumPy at {largest:,} elements",
+        f"{len(results)} cases. The geometric mean of the ratios is "
+        + ", ".join(f"{mean(n):.2f} at {n:,} elements" for n in sizes)
+        + ".",
         "",
-        *(listed or ["None."]),
-        "",
-        "## All",
+        *(
+            f"- Slower than {LIMIT:g} times NumPy at {n:,} elements: {slower(results, n)}."
+            for n in reversed(sizes)
+        ),
         "",
     ]
     head = ["operator"]
@@ -479,8 +630,8 @@ def main() -> None:
                 for at in results[name].values()
             )
             print(f"{name:28} {times}", file=sys.stderr, flush=True)
-    text = report(results, sizes)
-    print(text[text.index("## Slower") : text.index("## All")])
+    text = report(results, sizes, setting(threading.get_intra_op_parallelism_threads(), torch))
+    print(text[: text.index("| operator")])
     if str(chosen.out) != "-" and not chosen.match:
         chosen.out.write_text(text, encoding="utf-8")
 

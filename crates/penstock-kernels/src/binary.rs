@@ -104,7 +104,7 @@ fn float<const OP: u8, M: Math>(a: M, b: M) -> M {
     }
 }
 
-struct Float<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct Float<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
     type A = T;
@@ -165,7 +165,7 @@ fn integer_pow<T: Int>(x: T, n: T) -> T {
     result
 }
 
-struct Integer<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct Integer<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
     type A = T;
@@ -250,7 +250,7 @@ impl<const OP: u8> Map2 for Logical<OP, Bool8> {
     }
 }
 
-struct Cplx<const OP: u8, T>(PhantomData<T>);
+pub(crate) struct Cplx<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
     type A = Complex<T>;

@@ -4,6 +4,7 @@
 
 use smallvec::SmallVec;
 
+use crate::arch::dispatch;
 use crate::pool::{Shared, grain, parallel_for};
 
 /// Estimated time of moving a byte, and of starting a run.
@@ -77,6 +78,10 @@ fn offsets(dims: &[Dim], mut at: usize) -> (isize, isize) {
 
 /// The side of the square blocks that a transposition goes by.
 const SQUARE: usize = 16;
+/// Columns of the source that a task of a transposition turns where they are shorter than a square.
+const FLAT: usize = 256;
+/// Rows of the source that a task of a transposition turns.
+const PIECE: usize = 1 << 14;
 
 /// Copies over `dims`, choosing a walk by the innermost dimension.
 ///
@@ -95,19 +100,29 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
     if let (Some(across), true, 1) = (across, inner.from != 1 && inner.size > 1, inner.to) {
         let wide = dims.remove(across);
         let outer: usize = dims.iter().map(|d| d.size).product();
-        let strips = wide.size.div_ceil(SQUARE);
-        parallel_for(outer * strips, grain(4.0 * bytes * SQUARE as f64), |range| {
-            for task in range {
-                let (from, to) = offsets(&dims, task / strips);
-                let first = task % strips * SQUARE;
-                let width = SQUARE.min(wide.size - first);
-                // SAFETY: offsets that `dims` span.
-                unsafe {
-                    let src = src.get().offset(from + first as isize);
-                    let dst = dst.get().offset(to + first as isize * wide.to);
-                    square(src, inner.from, dst, wide.to, inner.size, width);
-                }
-            }
+        let stripe = if inner.size < SQUARE { FLAT } else { SQUARE }.min(wide.size);
+        let strips = wide.size.div_ceil(stripe);
+        let pieces = inner.size.div_ceil(PIECE);
+        let piece = inner.size.min(PIECE);
+        let ns = 4.0 * NS_PER_BYTE * (size_of::<T>() * piece * stripe) as f64;
+        parallel_for(outer * strips * pieces, grain(ns), |range| {
+            dispatch(
+                #[inline(always)]
+                || {
+                    for task in range {
+                        let (from, to) = offsets(&dims, task / (strips * pieces));
+                        let first = task / pieces % strips * stripe;
+                        let start = task % pieces * PIECE;
+                        let (width, length) = (stripe.min(wide.size - first), PIECE.min(inner.size - start));
+                        // SAFETY: offsets that `dims` span.
+                        unsafe {
+                            let src = src.get().offset(from + first as isize + start as isize * inner.from);
+                            let dst = dst.get().offset(to + first as isize * wide.to + start as isize);
+                            turn(src.cast_const(), inner.from, dst, wide.to, length, width);
+                        }
+                    }
+                },
+            );
         });
         return;
     }
@@ -115,11 +130,16 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
     if outer == 1 && inner.size > 1 && inner.to == 1 {
         // One run: split it by elements.
         parallel_for(inner.size, grain(size_of::<T>() as f64 * NS_PER_BYTE), |range| {
-            // SAFETY: offsets that `dims` span.
-            unsafe {
-                let src = src.get().offset(range.start as isize * inner.from);
-                line(src, inner.from, dst.get().add(range.start), 1, range.len());
-            }
+            dispatch(
+                #[inline(always)]
+                || {
+                    // SAFETY: offsets that `dims` span.
+                    unsafe {
+                        let src = src.get().offset(range.start as isize * inner.from);
+                        line(src, inner.from, dst.get().add(range.start), 1, range.len());
+                    }
+                },
+            );
         });
         return;
     }
@@ -131,21 +151,26 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
             *i = at % d.size;
             at /= d.size;
         }
-        for _ in range {
-            // SAFETY: offsets that `dims` span.
-            unsafe { line(src.get().offset(from), inner.from, dst.get().offset(to), inner.to, inner.size) };
-            for (i, d) in index.iter_mut().zip(&dims).rev() {
-                *i += 1;
-                from += d.from;
-                to += d.to;
-                if *i < d.size {
-                    break;
+        dispatch(
+            #[inline(always)]
+            || {
+                for _ in range {
+                    // SAFETY: offsets that `dims` span.
+                    unsafe { line(src.get().offset(from), inner.from, dst.get().offset(to), inner.to, inner.size) };
+                    for (i, d) in index.iter_mut().zip(&dims).rev() {
+                        *i += 1;
+                        from += d.from;
+                        to += d.to;
+                        if *i < d.size {
+                            break;
+                        }
+                        *i = 0;
+                        from -= d.size as isize * d.from;
+                        to -= d.size as isize * d.to;
+                    }
                 }
-                *i = 0;
-                from -= d.size as isize * d.from;
-                to -= d.size as isize * d.to;
-            }
-        }
+            },
+        );
     });
 }
 
@@ -153,7 +178,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
 ///
 /// # Safety
 /// The offsets are readable and writable.
-#[inline]
+#[inline(always)]
 unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: usize) {
     // SAFETY: the caller's contract.
     unsafe {
@@ -170,6 +195,15 @@ unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: u
             for i in 0..n {
                 dst.add(i).write(value);
             }
+        } else if from == -1 && to == 1 {
+            // Known steps vectorise.
+            for i in 0..n {
+                dst.add(i).write(src.sub(i).read());
+            }
+        } else if from == 2 && to == 1 {
+            for i in 0..n {
+                dst.add(i).write(src.add(2 * i).read());
+            }
         } else {
             for i in 0..n as isize {
                 dst.offset(i * to).write(src.offset(i * from).read());
@@ -178,12 +212,97 @@ unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: u
     }
 }
 
-/// Writes `width` rows of `length` elements from as many columns: row `j` of `dst` is column `j`
-/// of `src`, in square blocks.
+/// Runs `$call` with `$W` as a constant where `$width` is one of those listed; else `$other`.
+macro_rules! with_width {
+    ($width:expr, $W:ident => $call:expr, else $other:expr) => {
+        with_width!(@ $width, $W, $call, $other, 2 3 4 5 6 7 8)
+    };
+    (@ $width:expr, $W:ident, $call:expr, $other:expr, $($n:literal)*) => {
+        match $width {
+            $($n => {
+                const $W: usize = $n;
+                $call
+            })*
+            _ => $other,
+        }
+    };
+}
+
+/// Writes `width` rows of `length` elements from as many columns: row `j` of `dst` is column `j` of `src`.
 ///
 /// # Safety
 /// The offsets are readable and writable.
-#[inline]
+#[inline(always)]
+unsafe fn turn<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isize, length: usize, width: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if length < SQUARE && dst_row == length as isize {
+            // Few rows, which end up side by side.
+            with_width!(length, W => {
+                return interleave::<T, W>(std::array::from_fn(|i| src.offset(i as isize * src_row)), dst, width);
+            }, else ());
+        }
+        if width < SQUARE && src_row == width as isize {
+            with_width!(width, W => {
+                return deinterleave::<T, W>(src, std::array::from_fn(|j| dst.offset(j as isize * dst_row)), length);
+            }, else ());
+        }
+        square(src, src_row, dst, dst_row, length, width);
+    }
+}
+
+/// Writes element `i` of stream `j` to place `i * W + j`.
+///
+/// # Safety
+/// Each stream is readable for `n` elements; `dst` is writable for `n * W`. Neither need be aligned.
+#[inline(always)]
+unsafe fn interleave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, n: usize) {
+    let blocks = n / SQUARE;
+    // SAFETY: the caller's contract; the rest begins behind the blocks.
+    unsafe {
+        for b in 0..blocks {
+            let columns: [[T; SQUARE]; W] =
+                std::array::from_fn(|j| srcs[j].add(b * SQUARE).cast::<[T; SQUARE]>().read_unaligned());
+            let block: [[T; W]; SQUARE] = std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]));
+            dst.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().write_unaligned(block);
+        }
+        for i in blocks * SQUARE..n {
+            for (j, src) in srcs.iter().enumerate() {
+                dst.add(i * W + j).write_unaligned(src.add(i).read_unaligned());
+            }
+        }
+    }
+}
+
+/// The reverse of [`interleave`].
+///
+/// # Safety
+/// `src` is readable for `n * W` elements, each stream writable for `n`. Neither need be aligned.
+#[inline(always)]
+unsafe fn deinterleave<T: Copy, const W: usize>(src: *const T, dsts: [*mut T; W], n: usize) {
+    let blocks = n / SQUARE;
+    // SAFETY: the caller's contract; the rest begins behind the blocks.
+    unsafe {
+        for b in 0..blocks {
+            let block = src.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().read_unaligned();
+            for (j, dst) in dsts.iter().enumerate() {
+                let column: [T; SQUARE] = std::array::from_fn(|i| block[i][j]);
+                dst.add(b * SQUARE).cast::<[T; SQUARE]>().write_unaligned(column);
+            }
+        }
+        for i in blocks * SQUARE..n {
+            for (j, dst) in dsts.iter().enumerate() {
+                dst.add(i).write_unaligned(src.add(i * W + j).read_unaligned());
+            }
+        }
+    }
+}
+
+/// [`turn`], in square blocks.
+///
+/// # Safety
+/// The offsets are readable and writable.
+#[inline(always)]
 unsafe fn square<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isize, length: usize, width: usize) {
     let mut start = 0;
     while start < length {
@@ -205,8 +324,8 @@ unsafe fn square<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: i
                     to.cast::<[T; SQUARE]>().write_unaligned(column);
                 }
             } else {
-                for j in 0..width as isize {
-                    for i in start as isize..(start + len) as isize {
+                for i in start as isize..(start + len) as isize {
+                    for j in 0..width as isize {
                         dst.offset(j * dst_row + i).write(src.offset(i * src_row + j).read());
                     }
                 }
@@ -350,10 +469,15 @@ pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
         let value = unsafe { value.cast::<T>().read_unaligned() };
         let out = Shared(out.cast::<T>());
         parallel_for(n, grain(size as f64 * NS_PER_BYTE), |range| {
-            for i in range {
-                // SAFETY: `i < n`, for which `out` is writable.
-                unsafe { out.get().add(i).write(value) };
-            }
+            dispatch(
+                #[inline(always)]
+                || {
+                    for i in range {
+                        // SAFETY: `i < n`, for which `out` is writable.
+                        unsafe { out.get().add(i).write(value) };
+                    }
+                },
+            );
         });
     });
 }
@@ -381,24 +505,63 @@ pub unsafe fn pad(
     }
 }
 
-/// Copies `rows` blocks of `bytes` bytes, with these pitches: what `concat` and `split` are made of.
+/// Copies adjacent bytes, on several threads where there are many.
+///
+/// # Safety
+/// `src` is readable and `dst` writable for `bytes`; they do not overlap.
+unsafe fn copy_bytes(src: *const u8, dst: *mut u8, bytes: usize) {
+    let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
+    parallel_for(bytes, grain(NS_PER_BYTE), |range| {
+        // SAFETY: `range` is inside of both.
+        unsafe { src.get().add(range.start).copy_to_nonoverlapping(dst.get().add(range.start), range.len()) };
+    });
+}
+
+/// Copies `rows` blocks of `bytes` bytes, with these pitches.
 ///
 /// # Safety
 /// Every block is readable in the source and writable in the destination; they do not overlap.
-pub unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pitch: usize, bytes: usize, rows: usize) {
-    if bytes == src_pitch && bytes == dst_pitch {
-        let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
-        return parallel_for(bytes * rows, grain(NS_PER_BYTE), |range| {
-            // SAFETY: the blocks are adjacent on both sides.
-            unsafe { src.get().add(range.start).copy_to_nonoverlapping(dst.get().add(range.start), range.len()) };
-        });
+#[inline(always)]
+unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pitch: usize, bytes: usize, rows: usize) {
+    macro_rules! each {
+        ($T:ty) => {
+            for r in 0..rows {
+                // SAFETY: row `r` is readable and writable for an element of the block's size.
+                unsafe {
+                    let value = src.add(r * src_pitch).cast::<$T>().read_unaligned();
+                    dst.add(r * dst_pitch).cast::<$T>().write_unaligned(value);
+                }
+            }
+        };
     }
-    let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
-    parallel_for(rows, grain(bytes as f64 * NS_PER_BYTE + NS_PER_RUN), |range| {
-        for r in range {
-            // SAFETY: row `r` is readable and writable for `bytes`.
-            unsafe { src.get().add(r * src_pitch).copy_to_nonoverlapping(dst.get().add(r * dst_pitch), bytes) };
+    match bytes {
+        1 => each!(u8),
+        2 => each!(u16),
+        4 => each!(u32),
+        8 => each!(u64),
+        16 => each!([u64; 2]),
+        _ => {
+            for r in 0..rows {
+                // SAFETY: row `r` is readable and writable for `bytes`.
+                unsafe { src.add(r * src_pitch).copy_to_nonoverlapping(dst.add(r * dst_pitch), bytes) };
+            }
         }
+    }
+}
+
+/// Bytes of joined rows that stay in the cache while one input after the other is copied into them.
+const JOINED: usize = 1 << 14;
+
+/// Calls `f` with stretches of the `outer` rows of `pitch` bytes that a join or a cut goes by, on several threads where
+/// there are many.
+fn stretches(outer: usize, pitch: usize, parts: usize, f: impl Fn(std::ops::Range<usize>) + Sync) {
+    let rows = (JOINED / pitch.max(1)).max(SQUARE);
+    let ns = (pitch as f64 * NS_PER_BYTE + parts as f64 * NS_PER_RUN) * rows as f64;
+    parallel_for(outer.div_ceil(rows), grain(ns), |range| {
+        dispatch(
+            #[inline(always)]
+            || range.for_each(|i| f(i * rows..outer.min((i + 1) * rows))),
+        );
     });
 }
 
@@ -408,12 +571,42 @@ pub unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pi
 /// Each input is readable for `outer` rows; `out` is writable for all of them and disjoint.
 pub unsafe fn concat(ins: &[(*const u8, usize)], outer: usize, out: *mut u8) {
     let pitch: usize = ins.iter().map(|i| i.1).sum();
-    let mut at = 0;
-    for &(src, bytes) in ins {
-        // SAFETY: the columns `at..at + bytes` of the output are this input's.
-        unsafe { copy_blocks(src, bytes, out.add(at), pitch, bytes, outer) };
-        at += bytes;
+    if outer == 1 {
+        let mut at = 0;
+        for &(src, bytes) in ins {
+            // SAFETY: the bytes `at..at + bytes` of the output are this input's.
+            unsafe { copy_bytes(src, out.add(at), bytes) };
+            at += bytes;
+        }
+        return;
     }
+    let sources: SmallVec<[Shared<u8>; 8]> = ins.iter().map(|i| Shared(i.0.cast_mut())).collect();
+    let sizes: SmallVec<[usize; 8]> = ins.iter().map(|i| i.1).collect();
+    let out = Shared(out);
+    let alike = sizes.iter().all(|&n| n == sizes[0] && matches!(n, 1 | 2 | 4 | 8 | 16));
+    if alike && (2..=8).contains(&ins.len()) {
+        return stretches(outer, pitch, 0, |rows| {
+            with_size!(sizes[0], T => with_width!(sources.len(), W => {
+                // SAFETY: these rows of each input are readable, and those of the output writable, for `W` elements each.
+                unsafe {
+                    let srcs: [*const T; W] =
+                        std::array::from_fn(|j| sources[j].get().cast::<T>().add(rows.start).cast_const());
+                    interleave(srcs, out.get().cast::<T>().add(rows.start * W), rows.len());
+                }
+            }, else unreachable!("checked")));
+        });
+    }
+    stretches(outer, pitch, ins.len(), |rows| {
+        let mut at = 0;
+        for (src, &bytes) in sources.iter().zip(&sizes) {
+            // SAFETY: the columns `at..at + bytes` of these rows of the output are this input's.
+            unsafe {
+                let (from, to) = (src.get().add(rows.start * bytes), out.get().add(rows.start * pitch + at));
+                copy_blocks(from, bytes, to, pitch, bytes, rows.len());
+            }
+            at += bytes;
+        }
+    });
 }
 
 /// The reverse of [`concat`]: cuts each outer row into pieces, each `(pointer, bytes of one outer row)`.
@@ -422,10 +615,39 @@ pub unsafe fn concat(ins: &[(*const u8, usize)], outer: usize, out: *mut u8) {
 /// The input is readable for `outer` rows of all pieces; the outputs are writable for `outer` rows and disjoint.
 pub unsafe fn split(input: *const u8, outer: usize, outs: &[(*mut u8, usize)]) {
     let pitch: usize = outs.iter().map(|o| o.1).sum();
-    let mut at = 0;
-    for &(dst, bytes) in outs {
-        // SAFETY: the columns `at..at + bytes` of the input are this output's.
-        unsafe { copy_blocks(input.add(at), pitch, dst, bytes, bytes, outer) };
-        at += bytes;
+    if outer == 1 {
+        let mut at = 0;
+        for &(dst, bytes) in outs {
+            // SAFETY: the bytes `at..at + bytes` of the input are this output's.
+            unsafe { copy_bytes(input.add(at), dst, bytes) };
+            at += bytes;
+        }
+        return;
     }
+    let dests: SmallVec<[Shared<u8>; 8]> = outs.iter().map(|o| Shared(o.0)).collect();
+    let sizes: SmallVec<[usize; 8]> = outs.iter().map(|o| o.1).collect();
+    let input = Shared(input.cast_mut());
+    let alike = sizes.iter().all(|&n| n == sizes[0] && matches!(n, 1 | 2 | 4 | 8 | 16));
+    if alike && (2..=8).contains(&outs.len()) {
+        return stretches(outer, pitch, 0, |rows| {
+            with_size!(sizes[0], T => with_width!(dests.len(), W => {
+                // SAFETY: these rows of the input are readable, and those of each output writable, for `W` elements each.
+                unsafe {
+                    let dsts: [*mut T; W] = std::array::from_fn(|j| dests[j].get().cast::<T>().add(rows.start));
+                    deinterleave(input.get().cast::<T>().add(rows.start * W).cast_const(), dsts, rows.len());
+                }
+            }, else unreachable!("checked")));
+        });
+    }
+    stretches(outer, pitch, outs.len(), |rows| {
+        let mut at = 0;
+        for (dst, &bytes) in dests.iter().zip(&sizes) {
+            // SAFETY: the columns `at..at + bytes` of these rows of the input are this output's.
+            unsafe {
+                let (from, to) = (input.get().add(rows.start * pitch + at), dst.get().add(rows.start * bytes));
+                copy_blocks(from, pitch, to, bytes, bytes, rows.len());
+            }
+            at += bytes;
+        }
+    });
 }

@@ -4,11 +4,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::binary::binary;
+use crate::arch::dispatch;
+use crate::binary::{Cplx, Float, Integer};
+use crate::complex::Part;
 use crate::copy::fill;
-use crate::loops::Lane;
+use crate::loops::Map2;
+use crate::num::{Int, Real};
 use crate::ops::Binary;
 use crate::pool::{Shared, grain, parallel_for, threads};
 
@@ -25,6 +29,59 @@ pub struct Indices {
 
 // SAFETY: the indices are only read, under the contracts of the functions that take them.
 unsafe impl Sync for Indices {}
+
+/// An index as it lies in memory.
+pub(crate) trait Index: Copy + Send + Sync + 'static {
+    /// The index; one that is negative is above every extent.
+    fn at(self) -> usize;
+}
+
+impl Index for i32 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as isize as usize
+    }
+}
+
+impl Index for i64 {
+    #[inline(always)]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+/// Runs `$body` with `$list` bound to the slice of the indices, of `i32` or `i64`.
+///
+/// The indices must be aligned and readable.
+macro_rules! with_indices {
+    ($indices:expr, $list:ident => $body:expr) => {{
+        let of: $crate::gather::Indices = $indices;
+        of.check_dtype();
+        if of.dtype == penstock_data::DType::I32 {
+            let $list: &[i32] = std::slice::from_raw_parts(of.ptr.cast(), of.count);
+            $body
+        } else {
+            let $list: &[i64] = std::slice::from_raw_parts(of.ptr.cast(), of.count);
+            $body
+        }
+    }};
+}
+pub(crate) use with_indices;
+
+/// The first position whose index is not below `limit`: a block is looked through only where it has one.
+pub(crate) fn first_not_below<I: Index>(indices: &[I], limit: usize) -> Option<usize> {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (b, block) in indices.chunks(1024).enumerate() {
+                if block.iter().fold(false, |found, i| found | (i.at() >= limit)) {
+                    return block.iter().position(|i| i.at() >= limit).map(|i| b * 1024 + i);
+                }
+            }
+            None
+        },
+    )
+}
 
 impl Indices {
     pub(crate) fn check_dtype(self) {
@@ -49,9 +106,8 @@ impl Indices {
     /// # Safety
     /// The indices are aligned and readable.
     pub unsafe fn first_outside(self, limit: usize) -> Option<usize> {
-        self.check_dtype();
-        // SAFETY: positions below the count.
-        (0..self.count).find(|&i| unsafe { self.get(i) } as usize >= limit)
+        // SAFETY: the caller's contract.
+        unsafe { with_indices!(self, list => first_not_below(list, limit)) }
     }
 }
 
@@ -72,28 +128,67 @@ pub unsafe fn gather(
     indices: Indices,
     out: *mut u8,
 ) -> Result<(), usize> {
-    indices.check_dtype();
-    let count = indices.count;
     let (src, dst) = (Shared(input.cast_mut()), Shared(out));
+    // SAFETY: the caller's contract; `gather_by` names rows of the input and of the output.
+    unsafe {
+        with_indices!(indices, list => match bytes {
+            1 => gather_elements::<u8, _>(input, outer, n, list, out),
+            2 => gather_elements::<u16, _>(input, outer, n, list, out),
+            4 => gather_elements::<u32, _>(input, outer, n, list, out),
+            8 => gather_elements::<u64, _>(input, outer, n, list, out),
+            16 => gather_elements::<[u64; 2], _>(input, outer, n, list, out),
+            _ => gather_by(bytes, outer, n, list, |from, to| {
+                src.get().add(from * bytes).copy_to_nonoverlapping(dst.get().add(to * bytes), bytes);
+            }),
+        })
+    }
+}
+
+/// # Safety
+/// As for [`gather`], with rows of the size of `T`, which need not be aligned.
+unsafe fn gather_elements<T: Copy, I: Index>(
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    indices: &[I],
+    out: *mut u8,
+) -> Result<(), usize> {
+    let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    gather_by(
+        size_of::<T>(),
+        outer,
+        n,
+        indices,
+        #[inline(always)]
+        // SAFETY: `gather_by` names rows of the input and of the output.
+        |from, to| unsafe { dst.get().add(to).write_unaligned(src.get().add(from).read_unaligned()) },
+    )
+}
+
+/// Calls `copy` with each row of the input and its place in the output. Rows have `bytes` bytes.
+fn gather_by<I: Index>(
+    bytes: usize,
+    outer: usize,
+    n: usize,
+    indices: &[I],
+    copy: impl Fn(usize, usize) + Sync,
+) -> Result<(), usize> {
+    let count = indices.len();
     let bad = AtomicUsize::new(usize::MAX);
-    parallel_for(outer * count, grain(bytes as f64 * 0.1 + 4.0), |range| {
-        for task in range {
-            let (o, i) = (task / count, task % count);
-            // SAFETY: `i` is below the count.
-            let index = unsafe { indices.get(i) } as usize;
-            if index >= n {
-                bad.fetch_min(i, Ordering::Relaxed);
-                break;
-            }
-            // SAFETY: `index < n`, `o < outer` and `i < count`; `out` overlaps nothing.
-            unsafe {
-                let (from, to) = (src.get().add((o * n + index) * bytes), dst.get().add(task * bytes));
-                match bytes {
-                    4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
-                    8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
-                    _ => from.copy_to_nonoverlapping(to, bytes),
+    parallel_for(outer * count, grain(bytes as f64 * 0.1 + 2.0), |range| {
+        let mut at = range.start;
+        while at < range.end {
+            let (o, first) = (at / count, at % count);
+            let last = count.min(first + (range.end - at));
+            for (i, index) in indices[first..last].iter().enumerate() {
+                let index = index.at();
+                if index >= n {
+                    bad.fetch_min(first + i, Ordering::Relaxed);
+                    return;
                 }
+                copy(o * n + index, at + i);
             }
+            at += last - first;
         }
     });
     match bad.into_inner() {
@@ -103,7 +198,7 @@ pub unsafe fn gather(
 }
 
 /// Combines row `i` of `updates` into row `indices[i]` of `out`, in the order of `i`: by `op`, one of `Add`, `Sub`,
-/// `Mul`, `Max`, `Min`; or by overwriting, if none. Rows have `width` elements of `dtype`.
+/// `Mul`, `Div` (not of integers), `Max`, `Min` (of real numbers); or by overwriting, if none. Rows have `width` elements of `dtype`.
 ///
 /// # Errors
 /// The first position whose index is not in `0..n`; nothing is then written.
@@ -127,38 +222,141 @@ pub unsafe fn scatter(
     if let Some(position) = unsafe { indices.first_outside(n) } {
         return Err(position);
     }
-    let size = dtype.size();
-    let bytes = width * size;
-    let f = op.map(|op| binary(op, dtype).unwrap_or_else(|| panic!("{} does not take {dtype}", op.name())));
-    // Each task takes a stretch of the output and looks through all indices for it, so that the updates of one row are
-    // made in order by one thread.
-    let tasks = if indices.count as f64 * (bytes as f64 * 0.1) < 400_000.0 { 1 } else { threads().clamp(1, n.max(1)) };
-    let stretch = n.div_ceil(tasks);
-    let (src, dst) = (Shared(updates.cast_mut()), Shared(out));
-    parallel_for(tasks, 1, |range| {
-        let (first, last) = (range.start * stretch, n.min(range.end * stretch));
-        for i in 0..indices.count {
-            // SAFETY: `i` is below the count.
-            let index = unsafe { indices.get(i) } as usize;
-            if index < first || index >= last {
-                continue;
+    // SAFETY: the same contract, with the element type of `dtype`; indices were checked.
+    unsafe {
+        with_indices!(indices, list => {
+            let s = Scatter { indices: list, width, n };
+            let Some(op) = op else {
+                overwrite(s, dtype.size(), updates, out);
+                return Ok(());
+            };
+            match dtype {
+                DType::F16 => scatter_floats::<f16, _>(s, op, updates, out),
+                DType::Bf16 => scatter_floats::<bf16, _>(s, op, updates, out),
+                DType::F32 => scatter_floats::<f32, _>(s, op, updates, out),
+                DType::F64 => scatter_floats::<f64, _>(s, op, updates, out),
+                DType::C64 => scatter_complex::<f32, _>(s, op, updates, out),
+                DType::C128 => scatter_complex::<f64, _>(s, op, updates, out),
+                _ => with_dtype!(integer, dtype, T => scatter_integers::<T, _>(s, op, updates, out),
+                    else panic!("{} does not take {dtype}", op.name())),
             }
-            // SAFETY: indices were checked to be below `n`; a row of `out`, which no other range has, is combined in place.
-            unsafe {
-                let row = dst.get().add(index * bytes);
-                let update = src.get().add(i * bytes).cast_const();
-                match f {
-                    None => update.copy_to_nonoverlapping(row, bytes),
-                    // These loops report no fault.
-                    Some(f) => {
-                        let lanes = [Lane::new(row, size), Lane::new(update, size)];
-                        let _ = f(width, &lanes, row);
+        });
+    }
+    Ok(())
+}
+
+/// Rows of `width` elements that are combined into `n` rows by index.
+#[derive(Clone, Copy)]
+struct Scatter<'a, I> {
+    indices: &'a [I],
+    width: usize,
+    n: usize,
+}
+
+impl<I: Index> Scatter<'_, I> {
+    /// Calls `f` with each update and the row of its index, both as the position of their first element; the updates of a
+    /// row in order, on one thread. `bytes` is the size of an element.
+    #[inline(always)]
+    fn visit(self, bytes: usize, f: impl Fn(usize, usize) + Sync) {
+        let Scatter { indices, width, n } = self;
+        // Each task takes a stretch of the output and looks through all indices for it.
+        let ns = indices.len() as f64 * (1.0 + (width * bytes) as f64 * 0.1);
+        let tasks = if ns < 400_000.0 || width < 4 { 1 } else { threads().clamp(1, n.max(1)) };
+        let stretch = n.div_ceil(tasks);
+        parallel_for(tasks, 1, |range| {
+            let (first, last) = (range.start * stretch, n.min(range.end * stretch));
+            dispatch(
+                #[inline(always)]
+                || {
+                    for (i, index) in indices.iter().enumerate() {
+                        let index = index.at();
+                        if index >= first && index < last {
+                            f(i * width, index * width);
+                        }
                     }
+                },
+            );
+        });
+    }
+}
+
+/// # Safety
+/// As for [`scatter`], with elements of `M::R`, which are those of both operands; indices are below `n`.
+#[inline(always)]
+unsafe fn combine<T: Copy, M: Map2<A = T, B = T, R = T>, I: Index>(s: Scatter<'_, I>, updates: *const u8, out: *mut u8) {
+    let (src, dst) = (Shared(updates.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    s.visit(
+        size_of::<T>(),
+        #[inline(always)]
+        |from, to| {
+            for j in 0..s.width {
+                // SAFETY: an update is a row of `src`, and `to` is one of `out`, which no other task combines into.
+                unsafe {
+                    let at = dst.get().add(to + j);
+                    at.write(M::eval(at.read(), src.get().add(from + j).read()));
                 }
             }
+        },
+    );
+}
+
+/// # Safety
+/// As for [`scatter`], with elements of `size` bytes; indices are below `n`.
+unsafe fn overwrite<I: Index>(s: Scatter<'_, I>, size: usize, updates: *const u8, out: *mut u8) {
+    let (src, dst) = (Shared(updates.cast_mut()), Shared(out));
+    macro_rules! each {
+        ($T:ty) => {
+            s.visit(
+                size_of::<$T>(),
+                #[inline(always)]
+                // SAFETY: an update of one element, and a row of `out`, which no other task writes.
+                |from, to| unsafe {
+                    let value = src.get().cast::<$T>().add(from).read_unaligned();
+                    dst.get().cast::<$T>().add(to).write_unaligned(value);
+                },
+            )
+        };
+    }
+    match (s.width, size) {
+        (1, 1) => each!(u8),
+        (1, 2) => each!(u16),
+        (1, 4) => each!(u32),
+        (1, 8) => each!(u64),
+        _ => s.visit(size, |from, to| {
+            // SAFETY: as above, with rows of `width` elements.
+            unsafe { src.get().add(from * size).copy_to_nonoverlapping(dst.get().add(to * size), s.width * size) };
+        }),
+    }
+}
+
+macro_rules! scatters {
+    ($($(#[$doc:meta])* $name:ident<$T:ident: $bound:path>: $map:ident of $element:ty: $($op:ident)*;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As for [`combine`].
+        unsafe fn $name<$T: $bound, I: Index>(s: Scatter<'_, I>, op: Binary, updates: *const u8, out: *mut u8)
+        where
+            $element: Element,
+        {
+            match op {
+                // SAFETY: the same contract.
+                $(Binary::$op => unsafe {
+                    combine::<$element, $map<{ Binary::$op as u8 }, $T>, I>(s, updates, out)
+                },)*
+                _ => panic!("{} does not take {}", op.name(), <$element>::DTYPE),
+            }
         }
-    });
-    Ok(())
+    )*};
+}
+
+scatters! {
+    /// Combines floats.
+    scatter_floats<T: Real>: Float of T: Add Sub Mul Div Max Min;
+    /// Combines integers.
+    scatter_integers<T: Int>: Integer of T: Add Sub Mul Max Min;
+    /// Combines complex numbers.
+    scatter_complex<T: Part>: Cplx of Complex<T>: Add Sub Mul Div;
 }
 
 /// Writes `on` where the position along an axis of size `depth` is the index, and `off` elsewhere: for `outer` blocks of
@@ -177,18 +375,24 @@ pub unsafe fn one_hot(
     off: *const u8,
     out: *mut u8,
 ) {
-    indices.check_dtype();
-    // SAFETY: the caller's contract.
-    unsafe { fill(size, off, outer * depth * inner, out) };
-    for i in 0..outer * inner {
-        // SAFETY: there are as many indices; the position is inside the output.
-        unsafe {
-            let index = indices.get(i);
-            if index >= 0 && (index as usize) < depth {
-                let at = (i / inner * depth + index as usize) * inner + i % inner;
-                on.copy_to_nonoverlapping(out.add(at * size), size);
+    // SAFETY: the caller's contract; places are inside the output.
+    unsafe {
+        fill(size, off, outer * depth * inner, out);
+        with_indices!(indices, list => {
+            for (o, row) in list.chunks_exact(inner.max(1)).enumerate() {
+                for (j, index) in row.iter().enumerate() {
+                    let index = index.at();
+                    if index < depth {
+                        let at = (o * depth + index) * inner + j;
+                        match size {
+                            4 => out.cast::<u32>().add(at).write(on.cast::<u32>().read()),
+                            8 => out.cast::<u64>().add(at).write(on.cast::<u64>().read()),
+                            _ => on.copy_to_nonoverlapping(out.add(at * size), size),
+                        }
+                    }
+                }
             }
-        }
+        });
     }
 }
 
@@ -208,15 +412,22 @@ pub unsafe fn range(dtype: DType, start: *const u8, step: *const u8, n: usize, o
         step: *const u8,
         n: usize,
         out: *mut u8,
-        at: impl Fn(T, T, usize) -> T,
+        at: impl Fn(T, T, usize) -> T + Sync,
     ) {
         // SAFETY: the caller's contract.
-        unsafe {
-            let (start, step) = (start.cast::<T>().read(), step.cast::<T>().read());
-            for i in 0..n {
-                out.cast::<T>().add(i).write(at(start, step, i));
-            }
-        }
+        let (start, step) = unsafe { (start.cast::<T>().read(), step.cast::<T>().read()) };
+        let out = Shared(out.cast::<T>());
+        parallel_for(n, grain(0.5), |range| {
+            dispatch(
+                #[inline(always)]
+                || {
+                    for i in range {
+                        // SAFETY: `i` is below `n`, and no other range has it.
+                        unsafe { out.get().add(i).write(at(start, step, i)) };
+                    }
+                },
+            );
+        });
     }
     // SAFETY: the same contract, with the element type of `dtype`.
     unsafe {

@@ -117,7 +117,8 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
                             } else {
                                 for c in 0..n {
                                     let (x, b) = (*from.add(c), *best.add(c));
-                                    *best.add(c) = if beats(x, b) { x } else { b };
+                                    // A NaN takes any place, which vectorises, and no number takes its.
+                                    *best.add(c) = if (x > b) | x.partial_cmp(&x).is_none() { x } else { b };
                                 }
                             }
                         }

@@ -7,16 +7,17 @@
 
 use std::marker::PhantomData;
 use std::slice;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use num_complex::Complex;
-use penstock_data::{Bool8, DType, DTypeSet, Element, bf16, f16, with_dtype};
+use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
 use crate::arch::dispatch;
 use crate::complex::Part;
 use crate::math::Math;
 use crate::num::{Int, Real};
-use crate::pool::{Shared, grain, parallel_for};
+use crate::pool::{Shared, grain, parallel_for, threads};
 
 /// What a reduction computes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,6 +68,11 @@ pub(crate) trait Fold: 'static {
     fn load(x: Self::T) -> Self::Acc;
     fn join(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     fn finish(acc: Self::Acc, count: usize) -> Self::T;
+    /// Whether no further element changes the result.
+    #[inline(always)]
+    fn settled(_: Self::Acc) -> bool {
+        false
+    }
 }
 
 pub(crate) struct FoldFloat<const OP: u8, T>(PhantomData<T>);
@@ -193,24 +199,29 @@ impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
 
 struct FoldBool<const OP: u8>;
 
+/// Bytes, of which any but 0 is true: `Any` joins their bits, `All` takes the least.
 impl<const OP: u8> Fold for FoldBool<OP> {
-    type T = Bool8;
+    type T = u8;
     type Acc = u8;
     #[inline(always)]
     fn init() -> u8 {
-        u8::from(OP == Reduce::All as u8)
+        if OP == Reduce::All as u8 { u8::MAX } else { 0 }
     }
     #[inline(always)]
-    fn load(x: Bool8) -> u8 {
-        u8::from(x.get())
+    fn load(x: u8) -> u8 {
+        x
     }
     #[inline(always)]
     fn join(a: u8, b: u8) -> u8 {
-        if OP == Reduce::All as u8 { a & b } else { a | b }
+        if OP == Reduce::All as u8 { a.min(b) } else { a | b }
     }
     #[inline(always)]
-    fn finish(acc: u8, _: usize) -> Bool8 {
-        Bool8::new(acc != 0)
+    fn finish(acc: u8, _: usize) -> u8 {
+        u8::from(acc != 0)
+    }
+    #[inline(always)]
+    fn settled(acc: u8) -> bool {
+        (acc != 0) == (OP == Reduce::Any as u8)
     }
 }
 
@@ -272,7 +283,11 @@ fn fold_part<F: Fold>(run: &[F::T]) -> F::Acc {
             }
             let mut parts: SmallVec<[F::Acc; PART / BLOCK]> = SmallVec::new();
             for block in run.chunks(BLOCK) {
-                parts.push(fold_block::<F>(block));
+                let part = fold_block::<F>(block);
+                if F::settled(part) {
+                    return part;
+                }
+                parts.push(part);
             }
             fold_tree::<F>(&mut parts)
         },
@@ -295,21 +310,35 @@ where
     if run.len() <= PART {
         return fold_part::<F>(run);
     }
+    // What settles the result is often near the start: no thread is woken for it.
+    let first = fold_part::<F>(&run[..PART]);
+    if F::settled(first) {
+        return first;
+    }
     let parts = run.len().div_ceil(PART);
     let mut accs = vec![F::init(); parts];
+    accs[0] = first;
     let out = Shared(accs.as_mut_ptr());
-    parallel_for(parts, grain(PART as f64 * size_of::<F::T>() as f64 * 0.05), |range| {
-        for i in range {
+    let settled = AtomicBool::new(false);
+    parallel_for(parts - 1, grain(PART as f64 * size_of::<F::T>() as f64 * 0.05), |range| {
+        for i in range.start + 1..range.end + 1 {
+            if settled.load(Ordering::Relaxed) {
+                break;
+            }
             let part = &run[i * PART..run.len().min((i + 1) * PART)];
+            let acc = fold_part::<F>(part);
             // SAFETY: `i` is below the length of `accs`, and no other range has it.
-            unsafe { out.get().add(i).write(fold_part::<F>(part)) };
+            unsafe { out.get().add(i).write(acc) };
+            if F::settled(acc) {
+                settled.store(true, Ordering::Relaxed);
+            }
         }
     });
     fold_tree::<F>(&mut accs)
 }
 
 /// Columns of a block of a reduction over rows.
-const COLUMNS: usize = 256;
+const COLUMNS: usize = 1024;
 /// Rows that are added in sequence before their sum joins the total.
 const ROWS: usize = 64;
 
@@ -323,15 +352,27 @@ unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, width
     while start < rows {
         let mut block = [F::init(); COLUMNS];
         let block = &mut block[..width];
-        for r in start..rows.min(start + ROWS) {
-            // SAFETY: row `r` is readable for `width` elements.
-            let row = unsafe { slice::from_raw_parts(src.add(r * stride), width) };
-            for (a, &x) in block.iter_mut().zip(row) {
+        let last = rows.min(start + ROWS);
+        // SAFETY: row `r` is readable for `width` elements.
+        let row = |r: usize| unsafe { slice::from_raw_parts(src.add(r * stride), width) };
+        // Four rows join an accumulator while it is in a register, one after the other.
+        let whole = start + (last - start) / 4 * 4;
+        for r in (start..whole).step_by(4) {
+            let rows = [row(r), row(r + 1), row(r + 2), row(r + 3)];
+            for (j, a) in block.iter_mut().enumerate() {
+                *a = rows.iter().fold(*a, |a, row| F::join(a, F::load(row[j])));
+            }
+        }
+        for r in whole..last {
+            for (a, &x) in block.iter_mut().zip(row(r)) {
                 *a = F::join(*a, F::load(x));
             }
         }
         for (a, &b) in acc.iter_mut().zip(block.iter()) {
             *a = F::join(*a, b);
+        }
+        if acc[..width].iter().all(|&a| F::settled(a)) {
+            return;
         }
         start += ROWS;
     }
@@ -427,13 +468,16 @@ where
     let row = kept.pop().expect("the innermost dimension is kept");
     let rows = reduced.pop().expect("not empty");
     let others: usize = reduced.iter().map(|d| d.size).product();
-    let blocks = row.size.div_ceil(COLUMNS);
-    let tasks = kept_count / row.size * blocks;
-    parallel_for(tasks, grain(ns * (count * row.size.min(COLUMNS)) as f64), |range| {
+    // Blocks of columns are as wide as leaves enough of them for the threads; results do not depend on it.
+    let lines = kept_count / row.size;
+    let wanted = if ns * (count * kept_count) as f64 > 100_000.0 { threads().div_ceil(lines) } else { 1 };
+    let columns = row.size.div_ceil(wanted).next_multiple_of(64).min(COLUMNS);
+    let blocks = row.size.div_ceil(columns);
+    parallel_for(lines * blocks, grain(ns * (count * row.size.min(columns)) as f64), |range| {
         for task in range {
             let (k, block) = (task / blocks, task % blocks);
-            let first = block * COLUMNS;
-            let width = COLUMNS.min(row.size - first);
+            let first = block * columns;
+            let width = columns.min(row.size - first);
             let base = offset(&kept, k) + first;
             let mut acc = [F::init(); COLUMNS];
             dispatch(

@@ -67,26 +67,79 @@ fn displaces<const MAX: bool, K: Copy + PartialOrd>(best: K, b: K) -> bool {
     (better | nan(b)) & !nan(best)
 }
 
+/// Elements of a run that are compared side by side.
+const SIDE: usize = 64;
+/// Elements of a run that are looked through for a place at a time.
+const BLOCK: usize = 1024;
+
+/// Whether `b` is strictly more extreme than `a`, neither being NaN.
+#[inline(always)]
+fn better<const MAX: bool, K: PartialOrd>(a: K, b: K) -> bool {
+    if MAX { b > a } else { b < a }
+}
+
 /// The index of the first most extreme element of a run of at least one.
 #[inline(always)]
 fn arg_run<const MAX: bool, T: Ranked>(run: &[T]) -> usize {
-    // Blocks: find the extreme of a block first (which vectorises), and the place of it only if the block
-    // improves on those before.
+    // The extreme of a block is found first, which vectorises, and its place only if it improves on the blocks before.
     let mut best = run[0].key();
     let mut place = 0;
-    for (b, block) in run.chunks(512).enumerate() {
-        let mut extreme = block[0].key();
-        for &x in block {
-            let k = x.key();
-            extreme = if displaces::<MAX, _>(extreme, k) { k } else { extreme };
+    for (b, block) in run.chunks(BLOCK).enumerate() {
+        if block.iter().fold(false, |any, x| any | nan(x.key())) {
+            return b * BLOCK + block.iter().position(|x| nan(x.key())).unwrap_or(0);
         }
-        if displaces::<MAX, _>(best, extreme) {
+        let mut extremes = [block[0].key(); SIDE];
+        let (chunks, rest) = block.as_chunks::<SIDE>();
+        for chunk in chunks {
+            for l in 0..SIDE {
+                let k = chunk[l].key();
+                extremes[l] = if better::<MAX, _>(extremes[l], k) { k } else { extremes[l] };
+            }
+        }
+        let mut extreme = extremes[0];
+        for k in extremes.into_iter().chain(rest.iter().map(|x| x.key())) {
+            extreme = if better::<MAX, _>(extreme, k) { k } else { extreme };
+        }
+        if b == 0 || better::<MAX, _>(best, extreme) {
             best = extreme;
-            let same = |x: &T| x.key() == extreme || (nan(x.key()) && nan(extreme));
-            place = b * 512 + block.iter().position(same).unwrap_or(0);
+            place = b * BLOCK + block.iter().position(|x| x.key() == extreme).unwrap_or(0);
         }
     }
     place
+}
+
+/// Columns whose extremes are found side by side.
+const ARG_COLUMNS: usize = 256;
+
+/// Writes the index of the first most extreme element of each of `width <= ARG_COLUMNS` columns of `n >= 1` rows, `inner`
+/// elements apart.
+///
+/// # Safety
+/// The rows are readable for `width` elements, `out` is writable for as many.
+#[inline(always)]
+unsafe fn arg_columns<const MAX: bool, T: Ranked, R: Int>(
+    src: *const T,
+    n: usize,
+    inner: usize,
+    width: usize,
+    out: *mut R,
+) {
+    // SAFETY: the caller's contract.
+    let row = |i: usize| unsafe { std::slice::from_raw_parts(src.add(i * inner), width) };
+    let mut best = [row(0)[0].key(); ARG_COLUMNS];
+    let mut places = [R::ZERO; ARG_COLUMNS];
+    best.iter_mut().zip(row(0)).for_each(|(b, x)| *b = x.key());
+    for i in 1..n {
+        let here = R::from_i64(i as i64);
+        for ((best, place), x) in best.iter_mut().zip(&mut places).zip(row(i)) {
+            let k = x.key();
+            let displaced = displaces::<MAX, _>(*best, k);
+            *best = if displaced { k } else { *best };
+            *place = if displaced { here } else { *place };
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe { places.as_ptr().copy_to_nonoverlapping(out, width) };
 }
 
 /// # Safety
@@ -99,28 +152,22 @@ unsafe fn arg<const MAX: bool, T: Ranked, R: Int>(
     out: *mut u8,
 ) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<R>()));
-    parallel_for(outer, grain((n * inner) as f64 * 0.5), |range| {
+    let blocks = inner.div_ceil(ARG_COLUMNS);
+    parallel_for(outer * blocks, grain((n * inner.min(ARG_COLUMNS)) as f64 * 0.3), |range| {
         dispatch(
             #[inline(always)]
             || {
-                for o in range {
-                    // SAFETY: `o < outer`; the input has `n * inner` elements there, the output `inner`.
+                for task in range {
+                    let (o, first) = (task / blocks, task % blocks * ARG_COLUMNS);
+                    // SAFETY: `o < outer`; the input has `n * inner` elements there, the output `inner`, and no other range
+                    // has these columns.
                     unsafe {
-                        let base = src.get().add(o * n * inner);
+                        let (base, to) = (src.get().add(o * n * inner + first), dst.get().add(o * inner + first));
                         if inner == 1 {
                             let place = arg_run::<MAX, T>(std::slice::from_raw_parts(base, n));
-                            dst.get().add(o).write(R::from_i64(place as i64));
-                            continue;
-                        }
-                        for j in 0..inner {
-                            let (mut best, mut place) = (base.add(j).read().key(), 0);
-                            for i in 1..n {
-                                let k = base.add(i * inner + j).read().key();
-                                if displaces::<MAX, _>(best, k) {
-                                    (best, place) = (k, i);
-                                }
-                            }
-                            dst.get().add(o * inner + j).write(R::from_i64(place as i64));
+                            to.write(R::from_i64(place as i64));
+                        } else {
+                            arg_columns::<MAX, T, R>(base, n, inner, ARG_COLUMNS.min(inner - first), to);
                         }
                     }
                 }

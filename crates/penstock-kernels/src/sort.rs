@@ -7,8 +7,10 @@
 
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
+use crate::arch::dispatch;
 use crate::num::Int;
 use crate::pool::{Shared, grain, parallel_for};
+use crate::sort_keys::{Placed, Word, sort_columns, sort_words};
 
 /// The dtypes that are sorted.
 pub const SORT_DTYPES: DTypeSet = DTypeSet::REAL;
@@ -23,33 +25,42 @@ pub enum Direction {
 }
 
 /// A key of 32 or 64 bits, and the same together with a position, ordered by the key first.
-trait Key: Copy + Ord + std::ops::Not<Output = Self> + Send + Sync {
-    type Placed: Copy + Ord + Send + Sync;
+trait Key: Word + std::ops::Not<Output = Self> {
+    type Placed: Word;
     fn place(self, position: usize) -> Self::Placed;
+    fn key(placed: Self::Placed) -> Self;
     fn position(placed: Self::Placed) -> usize;
 }
 
 impl Key for u32 {
-    type Placed = u64;
+    type Placed = Placed<u64>;
     #[inline(always)]
-    fn place(self, position: usize) -> u64 {
-        u64::from(self) << 32 | position as u64
+    fn place(self, position: usize) -> Placed<u64> {
+        Placed(u64::from(self) << 32 | position as u64)
     }
     #[inline(always)]
-    fn position(placed: u64) -> usize {
-        placed as u32 as usize
+    fn key(placed: Placed<u64>) -> u32 {
+        (placed.0 >> 32) as u32
+    }
+    #[inline(always)]
+    fn position(placed: Placed<u64>) -> usize {
+        placed.0 as u32 as usize
     }
 }
 
 impl Key for u64 {
-    type Placed = u128;
+    type Placed = Placed<u128>;
     #[inline(always)]
-    fn place(self, position: usize) -> u128 {
-        u128::from(self) << 64 | position as u128
+    fn place(self, position: usize) -> Placed<u128> {
+        Placed(u128::from(self) << 64 | position as u128)
     }
     #[inline(always)]
-    fn position(placed: u128) -> usize {
-        placed as u64 as usize
+    fn key(placed: Placed<u128>) -> u64 {
+        (placed.0 >> 64) as u64
+    }
+    #[inline(always)]
+    fn position(placed: Placed<u128>) -> usize {
+        placed.0 as u64 as usize
     }
 }
 
@@ -151,36 +162,104 @@ fn directed<K: Key>(key: K, direction: Direction) -> K {
     if direction == Direction::Descending { !key } else { key }
 }
 
+/// Rows that are sorted side by side.
+const LANES: usize = 16;
+/// The longest rows that are.
+const SHORT: usize = 256;
+
+/// The sorted words of a row, `step` apart.
+struct Sorted<'a, W> {
+    words: &'a [W],
+    step: usize,
+}
+
+impl<W: Copy> Sorted<'_, W> {
+    #[inline(always)]
+    fn get(&self, i: usize) -> W {
+        self.words[i * self.step]
+    }
+}
+
+/// Sorts rows by words, many short ones side by side: `word` is called with the start of a row in an array of `n` elements a
+/// row and a position in it; `take` with each row and its words.
+fn sort_each<W: Word>(
+    rows: Rows,
+    word: impl Fn(usize, usize) -> W + Sync,
+    take: impl Fn(usize, Sorted<'_, W>) + Sync,
+) {
+    let n = rows.n;
+    let one = |r: usize, words: &mut Vec<W>, scratch: &mut Vec<W>| {
+        let start = rows.start(r, n);
+        words.clear();
+        words.extend((0..n).map(|i| word(start, i)));
+        sort_words(words, scratch);
+        take(r, Sorted { words, step: 1 });
+    };
+    if n > SHORT || rows.count() < LANES / 4 || size_of::<W>() > 8 {
+        return parallel_for(rows.count(), rows.grain(), |range| {
+            let (mut words, mut scratch) = (Vec::with_capacity(n), Vec::new());
+            range.for_each(|r| one(r, &mut words, &mut scratch));
+        });
+    }
+    parallel_for(rows.count().div_ceil(LANES), rows.grain().div_ceil(2), |range| {
+        let mut columns = vec![[W::default(); LANES]; n];
+        for group in range {
+            let first = group * LANES;
+            let lanes = LANES.min(rows.count() - first);
+            // Rows that are missing are copies.
+            let starts: [usize; LANES] = std::array::from_fn(|l| rows.start(first + l.min(lanes - 1), n));
+            for (i, row) in columns.iter_mut().enumerate() {
+                *row = std::array::from_fn(|l| word(starts[l], i));
+            }
+            sort_columns(&mut columns);
+            let words = columns.as_flattened();
+            (0..lanes).for_each(|l| take(first + l, Sorted { words: words.get(l..).unwrap_or(&[]), step: LANES }));
+        }
+    });
+}
+
 /// # Safety
 /// As for [`sort`], with elements of `T`.
 unsafe fn sort_rows<T: Keyed>(rows: Rows, direction: Direction, input: *const u8, out: *mut u8) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
     let Rows { n, inner, .. } = rows;
-    parallel_for(rows.count(), rows.grain(), |range| {
-        let mut keys: Vec<T::Key> = Vec::with_capacity(n);
-        for r in range {
+    // SAFETY: a row has `n` elements, `inner` apart, in the input and in the output, where no other task has it.
+    let read = |start: usize, i: usize| unsafe { src.get().add(start + i * inner).read() };
+    sort_each::<T::Key>(
+        rows,
+        |start, i| directed(read(start, i).key(), direction),
+        |r, sorted| {
             let start = rows.start(r, n);
-            // SAFETY: row `r` has `n` elements, `inner` apart, in the input and in the output, where no other range has it.
-            let read = |i: usize| unsafe { src.get().add(start + i * inner).read() };
             // SAFETY: as above.
             let write = |i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
-            keys.clear();
-            keys.extend((0..n).map(|i| directed(read(i).key(), direction)));
-            keys.sort_unstable();
-            for (i, &key) in keys.iter().enumerate() {
-                write(i, T::of_key(directed(key, direction)));
+            for i in 0..n {
+                write(i, T::of_key(directed(sorted.get(i), direction)));
             }
             // Zeros of both signs keep their order, NaNs their bits.
             for &special in T::SPECIAL {
                 let key = directed(special, direction);
-                let first = keys.partition_point(|&k| k < key);
-                if keys.get(first) == Some(&key) {
-                    let same = (0..n).map(read).filter(|x| x.key() == special);
+                let first = partition_point(n, |i| sorted.get(i) < key);
+                if first < n && sorted.get(first) == key {
+                    let same = (0..n).map(|i| read(start, i)).filter(|x| x.key() == special);
                     same.enumerate().for_each(|(i, x)| write(first + i, x));
                 }
             }
+        },
+    );
+}
+
+/// The first of `0..n` for which `before` does not hold; it holds for all in front of it and for none behind.
+fn partition_point(n: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-    });
+    }
+    low
 }
 
 /// Sorts each row of the input into the same row of the output.
@@ -195,17 +274,59 @@ pub unsafe fn sort(dtype: DType, rows: Rows, direction: Direction, input: *const
     with_dtype!(real, dtype, T => unsafe { sort_rows::<T>(rows, direction, input, out) }, else panic!("sort does not take {dtype}"))
 }
 
-/// The positions of the elements of a row, placed by their keys, in the order in which the first `k` are sorted.
-fn order<K: Key>(placed: &mut Vec<K::Placed>, keys: impl Iterator<Item = K>, k: usize) {
+/// Elements that are compared with the bound of a selection at a time.
+const BLOCK: usize = 64;
+
+/// The first `k` of `n` elements in the order of their keys, with their positions, sorted.
+fn first_of<K: Key>(
+    placed: &mut Vec<K::Placed>,
+    scratch: &mut Vec<K::Placed>,
+    n: usize,
+    k: usize,
+    key: impl Fn(usize) -> K,
+) {
     placed.clear();
-    placed.extend(keys.enumerate().map(|(i, key)| key.place(i)));
-    if k < placed.len() {
-        if k > 0 {
-            placed.select_nth_unstable(k - 1);
-        }
-        placed.truncate(k);
+    if k == 0 {
+        return;
     }
-    placed.sort_unstable();
+    // Few of many: candidates that cannot be among the first are dropped before they are kept.
+    let room = (2 * k).max(256);
+    let keep = |placed: &mut Vec<K::Placed>| {
+        if placed.len() > k {
+            placed.select_nth_unstable(k - 1);
+            placed.truncate(k);
+        }
+    };
+    if room < n / 2 {
+        dispatch(
+            #[inline(always)]
+            || {
+                placed.extend((0..room).map(|i| key(i).place(i)));
+                keep(placed);
+                let mut bound = K::key(placed[k - 1]);
+                let mut start = room;
+                while start < n {
+                    let len = BLOCK.min(n - start);
+                    let keys: [K; BLOCK] = std::array::from_fn(|i| key(start + i.min(len - 1)));
+                    // An equal key that comes later is not among the first.
+                    if keys.iter().fold(false, |any, &k| any | (k < bound)) {
+                        let below = keys[..len].iter().enumerate().filter(|&(_, &k)| k < bound);
+                        placed.extend(below.map(|(i, k)| k.place(start + i)));
+                        if placed.len() > room {
+                            keep(placed);
+                            bound = K::key(placed[k - 1]);
+                        }
+                    }
+                    start += len;
+                }
+            },
+        );
+    } else {
+        placed.extend((0..n).map(|i| key(i).place(i)));
+    }
+    keep(placed);
+    // Selection mixes positions, so that all bits count from here on.
+    if k == n { sort_words(placed, scratch) } else { placed.sort_unstable() }
 }
 
 /// # Safety
@@ -222,22 +343,35 @@ unsafe fn select_rows<T: Keyed, K: Key + From<T::Key>, I: Int>(
     let values = values.map(|p| Shared(p.cast::<T>()));
     let dst = Shared(positions.cast::<I>());
     let Rows { n, inner, .. } = rows;
-    parallel_for(rows.count(), rows.grain(), |range| {
-        let mut placed = Vec::with_capacity(n);
+    // SAFETY: a row has `n` elements, `inner` apart.
+    let read = |start: usize, i: usize| unsafe { src.get().add(start + i * inner).read() };
+    let key = |start: usize, i: usize| directed(K::from(read(start, i).key()), direction);
+    let write = |[from, to]: [usize; 2], j: usize, i: usize| {
+        let to = to + j * inner;
+        // SAFETY: a row of the results has `k` elements, and no other task has it.
+        unsafe { dst.get().add(to).write(I::from_i64(i as i64)) };
+        if let Some(values) = values {
+            // SAFETY: as above.
+            unsafe { values.get().add(to).write(read(from, i)) };
+        }
+    };
+    let starts = |r: usize| [rows.start(r, n), rows.start(r, k)];
+    if k == n || n <= SHORT {
+        return sort_each::<K::Placed>(
+            rows,
+            |start, i| key(start, i).place(i),
+            |r, sorted| {
+                let starts = starts(r);
+                (0..k).for_each(|j| write(starts, j, K::position(sorted.get(j))));
+            },
+        );
+    }
+    parallel_for(rows.count(), grain(n as f64), |range| {
+        let (mut placed, mut scratch) = (Vec::new(), Vec::new());
         for r in range {
-            let (from, to) = (rows.start(r, n), rows.start(r, k));
-            // SAFETY: row `r` has `n` elements, `inner` apart.
-            let read = |i: usize| unsafe { src.get().add(from + i * inner).read() };
-            order::<K>(&mut placed, (0..n).map(|i| directed(K::from(read(i).key()), direction)), k);
-            for (j, &p) in placed.iter().enumerate() {
-                let i = K::position(p);
-                // SAFETY: row `r` of the results has `k` elements, and no other range has it.
-                unsafe { dst.get().add(to + j * inner).write(I::from_i64(i as i64)) };
-                if let Some(values) = values {
-                    // SAFETY: as above.
-                    unsafe { values.get().add(to + j * inner).write(read(i)) };
-                }
-            }
+            let starts = starts(r);
+            first_of::<K>(&mut placed, &mut scratch, n, k, |i| key(starts[0], i));
+            placed.iter().enumerate().for_each(|(j, &p)| write(starts, j, K::position(p)));
         }
     });
 }
@@ -353,6 +487,7 @@ mod tests {
 
     #[test]
     fn positions_stand_beside_their_keys() {
+        assert_eq!((<u32 as Key>::key(7u32.place(3)), <u64 as Key>::key(7u64.place(3))), (7, 7));
         assert_eq!(u32::position(u32::MAX.place(u32::MAX as usize)), u32::MAX as usize);
         assert_eq!(u64::position(7u64.place(1 << 40)), 1 << 40);
         assert!(1u64.place(usize::MAX) < 2u64.place(0));
@@ -373,12 +508,18 @@ mod tests {
 
     #[test]
     fn the_first_of_an_order_are_the_order_of_all() {
-        let keys: Vec<u32> = (0..1000u32).map(|i| i.wrapping_mul(2_654_435_761) >> 22).collect();
-        let (mut all, mut some) = (Vec::new(), Vec::new());
-        order::<u32>(&mut all, keys.iter().copied(), keys.len());
-        for k in [0, 1, 10, 999, 1000] {
-            order::<u32>(&mut some, keys.iter().copied(), k);
-            assert_eq!(some, all[..k]);
+        let orders: [fn(u32) -> u32; 4] =
+            [|i| i.wrapping_mul(2_654_435_761) >> 22, |i| i, |i| u32::MAX - i, |_| u32::MAX];
+        for of in orders {
+            for n in [1, 1000, 5000] {
+                let (mut all, mut some, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+                first_of::<u32>(&mut all, &mut scratch, n, n, |i| of(i as u32));
+                assert!(all.len() == n && all.is_sorted());
+                for k in [0, 1, 10, 999, 1000].into_iter().filter(|&k| k <= n) {
+                    first_of::<u32>(&mut some, &mut scratch, n, k, |i| of(i as u32));
+                    assert_eq!(some, all[..k]);
+                }
+            }
         }
     }
 }

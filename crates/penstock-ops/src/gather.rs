@@ -1,6 +1,6 @@
 //! Operators that read and write rows by index.
 
-use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, with_dtype};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
     Sample, Type, Value, Vjp, VjpCx, arg,
@@ -312,21 +312,16 @@ struct RowIndex {
 fn row_index(indices: &Tensor, dims: &[usize]) -> Result<RowIndex> {
     let k = depth(indices.dims(), dims.len())?;
     let (outer, inner) = dims.split_at(k);
-    let ints = indices.to_ints()?;
-    let count: usize = indices.dims()[..indices.rank() - 1].iter().product();
-    let mut rows: Vec<i64> = Vec::with_capacity(count);
-    for i in 0..count {
-        let index = &ints[i * k..(i + 1) * k];
-        let row = index
-            .iter()
-            .zip(outer)
-            .try_fold(0i64, |row, (&at, &d)| (at >= 0 && (at as u64) < d as u64).then(|| row * d as i64 + at));
-        rows.push(row.ok_or_else(|| {
-            let at = position(&indices.dims()[..indices.rank() - 1], i);
+    let leading = &indices.dims()[..indices.rank() - 1];
+    let rows = moves::rows_named(indices, outer, leading.iter().product()).map_err(|failure| match failure {
+        Ok(row) => {
+            let index = indices.to_ints().map_or_else(|_| Vec::new(), |v| v[row * k..(row + 1) * k].to_vec());
+            let at = position(leading, row);
             Error::invalid(format!("indices{at} = {index:?} does not index into shape {dims:?}")).argument("indices")
-        })?);
-    }
-    Ok(RowIndex { rows: Tensor::from_slice(&[count], &rows)?, n: outer.iter().product(), inner: inner.into() })
+        }
+        Err(error) => error,
+    })?;
+    Ok(RowIndex { rows, n: outer.iter().product(), inner: inner.into() })
 }
 
 /// The number of dimensions that rows of indices name.
@@ -677,10 +672,10 @@ pub static WHERE_INDICES: OpDef = OpDef {
     effects: &[],
     infer: |cx| {
         let rank = cx.shape(0).rank().map_or(Dim::Unknown, Dim::Known);
-        let count = cx.values.constant(0).map_or(Dim::Unknown, |t| Dim::Known(hits(&t).len()));
+        let count = cx.values.constant(0).map_or(Dim::Unknown, |t| Dim::Known(moves::nonzero(&t).total()));
         one(Type::tensor(DType::I64, Shape::new([count, rank])))
     },
-    cpu: Cpu::Kernel(run_where_indices),
+    cpu: Cpu::Kernel(|call| moves::where_indices(call, call.inputs[0])),
     cuda: Cuda::HostFallback("the number of results depends on the values"),
     vjp: Vjp::Zero,
     fold: Fold::Evaluate,
@@ -693,30 +688,3 @@ pub static WHERE_INDICES: OpDef = OpDef {
         out
     },
 };
-
-/// The positions of the elements that are not zero.
-fn hits(x: &Tensor) -> Vec<usize> {
-    with_dtype!(plain, x.dtype(), T => {
-        let Ok(zero) = Tensor::zeros(x.dtype(), &[]) else { return Vec::new() };
-        let zero = zero.as_slice::<T>()[0];
-        x.as_slice::<T>().iter().enumerate().filter(|&(_, v)| *v != zero).map(|(i, _)| i).collect()
-    }, else Vec::new())
-}
-
-fn run_where_indices(call: &mut Call<'_>) -> Result<()> {
-    let x = call.inputs[0];
-    let hits = hits(x);
-    let rank = x.rank();
-    call.out(0, DType::I64, &[hits.len(), rank])?;
-    if rank == 0 {
-        return Ok(());
-    }
-    let out = call.outputs[0].as_mut_slice::<i64>();
-    for (row, mut at) in out.chunks_exact_mut(rank).zip(hits) {
-        for (index, &d) in row.iter_mut().zip(x.dims()).rev() {
-            *index = (at % d) as i64;
-            at /= d;
-        }
-    }
-    Ok(())
-}

@@ -6,6 +6,7 @@
 use penstock_data::{Bytes, DType, Error, Result, Tensor, num_elements};
 use penstock_ir::Call;
 use penstock_kernels::gather::Indices;
+use penstock_kernels::positions::{self, Nonzero};
 use penstock_kernels::segment::{AlongAxis, Empty, Segments};
 use penstock_kernels::{Binary, Reduce, copy, gather as rows, segment};
 use smallvec::SmallVec;
@@ -263,6 +264,47 @@ pub(crate) fn first_outside(indices: &Tensor, n: usize) -> Option<usize> {
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: a tensor's elements are aligned and readable.
     unsafe { all.first_outside(n) }
+}
+
+/// The numbers of the rows that `indices`, `count` rows of `dims.len()` each, name in an array of extents `dims`.
+///
+/// # Errors
+/// `Err(Ok(row))` for the first row of indices with one that is outside; `Err(Err(_))` where the memory cannot be had.
+pub(crate) fn rows_named(indices: &Tensor, dims: &[usize], count: usize) -> Result<Tensor, Result<usize>> {
+    assert_eq!(indices.len(), count * dims.len());
+    match dims {
+        [] => Tensor::zeros(DType::I64, &[count]).map_err(Err),
+        // They are the rows.
+        [n] => match first_outside(indices, *n) {
+            Some(row) => Err(Ok(row)),
+            None => indices.reshaped(&[count]).map_err(Err),
+        },
+        _ => {
+            let mut rows = Tensor::empty(DType::I64, &[count]).map_err(Err)?;
+            let out = rows.as_mut_slice::<i64>().as_mut_ptr();
+            // SAFETY: the indices are whole rows; `rows` is a fresh array with an element for each.
+            unsafe { positions::linear(indices_of(indices, 0..indices.len()), dims, out) }.map_err(Ok)?;
+            Ok(rows)
+        }
+    }
+}
+
+/// Counts the elements of `x` that are not zero.
+pub(crate) fn nonzero(x: &Tensor) -> Nonzero {
+    // SAFETY: a tensor's elements are aligned and readable.
+    unsafe { Nonzero::count(x.dtype(), x.as_ptr(), x.len()) }
+}
+
+/// Makes the result the indices of the elements of `x` that are not zero, a row each.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn where_indices(call: &mut Call<'_>, x: &Tensor) -> Result<()> {
+    let found = nonzero(x);
+    let out = call.out(0, DType::I64, &[found.total(), x.rank()])?;
+    // SAFETY: `out` is a fresh array with a row for each element that was counted in `x`.
+    unsafe { found.write(x.dtype(), x.as_ptr(), x.dims(), out.cast()) };
+    Ok(())
 }
 
 /// Combines row `i` of `updates` into row `indices[i]` of result 0, which is `n` rows: by adding, subtracting, …, or by

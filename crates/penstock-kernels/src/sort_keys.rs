@@ -1,0 +1,185 @@
+//! Sorting of unsigned integers: of one long row by its digits, of many short rows side by side by a network.
+
+use crate::arch::dispatch;
+
+/// An unsigned integer that is sorted by its bits from a place on; what is below them stays in order.
+pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
+    /// The bits that are compared: all above the others.
+    const BITS: u32;
+    /// The lowest of them.
+    const LOW: u32;
+    /// The `DIGIT` bits from `shift` on.
+    fn digit(self, shift: u32) -> usize;
+}
+
+/// The bits of a digit.
+const DIGIT: u32 = 11;
+const BUCKETS: usize = 1 << DIGIT;
+
+macro_rules! words {
+    ($($ty:ident: $bits:literal from $low:literal;)*) => {$(
+        impl Word for $ty {
+            const BITS: u32 = $bits;
+            const LOW: u32 = $low;
+            #[inline(always)]
+            fn digit(self, shift: u32) -> usize {
+                (self >> shift) as usize & (BUCKETS - 1)
+            }
+        }
+    )*};
+}
+
+/// A word whose low half is the position of an element in its row, in which words come before they are sorted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[repr(transparent)]
+pub(crate) struct Placed<W>(pub(crate) W);
+
+words! {
+    u32: 32 from 0;
+    u64: 64 from 0;
+}
+
+impl Word for Placed<u64> {
+    const BITS: u32 = 32;
+    const LOW: u32 = 32;
+    #[inline(always)]
+    fn digit(self, shift: u32) -> usize {
+        (self.0 >> shift) as usize & (BUCKETS - 1)
+    }
+}
+
+impl Word for Placed<u128> {
+    const BITS: u32 = 64;
+    const LOW: u32 = 64;
+    #[inline(always)]
+    fn digit(self, shift: u32) -> usize {
+        (self.0 >> shift) as usize & (BUCKETS - 1)
+    }
+}
+
+/// Sorts a row; `scratch` is memory that is used again from row to row.
+///
+/// Where words have more bits than are compared, they come in the order of the others.
+pub(crate) fn sort_words<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
+    // Counting takes time for every bucket.
+    if words.len() < 350 * W::BITS.div_ceil(DIGIT) as usize || words.len() > u32::MAX as usize {
+        words.sort_unstable();
+    } else {
+        by_digits(words, scratch);
+    }
+}
+
+/// Sorts by one digit after the other, the lowest first: Knuth, The Art of Computer Programming, volume 3, algorithm R.
+fn by_digits<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
+    let digits = W::BITS.div_ceil(DIGIT) as usize;
+    let mut counts = vec![[0u32; BUCKETS]; digits];
+    for w in words.iter() {
+        for (d, counts) in counts.iter_mut().enumerate() {
+            counts[w.digit(W::LOW + d as u32 * DIGIT)] += 1;
+        }
+    }
+    scratch.clear();
+    scratch.resize(words.len(), W::default());
+    for (d, counts) in counts.iter_mut().enumerate() {
+        let shift = W::LOW + d as u32 * DIGIT;
+        if counts[words[0].digit(shift)] as usize == words.len() {
+            continue;
+        }
+        let mut start = 0;
+        for count in counts.iter_mut() {
+            (*count, start) = (start, start + *count);
+        }
+        for &w in words.iter() {
+            let place = &mut counts[w.digit(shift)];
+            scratch[*place as usize] = w;
+            *place += 1;
+        }
+        std::mem::swap(words, scratch);
+    }
+}
+
+/// Sorts `L` rows side by side: element `i` of each is in `rows[i]`. It is Batcher's merge exchange: Knuth, volume 3,
+/// algorithm 5.2.2 M.
+pub(crate) fn sort_columns<W: Copy + Ord, const L: usize>(rows: &mut [[W; L]]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            let n = rows.len();
+            let half = n.next_power_of_two() / 2;
+            let mut p = half;
+            while p > 0 {
+                let (mut q, mut r, mut d) = (half, 0, p);
+                loop {
+                    let mut run = r;
+                    while run + d < n {
+                        for i in run..(run + p).min(n - d) {
+                            let (a, b) = (rows[i], rows[i + d]);
+                            for l in 0..L {
+                                rows[i][l] = a[l].min(b[l]);
+                                rows[i + d][l] = a[l].max(b[l]);
+                            }
+                        }
+                        run += 2 * p;
+                    }
+                    if q == p {
+                        break;
+                    }
+                    (d, r) = (q - p, p);
+                    q /= 2;
+                }
+                p /= 2;
+            }
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scrambled(n: usize) -> impl Iterator<Item = u64> {
+        (0..n as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    #[test]
+    fn words_are_sorted_by_their_digits() {
+        for n in [0, 1, 2, 100, 2000, 5000, 70_000] {
+            for shift in [0, 20, 50, 63] {
+                let mut words: Vec<u64> = scrambled(n).map(|w| w >> shift).collect();
+                let mut want = words.clone();
+                want.sort_unstable();
+                sort_words(&mut words, &mut Vec::new());
+                assert_eq!(words, want);
+                let mut words: Vec<u32> = scrambled(n).map(|w| (w >> 32 >> (shift / 2)) as u32).collect();
+                let mut want = words.clone();
+                want.sort_unstable();
+                sort_words(&mut words, &mut Vec::new());
+                assert_eq!(words, want);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_keys_stay_in_the_order_of_their_positions() {
+        let mut narrow: Vec<_> = scrambled(5000).enumerate().map(|(i, w)| Placed(w >> 58 << 32 | i as u64)).collect();
+        let mut wide: Vec<_> =
+            scrambled(5000).enumerate().map(|(i, w)| Placed(u128::from(w >> 58) << 64 | i as u128)).collect();
+        sort_words(&mut narrow, &mut Vec::new());
+        sort_words(&mut wide, &mut Vec::new());
+        assert!(narrow.is_sorted() && wide.is_sorted());
+    }
+
+    #[test]
+    fn networks_sort_rows_of_any_length() {
+        for n in (0..70).chain([127, 128, 129, 300, 512]) {
+            let mut words = scrambled(n * 8);
+            let mut rows: Vec<[u64; 8]> = (0..n).map(|_| std::array::from_fn(|_| words.next().unwrap() >> 55)).collect();
+            let mut want: Vec<Vec<u64>> = (0..8).map(|l| rows.iter().map(|row| row[l]).collect()).collect();
+            want.iter_mut().for_each(|row| row.sort_unstable());
+            sort_columns(&mut rows);
+            for (l, want) in want.iter().enumerate() {
+                assert!(rows.iter().map(|row| row[l]).eq(want.iter().copied()), "{n} {l}");
+            }
+        }
+    }
+}

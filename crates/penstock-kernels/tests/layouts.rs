@@ -1,0 +1,286 @@
+//! Kernels on the layouts that have loops of their own: narrow, short, long, along other axes than the last.
+
+#![expect(unsafe_code, reason = "kernels take raw memory")]
+
+use penstock_data::{DType, DTypeSet};
+use penstock_kernels::gather::{self, Indices};
+use penstock_kernels::sort::{Direction, Rows, select, sort};
+use penstock_kernels::{Binary, Lane, Reduce, arg_reduce, binary, copy, reduce};
+
+/// Numbers below `below` in no order.
+fn scrambled(n: usize, below: u64) -> impl Iterator<Item = u64> {
+    (0..n as u64).map(move |i| ((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % below)
+}
+
+fn indices(list: &[i32]) -> Indices {
+    Indices { ptr: list.as_ptr().cast(), dtype: DType::I32, count: list.len() }
+}
+
+#[test]
+fn narrow_matrices_are_turned() {
+    for width in 1..18 {
+        for length in [1, 15, 16, 17, 300, 40_001] {
+            let x: Vec<u32> = (0..(width * length) as u32).collect();
+            let (mut out, mut back) = (vec![0u32; x.len()], vec![0u32; x.len()]);
+            // SAFETY: buffers of these dimensions.
+            unsafe {
+                copy::transpose(4, x.as_ptr().cast(), &[length, width], &[1, 0], out.as_mut_ptr().cast());
+                copy::transpose(4, out.as_ptr().cast(), &[width, length], &[1, 0], back.as_mut_ptr().cast());
+            }
+            assert!((0..x.len()).all(|i| out[i] == x[i % length * width + i / length]), "{width} {length}");
+            assert_eq!(back, x);
+        }
+    }
+}
+
+#[test]
+fn parts_of_any_size_are_joined_and_cut() {
+    for bytes in [1, 2, 3, 4, 8, 12, 16, 100] {
+        for count in [1, 2, 3, 5, 8, 9, 40] {
+            for outer in [1, 2, 33, 3000] {
+                let size = |i: usize| if count == 3 { bytes * (i + 1) } else { bytes };
+                let parts: Vec<Vec<u8>> =
+                    (0..count).map(|i| scrambled(size(i) * outer, 251).map(|b| b as u8 ^ i as u8).collect()).collect();
+                let pitch: usize = (0..count).map(size).sum();
+                let mut joined = vec![0u8; pitch * outer];
+                let ins: Vec<_> = parts.iter().enumerate().map(|(i, p)| (p.as_ptr(), size(i))).collect();
+                let mut cut: Vec<Vec<u8>> = parts.iter().map(|p| vec![0; p.len()]).collect();
+                let outs: Vec<_> = cut.iter_mut().enumerate().map(|(i, p)| (p.as_mut_ptr(), size(i))).collect();
+                // SAFETY: buffers of these sizes.
+                unsafe {
+                    copy::concat(&ins, outer, joined.as_mut_ptr());
+                    copy::split(joined.as_ptr(), outer, &outs);
+                }
+                let mut at = 0;
+                for (i, part) in parts.iter().enumerate() {
+                    for (row, block) in joined.chunks_exact(pitch).zip(part.chunks_exact(size(i))) {
+                        assert_eq!(&row[at..at + size(i)], block, "{bytes} {count} {outer}");
+                    }
+                    at += size(i);
+                }
+                assert_eq!(cut, parts);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_any_size_are_gathered_and_the_first_bad_index_is_named() {
+    let (outer, n, count) = (3, 50, 40_000);
+    for bytes in [1usize, 2, 4, 7, 8, 16, 40] {
+        let x: Vec<u8> = scrambled(outer * n * bytes, 256).map(|b| b as u8).collect();
+        let mut list: Vec<i32> = scrambled(count, n as u64).map(|i| i as i32).collect();
+        let mut out = vec![0u8; outer * count * bytes];
+        // SAFETY: buffers of these sizes.
+        let mut run = |list: &[i32]| unsafe {
+            gather::gather(x.as_ptr(), outer, n, bytes, indices(list), out.as_mut_ptr()).map(|()| out.clone())
+        };
+        let out = run(&list).unwrap();
+        for (at, row) in out.chunks_exact(bytes).enumerate() {
+            let from = (at / count * n + list[at % count] as usize) * bytes;
+            assert_eq!(row, &x[from..from + bytes]);
+        }
+        (list[30_000], list[39_000]) = (n as i32, -1);
+        assert_eq!(run(&list), Err(30_000));
+        list[17] = i32::MIN;
+        assert_eq!(run(&list), Err(17));
+    }
+}
+
+#[test]
+fn updates_are_combined_as_the_operators_do() {
+    let ops = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Div, Binary::Max, Binary::Min];
+    let (n, list) = (7, scrambled(60, 7).map(|i| i as i32).collect::<Vec<_>>());
+    for dtype in DTypeSet::NUMERIC.iter() {
+        for op in ops.into_iter().filter(|&op| op != Binary::Div || DTypeSet::INEXACT.contains(dtype)) {
+            let Some(f) = binary(op, dtype) else { continue };
+            for width in [1, 3, 9] {
+                let size = dtype.size();
+                // Finite numbers other than 0 in every dtype.
+                const NUMBER: u128 = 0x3f3f_4040_3f3f_4040_3f3f_4040_3f3f_4040;
+                let bytes = |n: usize| -> Vec<u128> { (0..n as u128).map(|i| NUMBER ^ (i & 63) << 64 ^ i & 63).collect() };
+                let (updates, mut got) = (bytes(list.len() * width * size / 16 + 1), bytes(n * width * size / 16 + 1));
+                let mut want = got.clone();
+                // SAFETY: buffers of at least these sizes.
+                unsafe {
+                    let from = updates.as_ptr().cast::<u8>();
+                    for (i, &row) in list.iter().enumerate() {
+                        let to = want.as_mut_ptr().cast::<u8>().add(row as usize * width * size);
+                        let lanes = [Lane::new(to, size), Lane::new(from.add(i * width * size), size)];
+                        f(width, &lanes, to).unwrap();
+                    }
+                    gather::scatter(Some(op), dtype, from, indices(&list), width, n, got.as_mut_ptr().cast()).unwrap();
+                }
+                assert_eq!(got, want, "{} {dtype} {width}", op.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_last_update_of_a_row_stays() {
+    let list: Vec<i32> = scrambled(500, 30).map(|i| i as i32).collect();
+    for (size, width) in [(1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (4, 5)] {
+        let bytes = size * width;
+        let updates: Vec<u128> = scrambled(list.len() * bytes / 16 + 1, u64::MAX).map(|b| u128::from(b) << 30).collect();
+        let mut out = vec![0u128; 30 * bytes / 16 + 1];
+        let dtype = match size {
+            1 => DType::U8,
+            2 => DType::F16,
+            4 => DType::F32,
+            8 => DType::I64,
+            _ => DType::C128,
+        };
+        // SAFETY: buffers of at least these sizes.
+        unsafe {
+            gather::scatter(None, dtype, updates.as_ptr().cast(), indices(&list), width, 30, out.as_mut_ptr().cast())
+                .unwrap();
+            for row in 0..30 {
+                let Some(last) = list.iter().rposition(|&i| i == row as i32) else { continue };
+                let got = std::slice::from_raw_parts(out.as_ptr().cast::<u8>().add(row * bytes), bytes);
+                let want = std::slice::from_raw_parts(updates.as_ptr().cast::<u8>().add(last * bytes), bytes);
+                assert_eq!(got, want);
+            }
+        }
+    }
+}
+
+#[test]
+fn extremes_of_columns_have_the_places_of_the_first() {
+    for (outer, n, inner) in [(1, 1, 7), (2, 3000, 1), (2, 50, 300), (1, 2500, 513), (3, 1, 1)] {
+        let mut x: Vec<f32> = scrambled(outer * n * inner, 50).map(|v| v as f32).collect();
+        for (i, v) in x.iter_mut().enumerate() {
+            *v = if i % 4999 == 4000 { f32::NAN } else { *v };
+        }
+        for max in [true, false] {
+            let mut out = vec![0i64; outer * inner];
+            // SAFETY: buffers of these dimensions.
+            unsafe { arg_reduce(max, DType::F32, x.as_ptr().cast(), outer, n, inner, DType::I64, out.as_mut_ptr().cast()) };
+            for (k, &got) in out.iter().enumerate() {
+                let at = |i: usize| x[(k / inner * n + i) * inner + k % inner];
+                let beats = |a: f32, b: f32| !b.is_nan() && (a.is_nan() || if max { a > b } else { a < b });
+                let want = (1..n).fold(0, |b, i| if beats(at(i), at(b)) { i } else { b });
+                assert_eq!(got as usize, want, "{n} {inner} {max} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_byte_but_0_is_true_wherever_it_is() {
+    for n in [1, 31, 32, 4097, 300_000] {
+        for at in [None, Some(0), Some(n / 2), Some(n - 1)] {
+            for dims in [[n, 1], [1, n], [n.div_ceil(3), 3]] {
+                let total = dims[0] * dims[1];
+                for op in [Reduce::Any, Reduce::All] {
+                    let mut x = vec![if op == Reduce::Any { 0u8 } else { 2 }; total];
+                    if let Some(at) = at {
+                        x[at] = if op == Reduce::Any { 128 } else { 0 };
+                    }
+                    for axes in [[true, true], [true, false]] {
+                        let kept = if axes[1] { 1 } else { dims[1] };
+                        let mut out = vec![9u8; kept];
+                        // SAFETY: buffers of these dimensions.
+                        unsafe { reduce(op, DType::Bool, x.as_ptr(), &dims, &axes, out.as_mut_ptr()) };
+                        for (c, &got) in out.iter().enumerate() {
+                            let hit = at.is_some_and(|at| axes[1] || at % dims[1] == c);
+                            assert_eq!(got, u8::from(hit == (op == Reduce::Any)), "{n} {at:?} {dims:?} {axes:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_are_summed_in_the_same_order_whatever_the_number_of_threads() {
+    let (rows, columns) = (517, 2300);
+    let x: Vec<f32> = scrambled(rows * columns, 1 << 20).map(|v| v as f32 * 1e-3).collect();
+    let sums = |threads: usize| {
+        penstock_kernels::pool::set_threads(threads);
+        let mut out = vec![0f32; columns];
+        // SAFETY: buffers of these dimensions.
+        unsafe {
+            reduce(Reduce::Sum, DType::F32, x.as_ptr().cast(), &[rows, columns], &[true, false], out.as_mut_ptr().cast());
+        }
+        out
+    };
+    let one = sums(1);
+    assert_eq!(one, sums(2));
+    assert_eq!(one, sums(5));
+    for (c, &sum) in one.iter().enumerate() {
+        let exact: f64 = (0..rows).map(|r| f64::from(x[r * columns + c])).sum();
+        assert!((f64::from(sum) - exact).abs() <= exact * 1e-6);
+    }
+}
+
+/// Rows along the middle axis, sorted plainly: by number, NaN last, equal ones in order.
+fn sorted(x: &[f64], rows: Rows, r: usize, descending: bool) -> Vec<usize> {
+    let start = r / rows.inner * rows.n * rows.inner + r % rows.inner;
+    let at = |i: usize| x[start + i * rows.inner];
+    let mut order: Vec<usize> = (0..rows.n).collect();
+    order.sort_by(|&a, &b| {
+        let order = at(a).partial_cmp(&at(b)).unwrap_or_else(|| at(a).is_nan().cmp(&at(b).is_nan()));
+        if descending { order.reverse() } else { order }
+    });
+    order.into_iter().map(|i| start + i * rows.inner).collect()
+}
+
+/// Sorts rows of numbers as elements of a dtype, and selects from them.
+fn check_orders<T: Copy>(dtype: DType, rows: Rows, x: &[f64], of: fn(f64) -> T, number: fn(T) -> f64, bits: fn(T) -> u64) {
+    let Rows { outer, n, inner } = rows;
+    let values: Vec<T> = x.iter().map(|&v| of(v)).collect();
+    let plain: Vec<f64> = values.iter().map(|&v| number(v)).collect();
+    let start = |r: usize, n: usize| r / inner * n * inner + r % inner;
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let descending = direction == Direction::Descending;
+        let orders: Vec<Vec<usize>> = (0..outer * inner).map(|r| sorted(&plain, rows, r, descending)).collect();
+        let mut out = values.clone();
+        // SAFETY: buffers of these dimensions.
+        unsafe { sort(dtype, rows, direction, values.as_ptr().cast(), out.as_mut_ptr().cast()) };
+        for (r, order) in orders.iter().enumerate() {
+            for (i, &from) in order.iter().enumerate() {
+                assert_eq!(bits(out[start(r, n) + i * inner]), bits(values[from]), "{dtype} {n} {inner} {i}");
+            }
+        }
+        for k in [0, 1, 3, n / 3, n].into_iter().filter(|&k| k <= n) {
+            let (mut places, mut best) = (vec![0i32; outer * k * inner], values.clone());
+            let to = Some(best.as_mut_ptr().cast());
+            // SAFETY: buffers of at least these dimensions.
+            unsafe {
+                let from = values.as_ptr().cast();
+                select(dtype, rows, k, direction, from, to, DType::I32, places.as_mut_ptr().cast());
+            }
+            for (r, order) in orders.iter().enumerate() {
+                for (j, &from) in order.iter().take(k).enumerate() {
+                    let to = start(r, k) + j * inner;
+                    assert_eq!(places[to] as usize, (from - start(r, n)) / inner, "{dtype} {n} {k} {r}");
+                    assert_eq!(bits(best[to]), bits(values[from]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_any_length_are_sorted_and_selected_from() {
+    for (outer, n, inner) in
+        [(1, 1, 1), (3, 0, 2), (40, 10, 1), (5, 33, 7), (2, 256, 9), (1, 300, 5), (1, 3000, 2), (1, 9000, 1), (0, 4, 4)]
+    {
+        let rows = Rows { outer, n, inner };
+        let x: Vec<f64> = scrambled(outer * n * inner, 60)
+            .map(|v| match v {
+                0 => f64::NAN,
+                1 => -0.0,
+                2 => 0.0,
+                3 => f64::INFINITY,
+                _ => v as f64 - 30.0,
+            })
+            .collect();
+        check_orders::<f32>(DType::F32, rows, &x, |v| v as f32, f64::from, |v| u64::from(v.to_bits()));
+        check_orders::<f64>(DType::F64, rows, &x, |v| v, |v| v, f64::to_bits);
+        check_orders::<i16>(DType::I16, rows, &x, |v| v as i16, f64::from, |v| v as u64);
+        check_orders::<u64>(DType::U64, rows, &x, |v| (v * 1e15) as u64, |v| v as f64, |v| v);
+    }
+}
