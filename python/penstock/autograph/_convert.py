@@ -11,8 +11,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from penstock.autograph import _source, _transform
-from penstock.autograph._matching import lower_matches
-from penstock.autograph._tree import locate
+from penstock.autograph._tree import copy_location, locate
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
@@ -143,7 +142,6 @@ def tree_of(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, CodeT
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         node.returns = None
-        node.body = lower_matches(node.body)
     lowered = _transform.lower(node, "__class__" in code.co_freevars)
     return lowered, code
 
@@ -152,7 +150,7 @@ def _compile(function: FunctionType) -> CodeType:
     lowered, code = tree_of(function)
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
-        statement = ast.copy_location(ast.Expr(lowered), lowered)
+        statement = copy_location(ast.Expr(lowered), lowered)
         name = "<lambda>"
     else:
         # Under another name, or the function's own would hide what it calls by it.
@@ -165,7 +163,7 @@ def _compile(function: FunctionType) -> CodeType:
     free = [name for name in (_OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
     factory = _factory(free, statement)
     module = ast.Module([factory], [])
-    ast.copy_location(factory, lowered)
+    copy_location(factory, lowered)
     locate(module, lowered.lineno, lowered.col_offset, lowered.end_lineno or 0, lowered.end_col_offset or 0)
     try:
         top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
@@ -207,7 +205,7 @@ def _class(name: str, body: ast.stmt) -> ast.ClassDef:
     }
     if "type_params" in ast.ClassDef._fields:
         fields["type_params"] = []
-    return ast.copy_location(ast.ClassDef(**fields), body)
+    return copy_location(ast.ClassDef(**fields), body)
 
 
 def _class_name(name: str) -> str:

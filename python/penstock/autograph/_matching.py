@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from penstock.autograph._tree import copy_location
+
 __all__ = ["lower_matches"]
 
 
@@ -41,14 +43,14 @@ def _is_value(pattern: ast.pattern) -> bool:
 
 def _as_if(s: ast.Match) -> list[ast.stmt]:
     name = f"match_{s.lineno}_{s.col_offset}__"
-    subject = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
+    subject = copy_location(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
     rest: list[ast.stmt] = []
     for case in reversed(s.cases):
         test = _test(case.pattern, name)
         body = case.body
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
             target = ast.Assign([ast.Name(case.pattern.name, ast.Store())], ast.Name(name, ast.Load()))
-            body = [ast.copy_location(target, case.pattern), *body]
+            body = [copy_location(target, case.pattern), *body]
             if case.guard is not None:
                 # The guard comes before the assignment.
                 case.guard = _Renamed(case.pattern.name, name).visit(case.guard)
@@ -57,20 +59,20 @@ def _as_if(s: ast.Match) -> list[ast.stmt]:
         if test is None:
             rest = body
         else:
-            ast.copy_location(test, case.pattern)
-            rest = [ast.copy_location(ast.If(test, body, rest), case.pattern)]
+            copy_location(test, case.pattern)
+            rest = [copy_location(ast.If(test, body, rest), case.pattern)]
     return [subject, *rest]
 
 
 def _test(pattern: ast.pattern, name: str) -> ast.expr | None:
     subject = ast.Name(name, ast.Load())
     if isinstance(pattern, ast.MatchValue):
-        return ast.copy_location(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
+        return copy_location(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        return ast.copy_location(ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), pattern)
+        return copy_location(ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), pattern)
     if isinstance(pattern, ast.MatchOr):
         tests = [t for p in pattern.patterns if (t := _test(p, name)) is not None]
-        return ast.copy_location(ast.BoolOp(ast.Or(), tests), pattern)
+        return copy_location(ast.BoolOp(ast.Or(), tests), pattern)
     return None
 
 

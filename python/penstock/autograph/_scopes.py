@@ -8,16 +8,15 @@ from typing import Any
 
 from penstock.autograph._tree import children, own_nodes, walk
 
-__all__ = ["FactTable", "Liveness", "Scope", "assigned", "read_names"]
+__all__ = ["FactTable", "Liveness", "Scope", "Survey", "read_names"]
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Facts:
     """What a piece of code does to names, in its own scope."""
 
-    __slots__ = ("attributes", "bound", "calls", "mutated")
+    __slots__ = ("attributes", "bound", "calls", "mutated", "reads")
 
     def __init__(self) -> None:
         # The names that it binds, with the line of the last binding.
@@ -26,43 +25,57 @@ class Facts:
         self.mutated: dict[str, int] = {}
         # The attributes that it assigns.
         self.attributes: list[ast.Attribute] = []
+        # Every name that it reads, or declares nonlocal; those of nested functions too.
+        self.reads: set[str] = set()
         self.calls = False
 
     def add(self, other: Facts) -> None:
         self.bound.update(other.bound)
-        self.mutated.update(other.mutated)
-        self.attributes.extend(other.attributes)
-        self.calls = self.calls or other.calls
+        self.reads |= other.reads
+        if other.mutated:
+            self.mutated.update(other.mutated)
+        if other.attributes:
+            self.attributes += other.attributes
+        if other.calls:
+            self.calls = True
 
 
 class FactTable:
-    """The facts of the statements of a function, each looked at once."""
+    """The facts of the parts of a function, each looked at once."""
 
     def __init__(self) -> None:
-        # With the statement, whose identity would otherwise be another's once it is dropped.
-        self._known: dict[int, tuple[ast.stmt, Facts]] = {}
+        # With the node, whose identity would otherwise be another's once it is dropped.
+        self._known: dict[int, tuple[ast.AST, Facts]] = {}
 
     def of(self, nodes: Iterable[ast.AST]) -> Facts:
+        """The facts of several nodes."""
         facts = Facts()
         for node in nodes:
-            if isinstance(node, ast.stmt):
-                facts.add(self._statement(node))
-            else:
-                self._collect(node, facts, False)
+            facts.add(self.one(node))
         return facts
 
-    def _statement(self, node: ast.stmt) -> Facts:
+    def one(self, node: ast.AST) -> Facts:
+        """The facts of a node, not to be changed."""
         known = self._known.get(id(node))
         if known is None:
             known = self._known[id(node)] = node, Facts()
             self._collect(node, known[1], False)
         return known[1]
 
+    def reads(self, node: ast.AST) -> set[str]:
+        """The names that a node reads, not to be changed."""
+        return self.one(node).reads
+
     def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
         """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
         kind = type(node)
         if kind is ast.Name:
-            if type(node.ctx) is not ast.Load and not within:  # type: ignore[attr-defined]
+            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                facts.reads.add(node.id)  # type: ignore[attr-defined]
+                return
+            if type(node.ctx) is ast.Del:  # type: ignore[attr-defined]
+                facts.reads.add(node.id)  # type: ignore[attr-defined]
+            if not within:
                 facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
             return
         if kind is ast.Constant:
@@ -73,11 +86,12 @@ class FactTable:
         within = within or kind in _COMPREHENSIONS
         for child in children(node):
             if isinstance(child, ast.stmt):
-                facts.add(self._statement(child))
+                facts.add(self.one(child))
             else:
                 self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.reads |= read_names(node)
         if not isinstance(node, ast.Lambda):
             facts.bound[node.name] = node.lineno
             for inner in node.decorator_list:
@@ -99,9 +113,17 @@ class FactTable:
             facts.bound[name] = node.lineno
         return False
 
+    def _alias(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.bound[node.name.id] = node.lineno
+        return False
+
     def _import(self, node: Any, facts: Facts, within: bool) -> bool:
         for alias in node.names:
             facts.bound[alias.asname or alias.name.partition(".")[0]] = node.lineno
+        return True
+
+    def _outside(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.reads.update(node.names)
         return True
 
     def _attribute(self, node: Any, facts: Facts, within: bool) -> bool:
@@ -109,14 +131,15 @@ class FactTable:
             facts.attributes.append(node)
         return False
 
+    def _augmented(self, node: Any, facts: Facts, within: bool) -> bool:
+        if type(node.target) is ast.Name:
+            facts.reads.add(node.target.id)
+        return False
+
     def _call(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.calls = True
         callee = node.func
-        if (
-            isinstance(callee, ast.Attribute)
-            and callee.attr in _MUTATORS
-            and isinstance(callee.value, ast.Name)
-        ):
+        if type(callee) is ast.Attribute and callee.attr in _MUTATORS and type(callee.value) is ast.Name:
             facts.mutated[callee.value.id] = node.lineno
         return False
 
@@ -133,9 +156,14 @@ _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
     ast.MatchMapping: FactTable._named,
     ast.Import: FactTable._import,
     ast.ImportFrom: FactTable._import,
+    ast.Global: FactTable._outside,
+    ast.Nonlocal: FactTable._outside,
     ast.Attribute: FactTable._attribute,
+    ast.AugAssign: FactTable._augmented,
     ast.Call: FactTable._call,
 }
+if hasattr(ast, "TypeAlias"):
+    _SPECIAL[ast.TypeAlias] = FactTable._alias
 
 # fmt: off
 _MUTATORS = frozenset({
@@ -145,15 +173,78 @@ _MUTATORS = frozenset({
 # fmt: on
 
 
-def assigned(nodes: Iterable[ast.AST]) -> dict[str, int]:
-    """The names that the nodes bind in their own scope, with the line of the last binding."""
-    return FactTable().of(nodes).bound
+class Survey:
+    """What stands in a function, but for the insides of nested functions and classes: found in one walk."""
+
+    def __init__(self, node: ast.FunctionDef) -> None:
+        self.returns: list[ast.Return] = []
+        # Whether it has loops, jumps of loops, or `match`.
+        self.jumps = False
+        self.matches = False
+        # Whether it is a generator or a coroutine.
+        self.yields = False
+        # Whether it calls what sees all names.
+        self.dynamic = False
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        # Nested functions and classes.
+        self.nested: list[ast.AST] = []
+        for inner in own_nodes(node.body):
+            note = _NOTED.get(type(inner))
+            if note is not None:
+                note(self, inner)
+
+    def _name(self, node: Any) -> None:
+        if node.id in _DYNAMIC:
+            self.dynamic = True
+
+    def _return(self, node: Any) -> None:
+        self.returns.append(node)
+
+    def _jump(self, node: Any) -> None:
+        self.jumps = True
+
+    def _match(self, node: Any) -> None:
+        self.jumps = self.matches = True
+
+    def _yield(self, node: Any) -> None:
+        self.yields = True
+
+    def _global(self, node: Any) -> None:
+        self.globals.update(node.names)
+
+    def _nonlocal(self, node: Any) -> None:
+        self.nonlocals.update(node.names)
+
+    def _nested(self, node: Any) -> None:
+        self.nested.append(node)
+
+
+_DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
+_NOTED: dict[type, Callable[[Survey, Any], None]] = {
+    ast.Name: Survey._name,
+    ast.Return: Survey._return,
+    ast.Break: Survey._jump,
+    ast.Continue: Survey._jump,
+    ast.For: Survey._jump,
+    ast.While: Survey._jump,
+    ast.Match: Survey._match,
+    ast.Yield: Survey._yield,
+    ast.YieldFrom: Survey._yield,
+    ast.Await: Survey._yield,
+    ast.Global: Survey._global,
+    ast.Nonlocal: Survey._nonlocal,
+    ast.FunctionDef: Survey._nested,
+    ast.AsyncFunctionDef: Survey._nested,
+    ast.Lambda: Survey._nested,
+    ast.ClassDef: Survey._nested,
+}
 
 
 class Scope:
     """The names of one function: its locals, and those that it declares global or nonlocal."""
 
-    def __init__(self, node: ast.FunctionDef, facts: FactTable) -> None:
+    def __init__(self, node: ast.FunctionDef, survey: Survey, facts: FactTable) -> None:
         args = node.args
         every = (
             *args.posonlyargs,
@@ -162,27 +253,17 @@ class Scope:
             *(a for a in (args.vararg, args.kwarg) if a),
         )
         self.parameters = {a.arg for a in every}
-        body: list[ast.AST] = list(node.body)
-        self.globals: set[str] = set()
-        self.nonlocals: set[str] = set()
+        self.globals, self.nonlocals, self.dynamic = survey.globals, survey.nonlocals, survey.dynamic
         self.captured: set[str] = set()
         # Variables that nested functions assign: a call may change them.
         self.effects: set[str] = set()
-        self.dynamic = False
-        for inner in own_nodes(body):
-            if type(inner) is ast.Name:
-                self.dynamic = self.dynamic or inner.id in ("locals", "eval", "exec", "vars", "dir")
-            elif isinstance(inner, ast.Global):
-                self.globals.update(inner.names)
-            elif isinstance(inner, ast.Nonlocal):
-                self.nonlocals.update(inner.names)
-            elif isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
-                self.captured.update(read_names(inner))
-                for deeper in walk(inner):
-                    if isinstance(deeper, ast.Nonlocal):
-                        self.effects.update(deeper.names)
+        for inner in survey.nested:
+            self.captured.update(read_names(inner))
+            for deeper in walk(inner):
+                if isinstance(deeper, ast.Nonlocal):
+                    self.effects.update(deeper.names)
         outside = self.globals | self.nonlocals
-        bound = facts.of(body).bound
+        bound = facts.of(node.body).bound
         self.assigned_outside = {n: line for n, line in bound.items() if n in outside}
         self.locals = (self.parameters | bound.keys()) - self.globals - self.nonlocals
 
@@ -210,7 +291,7 @@ class Liveness:
     function, are live everywhere.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, facts: FactTable) -> None:
         self.always = scope.captured | scope.globals | scope.nonlocals
         if scope.dynamic:
             self.always |= scope.locals
@@ -218,13 +299,8 @@ class Liveness:
         # For a loop: what may be read when its test is reached again.
         self.header: dict[int, frozenset[str]] = {}
         self._recording = True
-        self._names: dict[int, set[str]] = {}
-
-    def _reads(self, node: ast.AST) -> set[str]:
-        found = self._names.get(id(node))
-        if found is None:
-            found = self._names[id(node)] = read_names(node)
-        return found
+        self._facts = facts
+        self._reads = facts.reads
 
     def is_live(self, name: str, live: frozenset[str]) -> bool:
         return name in live or name in self.always
@@ -245,10 +321,11 @@ class Liveness:
             start = live.union(
                 self._reads(node.target), *(self._reads(e) for e in getattr(node, "extra_tests", ()))
             )
-            return self._loop(node, start, frozenset(assigned([node.target]))) | self._reads(node.iter)
+            return self._loop(node, start, frozenset(self._facts.one(node.target).bound)) | self._reads(node.iter)
         if isinstance(node, ast.With | ast.AsyncWith):
             inner = self.block(node.body, live)
-            bound = set(assigned(i.optional_vars for i in node.items if i.optional_vars is not None))
+            targets = [i.optional_vars for i in node.items if i.optional_vars is not None]
+            bound = self._facts.of(targets).bound.keys()
             # The body may be left at any point where the context manager swallows an exception.
             inner = (inner - bound) | live
             return inner.union(*(self._reads(i.context_expr) for i in node.items))
@@ -273,13 +350,12 @@ class Liveness:
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
-        killed = set()
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete):
-            targets_of: list[ast.AST] = [node]
-            killed = set(assigned(targets_of))
-            if isinstance(node, ast.AnnAssign) and node.value is None:
-                killed = set()
-        return (live - killed) | self._reads(node)
+        facts = self._facts.one(node)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete) and not (
+            isinstance(node, ast.AnnAssign) and node.value is None
+        ):
+            live = live - facts.bound.keys()
+        return live | facts.reads
 
     def pinned(self, statements: list[ast.stmt], live: frozenset[str]) -> None:
         """Adds names to what is live after every statement in a block."""

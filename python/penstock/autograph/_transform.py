@@ -6,8 +6,9 @@ import ast
 from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
-from penstock.autograph._scopes import FactTable, Liveness, Scope
-from penstock.autograph._tree import Transformer, own_nodes, walk
+from penstock.autograph._matching import lower_matches
+from penstock.autograph._scopes import FactTable, Liveness, Scope, Survey
+from penstock.autograph._tree import Transformer, copy_location, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
 
@@ -35,18 +36,23 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
         return node
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
     instance = first.arg if super_class and first is not None else None
-    return _generator(node, instance) if _is_generator(node) else _function(node, instance)
+    return _function(node, instance)
 
 
-def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
-    lower_jumps(node)
+def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.FunctionDef:
+    survey = Survey(node)
+    if survey.yields:
+        return _generator(node, instance)
+    if survey.matches:
+        node.body = lower_matches(node.body)
+    lower_jumps(node, survey)
     facts = FactTable()
-    scope = Scope(node, facts)
+    scope = Scope(node, survey, facts)
     items = _ItemAssignments(scope)
     node.body = items.statements(node.body)
     if items.found:
         facts = FactTable()
-    liveness = Liveness(scope)
+    liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, facts, liveness, instance)
     touched = writer.touched(node)
@@ -54,7 +60,7 @@ def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
     start = 1 if _is_docstring(body[0]) else 0
     # A name that only inner functions assign still belongs to this one.
     declared = [
-        ast.copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
+        copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
         for n in sorted(writer.shared - scope.parameters)
     ]
     node.body = [*body[:start], *declared, *touched, *body[start:]]
@@ -90,7 +96,7 @@ def _no_arguments() -> ast.arguments:
 
 
 def _later(value: ast.expr) -> ast.Lambda:
-    return ast.copy_location(ast.Lambda(_no_arguments(), value), value)
+    return copy_location(ast.Lambda(_no_arguments(), value), value)
 
 
 def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
@@ -106,7 +112,7 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
     }
     if "type_params" in ast.FunctionDef._fields:
         fields["type_params"] = []
-    return ast.copy_location(ast.FunctionDef(**fields), where)
+    return copy_location(ast.FunctionDef(**fields), where)
 
 
 def _is_generator(node: ast.AST) -> bool:
@@ -125,7 +131,7 @@ def _unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
     pattern = _pattern(target)
     if pattern is None or (isinstance(value, ast.Tuple | ast.List) and not any(pattern)):
         return value
-    return ast.copy_location(_call("unpack", value, _constant(pattern)), value)
+    return copy_location(_call("unpack", value, _constant(pattern)), value)
 
 
 class _ItemAssignments:
@@ -165,9 +171,9 @@ class _ItemAssignments:
 
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
-        ast.copy_location(value, s)
-        return ast.copy_location(
-            ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s
+        copy_location(value, s)
+        return copy_location(
+            ast.Assign([copy_location(ast.Name(name, ast.Store()), target)], value), s
         )
 
     def _item(self, target: ast.expr) -> str | None:
@@ -243,7 +249,7 @@ class _Expressions(Transformer):
                 # In an inner function the arguments are not to be found.
                 node.args = [_load("__class__"), _load(self.instance)]
             return node
-        node.func = ast.copy_location(_call(operator, callee), callee)
+        node.func = copy_location(_call(operator, callee), callee)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -257,7 +263,7 @@ class _Expressions(Transformer):
         result = values[-1]
         safe = harmless[-1]
         for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = ast.copy_location(
+            result = copy_location(
                 _call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node
             )
             safe = safe and fine
@@ -266,7 +272,7 @@ class _Expressions(Transformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.inside(node)
         if isinstance(node.op, ast.Not):
-            return ast.copy_location(_call("not_", node.operand), node)
+            return copy_location(_call("not_", node.operand), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -274,7 +280,7 @@ class _Expressions(Transformer):
         self.inside(node)
         if plain:
             return node
-        return ast.copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
+        return copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
@@ -285,7 +291,7 @@ class _Expressions(Transformer):
             ast.Tuple([ast.Constant(type(op).__name__), _later(value)], ast.Load())
             for op, value in zip(node.ops, node.comparators, strict=True)
         ]
-        return ast.copy_location(_call("chain", node.left, *rest), node)
+        return copy_location(_call("chain", node.left, *rest), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         if not _is_generator(node):
@@ -297,7 +303,7 @@ class _Expressions(Transformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.inside(node)
         if not node.is_async:
-            node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+            node.iter = copy_location(_call("elements", node.iter), node.iter)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -309,11 +315,11 @@ class _GeneratorBody(_Expressions):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.inside(node)
-        node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+        node.iter = copy_location(_call("elements", node.iter), node.iter)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return _generator(node, None) if _is_generator(node) else _function(node, None)
+        return _function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
         return node
@@ -360,7 +366,7 @@ class _Statements:
     def _functiondef(self, s: ast.FunctionDef) -> list[ast.stmt]:
         s.args.defaults = [self.expression(d) for d in s.args.defaults]
         s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
-        return [_generator(s, None) if _is_generator(s) else _function(s, None)]
+        return [_function(s)]
 
     def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
         return [s]
@@ -400,7 +406,7 @@ class _Statements:
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
             where = s.exc
-            s.exc = ast.copy_location(_call("raised", self.expression(s.exc)), where)
+            s.exc = copy_location(_call("raised", self.expression(s.exc)), where)
         s.cause = self.expression(s.cause)
         return [s]
 
@@ -411,7 +417,7 @@ class _Statements:
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
         message = ast.Constant(None) if s.msg is None else _later(copy.deepcopy(s.msg))
-        s.test = ast.copy_location(_call("assert_", s.test, message), s.test)
+        s.test = copy_location(_call("assert_", s.test, message), s.test)
         return [s]
 
     def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
@@ -423,20 +429,20 @@ class _Statements:
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = ast.copy_location(ast.Name(name, ast.Store()), value)
-            return ast.copy_location(ast.Assign([target], value), value)
+            target = copy_location(ast.Name(name, ast.Store()), value)
+            return copy_location(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
         out = [first]
         for value in test.values[1:]:
-            so_far: ast.expr = ast.copy_location(_load(name), value)
+            so_far: ast.expr = copy_location(_load(name), value)
             if isinstance(test.op, ast.Or):
-                so_far = ast.copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+                so_far = copy_location(ast.UnaryOp(ast.Not(), so_far), value)
             before, value = self._spelled_out(value)
-            step = ast.copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            step = copy_location(ast.If(so_far, [*before, store(value)], []), value)
             self.liveness.after[id(step)] = frozenset(self.scope.locals)
             out.append(step)
-        return out, ast.copy_location(_load(name), test)
+        return out, copy_location(_load(name), test)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         before, s.test = self._spelled_out(s.test)
@@ -464,7 +470,7 @@ class _Statements:
         pure = _repeatable(s.test)
         where = s.test
         before, s.test = self._spelled_out(s.test)
-        test = ast.copy_location(ast.Return(s.test), where)
+        test = copy_location(ast.Return(s.test), where)
         out = [
             _define(_TEST, self._inner([*before, test]), where),
             _define(_WHILE, self._inner(s.body), s),
@@ -477,8 +483,8 @@ class _Statements:
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        item = ast.copy_location(_load(_ITEM), s.target)
-        target = ast.copy_location(ast.Assign([s.target], item), s.target)
+        item = copy_location(_load(_ITEM), s.target)
+        target = copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
         bound = self._bound([target, *s.body])
         entries, names = self._loop_entries(s, bound)
@@ -507,9 +513,9 @@ class _Statements:
         call = _call(name, *args)
         # The call stands for the head of the statement.
         where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        ast.copy_location(call, where)
+        copy_location(call, where)
         call.lineno, call.col_offset = s.lineno, s.col_offset
-        return ast.copy_location(ast.Expr(call), call)
+        return copy_location(ast.Expr(call), call)
 
     def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements as the body of an inner function."""
@@ -526,8 +532,8 @@ class _Statements:
         where = body[0]
         result = [*out, *kept]
         for statement in out:
-            ast.copy_location(statement, where)
-        return result or [ast.copy_location(ast.Pass(), where)]
+            copy_location(statement, where)
+        return result or [copy_location(ast.Pass(), where)]
 
     def _bound(self, statements: list[Any]) -> dict[str, int]:
         """The variables that statements assign, or whose contents they change, and where."""
@@ -568,7 +574,7 @@ class _Statements:
         args: list[ast.expr] = [closure, _constant(items)]
         if attributes is not None:
             args.append(attributes)
-        return [ast.copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
+        return [copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
 
     def _loop_entries(self, s: ast.For | ast.While, bound: dict[str, int]) -> tuple[ast.expr, ast.expr]:
         after = self.liveness.after[id(s)]
@@ -617,8 +623,8 @@ class _Statements:
                     given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
                     given += node.value.keywords
                     options = ast.Call(_operator("options"), [], copy.deepcopy(given))
-                    s.body = [n for n in s.body if n is not node] or [ast.copy_location(ast.Pass(), node)]
-                    return [_later(ast.copy_location(options, node))]
+                    s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
+                    return [_later(copy_location(options, node))]
         return []
 
 
