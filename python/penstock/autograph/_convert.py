@@ -50,18 +50,23 @@ def _is_library(file: str) -> bool:
     return known
 
 
-def converted(function: FunctionType) -> FunctionType:
-    """The function with its control flow converted; itself where it is a library's, or has no source."""
+def converted(function: FunctionType, strict: bool = False) -> FunctionType:
+    """The function with its control flow converted; itself where it is a library's, or has no source.
+
+    Raises:
+        SourceError: where it has no source, and `strict` asks for one.
+        ConversionError: where it cannot be converted.
+    """
     if DO_NOT_CONVERT in function.__dict__:
         return function
     code = function.__code__
     known = _by_code.get(id(code))
-    if known is not None:
+    if known is not None and not (strict and known[1] is None):
         target = known[1]
     elif id(code) in _made:
         return function
     else:
-        target = _target(function)
+        target = _target(function, strict)
         # Dropped with the code, whose identity may then be another's.
         key = id(code)
         _by_code[key] = (weakref.ref(code, _forgetting(_by_code, key)), target)
@@ -96,7 +101,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     return new
 
 
-def _target(function: FunctionType) -> CodeType | None:
+def _target(function: FunctionType, strict: bool) -> CodeType | None:
     code = function.__code__
     if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
@@ -106,6 +111,8 @@ def _target(function: FunctionType) -> CodeType | None:
             sys.modules["logging"].getLogger("penstock.autograph").info("converted %s", code.co_qualname)
         return made
     except _source.SourceError as error:
+        if strict:
+            raise
         _warn_once(function, str(error))
         return None
 

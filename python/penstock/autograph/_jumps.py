@@ -10,12 +10,15 @@ import ast
 from dataclasses import dataclass, field
 
 from penstock.autograph._scopes import Survey
-from penstock.autograph._tree import copy_location, own_nodes
+from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, copy_location, own_nodes
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
 
 DO_RETURN = "do_return__"
 RESULT = "result__"
+
+
+_LEAVING = frozenset({ast.Return, ast.Break, ast.Continue, ast.Raise})
 
 
 @dataclass
@@ -62,14 +65,12 @@ def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(
-        ast.Assign([copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where
-    )
+    return _at(ast.Assign([copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
     for s in statements:
-        if isinstance(s, ast.Return | ast.Break | ast.Continue | ast.Raise):
+        if type(s) in _LEAVING:
             return True
         if isinstance(s, ast.If) and s.orelse and _always_jumps(s.body) and _always_jumps(s.orelse):
             return True
@@ -94,11 +95,11 @@ def _breaks(statements: list[ast.stmt]) -> bool:
     for s in statements:
         if isinstance(s, ast.Break):
             return True
-        if isinstance(s, ast.For | ast.While):
+        if isinstance(s, LOOPS):
             if _breaks(s.orelse):
                 return True
             continue
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             continue
         for block in _blocks(s):
             if _breaks(block):
@@ -180,14 +181,14 @@ def _statement(
         s.body, a, jumps = _block(s.body, loop, state)
         s.orelse, b, other = _block(s.orelse, loop, state)
         return ([s], a | b), jumps and other and bool(s.orelse)
-    if isinstance(s, ast.For | ast.While):
+    if isinstance(s, LOOPS):
         return _loop(s, loop, state), False
     if isinstance(s, ast.With):
         s.body, flags, jumps = _block(s.body, loop, state)
         return ([s], flags), jumps and DO_RETURN not in flags and not any(
             isinstance(x, ast.Raise) for x in own_nodes(s.body)
         )
-    if isinstance(s, ast.Try | getattr(ast, "TryStar", ast.Try)):
+    if isinstance(s, TRIES):
         flags = set()
         s.body, in_body, _ = _block(s.body, loop, state)
         flags |= in_body
@@ -264,7 +265,7 @@ def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.s
         for s in block:
             if idle(s):
                 continue
-            if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(s, DEFINITIONS):
                 for name in ("body", "orelse", "finalbody"):
                     inner = getattr(s, name, None)
                     if inner:

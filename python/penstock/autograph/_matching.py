@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from penstock.autograph._tree import copy_location
+from penstock.autograph._tree import DEFINITIONS, copy_location
 
 __all__ = ["lower_matches"]
 
@@ -13,7 +13,7 @@ def lower_matches(block: list[ast.stmt]) -> list[ast.stmt]:
     """The statements, with each `match` rewritten whose patterns are values, alternatives and wildcards."""
     out: list[ast.stmt] = []
     for s in block:
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             out.append(s)
             continue
         for field in ("body", "orelse", "finalbody"):

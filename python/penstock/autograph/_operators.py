@@ -47,20 +47,14 @@ def if_stmt(
     condition: Any,
     body: FunctionType,
     orelse: FunctionType | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes = (),
+    names: FunctionType | None = None,
 ) -> None:
     """`if condition: body() else: orelse()`."""
     if is_symbolic(condition):
-        code = body.__code__
-        branch(
-            condition,
-            body,
-            orelse or _nothing,
-            State(names, entries, attributes),
-            f"{code.co_filename}:{names.__code__.co_firstlineno}",
-        )
+        state = State((body, orelse, names), entries, attributes)
+        branch(condition, body, orelse or _nothing, state, _place(body))
     elif condition:
         body()
     elif orelse is not None:
@@ -71,19 +65,24 @@ def touch(names: FunctionType, entries: Entries, attributes: Attributes = ()) ->
     """Says which variables from outside a function is about to change, to the statements that are traced."""
     if tracing.states:
         for state in tracing.states:
-            state.extend(slots_of(names, entries, attributes))
+            state.extend(slots_of((names,), entries, attributes))
 
 
 def _nothing() -> None:
     pass
 
 
+def _place(body: FunctionType) -> str:
+    """Where the statement is that a body belongs to."""
+    return f"{body.__code__.co_filename}:{body.__code__.co_firstlineno}"
+
+
 def while_stmt(
-    test: Callable[[], Any],
+    test: FunctionType,
     body: FunctionType,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
     pure: bool,
     endless: bool,
     options: Callable[[], dict[str, Any]] | None = None,
@@ -103,8 +102,8 @@ def while_stmt(
         value = test()
         if endless and tracing.raises != raises:
             value = _core._convert(True)
-    state = State(names, entries, attributes)
-    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    state = State((body, test, names), entries, attributes)
+    where = _place(body)
     value = truth(value)
     chosen = Options(**options()) if options is not None else Options()
     if pure:
@@ -128,17 +127,17 @@ def for_stmt(
     iterable: Any,
     body: FunctionType,
     go_on: Callable[[], Any] | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
     options: Callable[[], dict[str, Any]] | None = None,
 ) -> None:
     """`for item in iterable: body(item)`, as long as `go_on()`."""
     steps = _iteration.steps_of(iterable)
     if steps is None:
-        _python_for(iterable, body, go_on, names, entries, attributes)
+        _python_for(iterable, body, go_on, entries, attributes, names)
         return
-    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    where = _place(body)
     count = steps.count()
 
     def test(hidden: list[Any]) -> Any:
@@ -154,7 +153,7 @@ def for_stmt(
 
     zero = _core._convert(0, count.dtype)
     chosen = Options(**options()) if options is not None else Options()
-    state = State(names, entries, attributes)
+    state = State((body, names), entries, attributes)
     graph_loop(state, [zero], test, step, raw_ops.less(zero, count), where, body, chosen)
 
 
@@ -162,9 +161,9 @@ def _python_for(
     iterable: Iterable[Any],
     body: FunctionType,
     go_on: Callable[[], Any] | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
 ) -> None:
     if go_on is None:
         for item in iterable:
@@ -177,8 +176,8 @@ def _python_for(
             def step(item: Any = item) -> None:
                 body(item)
 
-            where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
-            branch(wanted, step, _nothing, State(names, entries, attributes), where)
+            state = State((body, names), entries, attributes)
+            branch(wanted, step, _nothing, state, _place(body))
             continue
         body(item)
         wanted = go_on()

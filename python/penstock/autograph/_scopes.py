@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.autograph._tree import children, own_nodes, walk
+from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
 
-__all__ = ["FactTable", "Liveness", "Scope", "Survey", "read_names"]
+__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "read_names"]
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -16,7 +16,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 class Facts:
     """What a piece of code does to names, in its own scope."""
 
-    __slots__ = ("attributes", "bound", "calls", "mutated", "reads")
+    __slots__ = ("attributes", "bound", "calls", "decides", "mutated", "reads")
 
     def __init__(self) -> None:
         # The names that it binds, with the line of the last binding.
@@ -28,6 +28,8 @@ class Facts:
         # Every name that it reads, or declares nonlocal; those of nested functions too.
         self.reads: set[str] = set()
         self.calls = False
+        # Whether it calls, decides or iterates: nothing else in an expression may take part in control flow.
+        self.decides = False
 
     def add(self, other: Facts) -> None:
         self.bound.update(other.bound)
@@ -38,6 +40,8 @@ class Facts:
             self.attributes += other.attributes
         if other.calls:
             self.calls = True
+        if other.decides:
+            self.decides = True
 
 
 class FactTable:
@@ -83,6 +87,8 @@ class FactTable:
         special = _SPECIAL.get(kind)
         if special is not None and special(self, node, facts, within):
             return
+        if kind in _DECIDING:
+            facts.decides = True
         within = within or kind in _COMPREHENSIONS
         for child in children(node):
             if isinstance(child, ast.stmt):
@@ -91,6 +97,7 @@ class FactTable:
                 self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.decides = True
         facts.reads |= read_names(node)
         if not isinstance(node, ast.Lambda):
             facts.bound[node.name] = node.lineno
@@ -137,7 +144,7 @@ class FactTable:
         return False
 
     def _call(self, node: Any, facts: Facts, within: bool) -> bool:
-        facts.calls = True
+        facts.calls = facts.decides = True
         callee = node.func
         if type(callee) is ast.Attribute and callee.attr in _MUTATORS and type(callee.value) is ast.Name:
             facts.mutated[callee.value.id] = node.lineno
@@ -165,6 +172,8 @@ _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
 if hasattr(ast, "TypeAlias"):
     _SPECIAL[ast.TypeAlias] = FactTable._alias
 
+_DECIDING = frozenset({ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, *_COMPREHENSIONS})
+
 # fmt: off
 _MUTATORS = frozenset({
     "add", "append", "appendleft", "clear", "extend", "insert", "pop", "popleft", "remove", "reverse",
@@ -187,6 +196,8 @@ class Survey:
         self.dynamic = False
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
+        # Whether it assigns to items, or calls `set_element_type`.
+        self.items = False
         # Nested functions and classes.
         self.nested: list[ast.AST] = []
         for inner in own_nodes(node.body):
@@ -197,6 +208,16 @@ class Survey:
     def _name(self, node: Any) -> None:
         if node.id in _DYNAMIC:
             self.dynamic = True
+        elif node.id == "set_element_type":
+            self.items = True
+
+    def _attribute(self, node: Any) -> None:
+        if node.attr == "set_element_type":
+            self.items = True
+
+    def _subscript(self, node: Any) -> None:
+        if type(node.ctx) is not ast.Load:
+            self.items = True
 
     def _return(self, node: Any) -> None:
         self.returns.append(node)
@@ -220,9 +241,15 @@ class Survey:
         self.nested.append(node)
 
 
+_WITHS = (ast.With, ast.AsyncWith)
+# What gives its targets a value whatever happens; a declaration without value gives none.
+_KILLING = frozenset({ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Delete})
+
 _DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _NOTED: dict[type, Callable[[Survey, Any], None]] = {
     ast.Name: Survey._name,
+    ast.Attribute: Survey._attribute,
+    ast.Subscript: Survey._subscript,
     ast.Return: Survey._return,
     ast.Break: Survey._jump,
     ast.Continue: Survey._jump,
@@ -321,15 +348,17 @@ class Liveness:
             start = live.union(
                 self._reads(node.target), *(self._reads(e) for e in getattr(node, "extra_tests", ()))
             )
-            return self._loop(node, start, frozenset(self._facts.one(node.target).bound)) | self._reads(node.iter)
-        if isinstance(node, ast.With | ast.AsyncWith):
+            return self._loop(node, start, frozenset(self._facts.one(node.target).bound)) | self._reads(
+                node.iter
+            )
+        if isinstance(node, _WITHS):
             inner = self.block(node.body, live)
             targets = [i.optional_vars for i in node.items if i.optional_vars is not None]
             bound = self._facts.of(targets).bound.keys()
             # The body may be left at any point where the context manager swallows an exception.
             inner = (inner - bound) | live
             return inner.union(*(self._reads(i.context_expr) for i in node.items))
-        if isinstance(node, ast.Try | getattr(ast, "TryStar", ast.Try)):
+        if isinstance(node, TRIES):
             final = self.block(node.finalbody, live)
             handlers = (
                 final.union(*(self.block(h.body, final) for h in node.handlers)) if node.handlers else final
@@ -346,14 +375,12 @@ class Liveness:
                 if case.guard is not None:
                     out |= self._reads(case.guard)
             return out | self._reads(node.subject)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, DEFINITIONS):
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
         facts = self._facts.one(node)
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete) and not (
-            isinstance(node, ast.AnnAssign) and node.value is None
-        ):
+        if type(node) in _KILLING and getattr(node, "value", node) is not None:
             live = live - facts.bound.keys()
         return live | facts.reads
 

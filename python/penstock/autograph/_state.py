@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
@@ -195,13 +195,19 @@ class _Attribute(Slot):
 
 
 def slots_of(
-    names: FunctionType,
+    functions: Sequence[Any],
     entries: Sequence[tuple[Any, ...]],
     attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
 ) -> list[Slot]:
-    """The variables of a statement: cells that `names` closes over, globals, and attributes."""
-    code = names.__code__
-    cells = dict(zip(code.co_freevars, names.__closure__ or (), strict=True))
+    """The variables of a statement: cells that `functions` close over, globals, and attributes.
+
+    The first of the functions says which globals; those that are None count for nothing.
+    """
+    code, namespace = functions[0].__code__, functions[0].__globals__
+    cells: dict[str, CellType] = {}
+    for function in functions:
+        if function is not None:
+            cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     slots: list[Slot] = []
     for raw in entries:
         entry = Entry(*raw)
@@ -209,7 +215,7 @@ def slots_of(
         if cell is not None:
             slots.append(_Cell(entry, code.co_filename, cell))
         else:
-            slots.append(_Global(entry, code.co_filename, names.__globals__))
+            slots.append(_Global(entry, code.co_filename, namespace))
     for base, attribute, raw in attributes:
         try:
             found = base()
@@ -224,11 +230,11 @@ class State:
 
     def __init__(
         self,
-        names: FunctionType,
+        functions: Sequence[Any],
         entries: Sequence[tuple[Any, ...]],
         attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
     ) -> None:
-        self.slots = slots_of(names, entries, attributes)
+        self.slots = slots_of(functions, entries, attributes)
         self._begin()
 
     @classmethod

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
 from penstock.autograph._matching import lower_matches
-from penstock.autograph._scopes import FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import Transformer, copy_location, own_nodes, walk
+from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
+from penstock.autograph._tree import DEFINITIONS, Transformer, copy_location, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
 
@@ -48,10 +49,11 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     lower_jumps(node, survey)
     facts = FactTable()
     scope = Scope(node, survey, facts)
-    items = _ItemAssignments(scope)
-    node.body = items.statements(node.body)
-    if items.found:
-        facts = FactTable()
+    if survey.items:
+        items = _ItemAssignments(scope)
+        node.body = items.statements(node.body)
+        if items.found:
+            facts = FactTable()
     liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, facts, liveness, instance)
@@ -59,12 +61,17 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
     # A name that only inner functions assign still belongs to this one.
-    declared = [
-        copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
-        for n in sorted(writer.shared - scope.parameters)
-    ]
+    declared: list[ast.stmt] = []
+    names = sorted(writer.shared - scope.parameters)
+    if names:
+        # It never runs.
+        binding = ast.Assign([ast.Name(n, _STORE) for n in names], ast.Constant(None))
+        declared.append(copy_location(ast.If(ast.Constant(False), [binding], []), node.body[0]))
     node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
+
+
+_SEQUENCES = (ast.Tuple, ast.List)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -75,12 +82,17 @@ def _is_docstring(node: ast.stmt) -> bool:
     )
 
 
+# One node stands wherever it says all there is to say: it has no position, and nobody changes it.
+_LOAD, _STORE = ast.Load(), ast.Store()
+_NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
+
+
 def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
+    return ast.Name(name, _LOAD)
 
 
 def _operator(name: str) -> ast.Attribute:
-    return ast.Attribute(_load(OPERATORS), name, ast.Load())
+    return ast.Attribute(ast.Name(OPERATORS, _LOAD), name, _LOAD)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
@@ -91,18 +103,14 @@ def _constant(value: tuple[Any, ...]) -> ast.Constant:
     return ast.Constant(value)  # type: ignore[arg-type]
 
 
-def _no_arguments() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])
-
-
 def _later(value: ast.expr) -> ast.Lambda:
-    return copy_location(ast.Lambda(_no_arguments(), value), value)
+    return copy_location(ast.Lambda(_NO_ARGUMENTS, value), value)
 
 
 def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
-    arguments = _no_arguments()
+    arguments = _NO_ARGUMENTS
     if parameter is not None:
-        arguments.args.append(ast.arg(parameter))
+        arguments = ast.arguments([], [ast.arg(parameter)], None, [], [], None, [])
     fields: dict[str, Any] = {
         "name": name,
         "args": arguments,
@@ -117,19 +125,19 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
 
 def _is_generator(node: ast.AST) -> bool:
     inner = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
-    return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await) for n in own_nodes(inner))
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(inner))
 
 
 def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
     """The structure of a tuple of targets; None for another target, or with a starred one."""
-    if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(t, ast.Starred) for t in target.elts):
+    if not isinstance(target, _SEQUENCES) or any(isinstance(t, ast.Starred) for t in target.elts):
         return None
     return tuple(map(_pattern, target.elts))
 
 
 def _unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
     pattern = _pattern(target)
-    if pattern is None or (isinstance(value, ast.Tuple | ast.List) and not any(pattern)):
+    if pattern is None or (isinstance(value, _SEQUENCES) and not any(pattern)):
         return value
     return copy_location(_call("unpack", value, _constant(pattern)), value)
 
@@ -146,7 +154,7 @@ class _ItemAssignments:
         return [self.statement(s) for s in block]
 
     def statement(self, s: ast.stmt) -> ast.stmt:
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
@@ -172,14 +180,12 @@ class _ItemAssignments:
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
         copy_location(value, s)
-        return copy_location(
-            ast.Assign([copy_location(ast.Name(name, ast.Store()), target)], value), s
-        )
+        return copy_location(ast.Assign([copy_location(ast.Name(name, _STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             return None
-        if any(isinstance(n, ast.Slice | ast.Starred | ast.NamedExpr) for n in walk(target.slice)):
+        if any(isinstance(n, (ast.Slice, ast.Starred, ast.NamedExpr)) for n in walk(target.slice)):
             return None
         return target.value.id if target.value.id in self.names else None
 
@@ -203,19 +209,21 @@ _AUGMENTED = {
 
 def _binds_outside(*nodes: ast.AST) -> bool:
     """Whether an expression assigns a name, or yields: it cannot move into a function then."""
-    fixed = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
-    return any(isinstance(n, fixed) for node in nodes for n in walk(node))
+    return any(type(n) in _FIXED for node in nodes for n in walk(node))
+
+
+_FIXED = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await})
 
 
 def _harmless(node: ast.expr) -> bool:
     """Whether computing an expression can neither fail, have an effect, nor cost much."""
-    if isinstance(node, ast.Name | ast.Constant):
+    if isinstance(node, (ast.Name, ast.Constant)):
         return True
     if isinstance(node, ast.UnaryOp):
         return _harmless(node.operand)
     if isinstance(node, ast.BinOp):
         return (
-            isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
+            isinstance(node.op, (ast.Add, ast.Sub, ast.Mult))
             and _harmless(node.left)
             and _harmless(node.right)
         )
@@ -227,7 +235,7 @@ def _harmless(node: ast.expr) -> bool:
 def _repeatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
     return not any(
-        isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in walk(node)
+        isinstance(n, (ast.Call, ast.NamedExpr, ast.ListComp, ast.GeneratorExp)) for n in walk(node)
     )
 
 
@@ -235,7 +243,6 @@ class _Expressions(Transformer):
     """Calls, logic and conditional expressions."""
 
     def __init__(self, instance: str | None) -> None:
-        super().__init__()
         self.instance = instance
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -263,9 +270,7 @@ class _Expressions(Transformer):
         result = values[-1]
         safe = harmless[-1]
         for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = copy_location(
-                _call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node
-            )
+            result = copy_location(_call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node)
             safe = safe and fine
         return result
 
@@ -288,7 +293,7 @@ class _Expressions(Transformer):
         if plain:
             return node
         rest: list[ast.expr] = [
-            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], ast.Load())
+            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], _LOAD)
             for op, value in zip(node.ops, node.comparators, strict=True)
         ]
         return copy_location(_call("chain", node.left, *rest), node)
@@ -356,10 +361,10 @@ class _Statements:
         return out
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
-        method = getattr(self, f"_{type(s).__name__.lower()}", None)
-        if method is not None:
-            return method(s)  # type: ignore[no-any-return]
-        return [self.expressions.visit(s)]
+        method = _STATEMENTS.get(type(s))
+        if method is None and not self.facts.one(s).decides:
+            return [s]
+        return [self.expressions.visit(s)] if method is None else method(self, s)
 
     # --- what stays Python ---
 
@@ -368,15 +373,13 @@ class _Statements:
         s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
         return [_function(s)]
 
-    def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
-        return [s]
-
-    def _classdef(self, s: ast.ClassDef) -> list[ast.stmt]:
+    def _kept(self, s: ast.stmt) -> list[ast.stmt]:
         return [s]
 
     def _assign(self, s: ast.Assign) -> list[ast.stmt]:
-        s.value = self.expression(s.value)
-        s.targets = [self.expression(t) for t in s.targets]
+        if self.facts.one(s).decides:
+            s.value = self.expression(s.value)
+            s.targets = [self.expression(t) for t in s.targets]
         if len(s.targets) == 1:
             s.value = _unpacked(s.value, s.targets[0])
         return [s]
@@ -398,8 +401,6 @@ class _Statements:
         s.orelse = self.block(s.orelse)
         s.finalbody = self.block(s.finalbody)
         return [s]
-
-    _trystar = _try
 
     # --- what may become part of the graph ---
 
@@ -429,7 +430,7 @@ class _Statements:
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = copy_location(ast.Name(name, ast.Store()), value)
+            target = copy_location(ast.Name(name, _STORE), value)
             return copy_location(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
@@ -448,25 +449,25 @@ class _Statements:
         before, s.test = self._spelled_out(s.test)
         if before:
             return [*self.block(before), *self._if(s)]
-        first, second = self._bound(s.body), self._bound(s.orelse)
         after = self.liveness.after[id(s)]
-        entries, names = self._entries(first, second, lambda n: self.liveness.is_live(n, after), after)
+        entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
         attributes = self._attributes(s.body, s.orelse)
         out = [_define(_IF, self._inner(s.body), s)]
         orelse: ast.expr = ast.Constant(None)
         if s.orelse:
             out.append(_define(_ELSE, self._inner(s.orelse), s.orelse[0]))
             orelse = _load(_ELSE)
-        args = [self.expression(s.test), _load(_IF), orelse, names, entries]
-        if attributes is not None:
-            args.append(attributes)
+        args = [self.expression(s.test), _load(_IF), orelse, entries]
+        if attributes is not None or names is not None:
+            args.append(attributes or ast.Tuple([], _LOAD))
+        if names is not None:
+            args.append(names)
         return [*out, self._emit("if_stmt", args, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
         options = self._options(s)
-        bound = self._bound([*s.body, s.test])
-        entries, names = self._loop_entries(s, bound)
-        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        entries, names = self._loop_entries(s, self.facts.of([*s.body, s.test]))
+        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
         pure = _repeatable(s.test)
         where = s.test
         before, s.test = self._spelled_out(s.test)
@@ -477,7 +478,15 @@ class _Statements:
         ]
         endless = isinstance(where, ast.Constant) and bool(where.value)
         flags = [ast.Constant(pure), ast.Constant(endless)]
-        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, *flags, *options]
+        args = [
+            _load(_TEST),
+            _load(_WHILE),
+            entries,
+            attributes,
+            names or ast.Constant(None),
+            *flags,
+            *options,
+        ]
         out.append(self._emit("while_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 
@@ -486,16 +495,15 @@ class _Statements:
         item = copy_location(_load(_ITEM), s.target)
         target = copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
-        bound = self._bound([target, *s.body])
-        entries, names = self._loop_entries(s, bound)
-        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        entries, names = self._loop_entries(s, self.facts.of([target, *s.body]))
+        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
         test: ast.expr = _later(self.expression(extra[0])) if extra else ast.Constant(None)
         out = [_define(_FOR, self._inner([target, *s.body]), s, _ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        args = [iterable, _load(_FOR), test, names, entries, attributes, *options]
+        args = [iterable, _load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
         out.append(self._emit("for_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 
@@ -524,7 +532,7 @@ class _Statements:
         outside = sorted(n for n in names if n in self.scope.globals)
         self.shared.update(n for n in mine if n in self.scope.locals)
         out: list[ast.stmt] = []
-        kept = self.block([s for s in body if not isinstance(s, ast.Global | ast.Nonlocal)])
+        kept = self.block([s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))])
         if mine:
             out.append(ast.Nonlocal(mine))
         if outside:
@@ -535,33 +543,35 @@ class _Statements:
             copy_location(statement, where)
         return result or [copy_location(ast.Pass(), where)]
 
-    def _bound(self, statements: list[Any]) -> dict[str, int]:
-        """The variables that statements assign, or whose contents they change, and where."""
-        facts = self.facts.of(statements)
-        bound = facts.bound
-        for name, line in facts.mutated.items():
-            if name in self.scope.locals:
-                bound.setdefault(name, line)
-        if facts.calls and self.scope.effects:
-            for name in self.scope.effects & (self.scope.locals | self.scope.nonlocals):
-                bound.setdefault(name, statements[0].lineno)
-        return bound
-
     def _entries(
-        self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]
-    ) -> tuple[ast.expr, ast.expr]:
-        """The variables of a statement as a constant, and a function that closes over them."""
-        items = []
-        names = []
-        for name in sorted({**first, **second}):
-            if name in self.scope.locals or name in self.scope.nonlocals or name in self.scope.globals:
-                names.append(name)
-                is_live = bool(live(name))
-                is_after = self.liveness.is_live(name, after)
-                items.append((name, first.get(name, 0), second.get(name, 0), is_live, is_after))
-        self.shared.update(n for n in names if n in self.scope.locals)
-        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in names], ast.Load()))
-        return _constant(tuple(items)), closure
+        self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
+    ) -> tuple[ast.expr, ast.expr | None]:
+        """The variables that two bodies assign, or whose contents they change, as a constant.
+
+        Beside it a function that closes over those that the bodies need not close over; None for none.
+        """
+        scope, is_live = self.scope, self.liveness.is_live
+        lines: dict[str, list[int]] = {}
+        for part, facts in enumerate((first, second)):
+            for name, at in facts.bound.items():
+                lines.setdefault(name, [0, 0])[part] = at
+        bound = lines.keys() & (scope.locals | scope.nonlocals | scope.globals)
+        more: set[str] = set()
+        for part, facts in enumerate((first, second)):
+            changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
+            if facts.calls:
+                changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
+            for name, at in changed.items():
+                if name not in facts.bound:
+                    lines.setdefault(name, [0, 0])[part] = at
+                    more.add(name)
+        names = bound | more
+        items = [(n, *lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        self.shared |= names & scope.locals
+        more -= bound
+        if not more:
+            return _constant(tuple(items)), None
+        return _constant(tuple(items)), _later(ast.Tuple([_load(n) for n in sorted(more)], _LOAD))
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
@@ -570,16 +580,15 @@ class _Statements:
         if not outside and attributes is None:
             return []
         items = tuple((name, line, 0, True, True) for name, line in sorted(outside.items()))
-        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in sorted(outside)], ast.Load()))
+        closure = _later(ast.Tuple([_load(n) for n in sorted(outside)], _LOAD))
         args: list[ast.expr] = [closure, _constant(items)]
         if attributes is not None:
             args.append(attributes)
         return [copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
 
-    def _loop_entries(self, s: ast.For | ast.While, bound: dict[str, int]) -> tuple[ast.expr, ast.expr]:
+    def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
-        header = self.liveness.header[id(s)]
-        return self._entries(bound, {}, lambda n: self.liveness.is_live(n, after | header), after)
+        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
 
     def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
         """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
@@ -601,8 +610,8 @@ class _Statements:
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
             entry = _constant((name, *lines, True, True))
-            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], ast.Load()))
-        return ast.Tuple(items, ast.Load())
+            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], _LOAD))
+        return ast.Tuple(items, _LOAD)
 
     def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
@@ -628,11 +637,30 @@ class _Statements:
         return []
 
 
+_NOTHING = Facts()
+_STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
+    ast.FunctionDef: _Statements._functiondef,
+    ast.AsyncFunctionDef: _Statements._kept,
+    ast.ClassDef: _Statements._kept,
+    ast.Assign: _Statements._assign,
+    ast.AnnAssign: _Statements._annassign,
+    ast.With: _Statements._with,
+    ast.Try: _Statements._try,
+    ast.TryStar: _Statements._try,
+    ast.Raise: _Statements._raise,
+    ast.Assert: _Statements._assert,
+    ast.If: _Statements._if,
+    ast.While: _Statements._while,
+    ast.For: _Statements._for,
+    ast.Match: _Statements._match,
+}
+
+
 def _copied(node: ast.expr) -> ast.expr:
     import copy
 
     new = copy.deepcopy(node)
     for inner in walk(new):
         if hasattr(inner, "ctx"):
-            inner.ctx = ast.Load()
+            inner.ctx = _LOAD
     return new

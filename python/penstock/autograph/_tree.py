@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-__all__ = ["Transformer", "children", "copy_location", "locate", "own_nodes", "walk"]
+__all__ = [
+    "DEFINITIONS",
+    "LOOPS",
+    "TRIES",
+    "Transformer",
+    "children",
+    "copy_location",
+    "locate",
+    "own_nodes",
+    "walk",
+]
 
 Node = TypeVar("Node", bound=ast.AST)
 
-_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
+# Classes of statements.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LOOPS = (ast.For, ast.While)
+TRIES = (ast.Try, ast.TryStar)
+
+_SCOPES = frozenset({*DEFINITIONS, ast.Lambda})
 # Fields that hold no nodes, or only operators and contexts.
 # fmt: off
 _PLAIN = frozenset({
@@ -112,6 +127,9 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack += children(node)
 
 
+_LEAVES = frozenset({ast.Name, ast.Constant})
+
+
 def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
     """Gives nodes without a position that of what they are in."""
     fields = node.__dict__
@@ -130,24 +148,28 @@ def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int
         fields["lineno"], fields["col_offset"] = line, column
         fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
     for child in _CHILDREN[type(node)](node):
-        locate(child, line, column, end_line, end_column)
+        if type(child) not in _LEAVES or "lineno" not in child.__dict__:
+            locate(child, line, column, end_line, end_column)
 
 
 class Transformer:
     """Replaces expressions: a subclass has a method `visit_X` for each type `X` of node that it replaces."""
 
-    def __init__(self) -> None:
-        self._methods: dict[type, Callable[[Any], Any] | None] = {ast.Name: None, ast.Constant: None}
+    _methods: ClassVar[dict[type, Callable[[Any, Any], Any] | None]]
+
+    def __init_subclass__(cls) -> None:
+        cls._methods = {ast.Name: None, ast.Constant: None}
 
     def visit(self, node: Any) -> Any:
         kind = type(node)
-        if kind in self._methods:
+        try:
             method = self._methods[kind]
-        else:
-            method = self._methods[kind] = getattr(self, f"visit_{kind.__name__}", None)
+        except KeyError:
+            method = self._methods[kind] = getattr(type(self), f"visit_{kind.__name__}", None)
         if method is not None:
-            return method(node)
-        self.inside(node)
+            return method(self, node)
+        if kind not in _LEAVES:
+            self.inside(node)
         return node
 
     def inside(self, node: ast.AST) -> None:
