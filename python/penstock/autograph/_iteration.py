@@ -10,7 +10,7 @@ from penstock.autograph._branch import is_symbolic
 from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["Enumerated", "Range", "Zipped", "steps_of", "unrolled", "updated"]
+__all__ = ["Enumerated", "Range", "Zipped", "has_known_length", "steps_of", "unrolled", "updated"]
 
 
 class Range:
@@ -129,8 +129,23 @@ def steps_of(iterable: Any) -> Any:
     return None
 
 
-def unrolled(iterable: Any) -> Any:
+def has_known_length(steps: Any) -> bool:
+    """Whether the number of elements is known while tracing."""
+    if isinstance(steps, Zipped):
+        return all(map(has_known_length, steps.inners))
+    if isinstance(steps, Enumerated):
+        return has_known_length(steps.inner)
+    tensor = steps.tensor() if isinstance(steps, Range) else steps.tensor
+    return tensor.shape.rank is not None and tensor.shape.dims[0] is not None
+
+
+def unrolled(iterable: Any, what: str = "iterating here") -> Any:
     """The elements of a symbolic tensor as a list, if their number is known; everything else as it is."""
+    if isinstance(iterable, Enumerated | Zipped) and not has_known_length(iterable):
+        raise OperatorNotAllowedInGraphError(
+            f"{what} over symbolic tensors needs their first dimensions to be known while tracing: use a for "
+            "loop, a list comprehension, or tf.map_fn"
+        )
     if isinstance(iterable, TensorList):
         iterable = iterable.stack()
     if isinstance(iterable, Range):
@@ -144,8 +159,8 @@ def unrolled(iterable: Any) -> Any:
     size = None if iterable.shape.rank is None else iterable.shape.dims[0]
     if size is None:
         raise OperatorNotAllowedInGraphError(
-            "iterating here over a symbolic tensor needs its first dimension to be known while tracing, "
-            f"got shape {iterable.shape}: use a for loop, or tf.map_fn"
+            f"{what} over a symbolic tensor needs its first dimension to be known while tracing, "
+            f"got shape {iterable.shape}: use a for loop, a list comprehension, or tf.map_fn"
         )
     if size == 0:
         return []

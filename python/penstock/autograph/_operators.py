@@ -12,6 +12,7 @@ from penstock.autograph import _iteration
 from penstock.autograph._branch import branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c
 from penstock.autograph._calls import iterable_callee as ci
+from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._loop import Options, graph_loop
 from penstock.autograph._state import State, slots_of, tracing
 
@@ -24,8 +25,10 @@ __all__ = [
     "ci",
     "elements",
     "for_stmt",
+    "generator",
     "if_exp",
     "if_stmt",
+    "list_comp",
     "not_",
     "or_",
     "or_both",
@@ -267,9 +270,9 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
     return condition
 
 
-def elements(iterable: Any) -> Any:
-    """What a comprehension iterates over: a symbolic tensor's elements, if their number is known."""
-    return _iteration.unrolled(iterable)
+def elements(iterable: Any, what: str = "iterating here") -> Any:
+    """What Python iterates over: a symbolic tensor's elements, if their number is known."""
+    return _iteration.unrolled(iterable, what)
 
 
 def unpack(value: Any, targets: Any) -> Any:

@@ -16,6 +16,7 @@ from penstock.autograph._lists import TensorList
 __all__ = [
     "UNDEFINED",
     "Entry",
+    "Held",
     "Note",
     "Slot",
     "State",
@@ -142,6 +143,27 @@ class _Cell(Slot):
     def clear(self) -> None:
         with contextlib.suppress(ValueError):
             del self.cell.cell_contents
+
+
+class Held(Slot):
+    """A value that is in no variable of the user's.
+
+    Attributes:
+        value: what it is.
+    """
+
+    def __init__(self, entry: Entry, file: str, value: Any = UNDEFINED) -> None:
+        super().__init__(entry, file)
+        self.value = value
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+    def clear(self) -> None:
+        self.value = UNDEFINED
 
 
 class _Global(Slot):

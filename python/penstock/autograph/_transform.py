@@ -239,6 +239,38 @@ def _repeatable(node: ast.expr) -> bool:
     )
 
 
+# What takes all of a generator at once.
+_CONSUMERS = frozenset(
+    {"all", "any", "dict", "frozenset", "len", "list", "max", "min", "set", "sorted", "sum", "tuple"}
+)
+
+
+def _stays(*nodes: ast.expr) -> bool:
+    """Whether parts of a comprehension must stay in one: they assign, yield, or make functions."""
+    if _binds_outside(*nodes):
+        return True
+    consumed: set[int] = set()
+    for root in nodes:
+        for node in walk(root):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONSUMERS:
+                consumed.update(map(id, node.args))
+            elif isinstance(node, ast.Lambda) or (
+                isinstance(node, ast.GeneratorExp) and id(node) not in consumed
+            ):
+                return True
+    return False
+
+
+def _with_target(target: ast.expr, value: ast.expr) -> ast.Lambda:
+    """A function of an item, which is assigned to a target for the value."""
+    name = target.id if isinstance(target, ast.Name) else _ITEM
+    if not isinstance(target, ast.Name):
+        item = ast.Tuple([_unpacked(copy_location(_load(_ITEM), target), target)], _LOAD)
+        once = ast.ListComp(value, [ast.comprehension(target, item, [], 0)])
+        value = copy_location(ast.Subscript(copy_location(once, value), ast.Constant(0), _LOAD), value)
+    return copy_location(ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), value), value)
+
+
 class _Expressions(Transformer):
     """Calls, logic and conditional expressions."""
 
@@ -305,11 +337,58 @@ class _Expressions(Transformer):
             node.body = inner.visit(node.body)
         return node
 
-    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        parts = [*(g.iter for g in node.generators), *(t for g in node.generators for t in g.ifs), node.elt]
+        if any(g.is_async for g in node.generators) or _stays(*parts):
+            return self._plain(node, "a comprehension that makes functions")
+        return self._collected(node, node.generators)
+
+    def _collected(self, node: ast.ListComp, generators: list[ast.comprehension]) -> ast.expr:
+        """The list of the elements over what is left of the `for` parts."""
+        first, *rest = generators
+        test = self._test_of(first)
+        value = self._collected(node, rest) if rest else self.visit(node.elt)
+        iterable = self.visit(first.iter)
+        args = [iterable, _with_target(first.target, value), ast.Constant(bool(rest))]
+        if test is not None:
+            args.append(_with_target(first.target, test))
+        return copy_location(_call("list_comp", *args), node)
+
+    def _test_of(self, generator: ast.comprehension) -> ast.expr | None:
+        if not generator.ifs:
+            return None
+        tests = generator.ifs
+        test = copy_location(ast.BoolOp(ast.And(), tests), tests[0]) if len(tests) > 1 else tests[0]
+        return self.visit(test)  # type: ignore[no-any-return]
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        first = node.generators[0]
+        if len(node.generators) > 1 or first.is_async or _stays(node.elt, *first.ifs):
+            return self._plain(node, "a generator of several parts, or that makes functions,")
+        iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
+        first.iter = copy_location(_load(_ITEM), iterable)
+        first.ifs = [] if test is None else [test]
+        node.elt = value
+        plain = ast.Lambda(ast.arguments([], [ast.arg(_ITEM)], None, [], [], None, []), node)
+        args = [iterable, copy_location(plain, node), _with_target(first.target, value)]
+        if test is not None:
+            args.append(_with_target(first.target, test))
+        return copy_location(_call("generator", *args), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._plain(node, "a set comprehension, whose elements must be told apart while tracing,")
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._plain(node, "a dict comprehension, whose keys must be known while tracing,")
+
+    def _plain(self, node: Any, what: str) -> ast.expr:
+        """A comprehension that stays Python's."""
         self.inside(node)
-        if not node.is_async:
-            node.iter = copy_location(_call("elements", node.iter), node.iter)
-        return node
+        for generator in node.generators:
+            if not generator.is_async:
+                iterable = generator.iter
+                generator.iter = copy_location(_call("elements", iterable, ast.Constant(what)), iterable)
+        return node  # type: ignore[no-any-return]
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return node
