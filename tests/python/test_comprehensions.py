@@ -1,7 +1,7 @@
 """Comprehensions and generators in traced functions, over tensors whose length is known or not."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: C400, C401, C402, C416, C419, RUF005
+# ruff: noqa: B023, C400, C416, C420
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_python_values_are_as_in_python() -> None:
 
     assert plain(f(tf.constant(0))) == ([2, 2, 2], 14, 4)
     assert calls == [0, 1, 2, 10]
-    walrus = tf.function(lambda t: (t, [last := k for k in range(3)], last))  # noqa: F821
+    walrus = tf.function(lambda t: (t, [last := k for k in range(3)], last))
     assert plain(walrus(tf.constant(0)))[2] == 2
 
 

@@ -257,17 +257,18 @@ class State:
         attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
     ) -> None:
         self.slots = slots_of(functions, entries, attributes)
-        self._begin()
+        self.begin()
 
     @classmethod
     def of(cls, slots: list[Slot]) -> State:
         """The state that is made of some slots."""
         self = cls.__new__(cls)
         self.slots = slots
-        self._begin()
+        self.begin()
         return self
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Takes what the variables hold for what the statement begins with."""
         self.before = [slot.first() for slot in self.slots]
         # The same with containers copied, since they may change.
         self.frozen = [freeze(value) for value in self.before]
@@ -291,7 +292,7 @@ class State:
     def replace(self, index: int, value: Any) -> None:
         """Has a variable begin with another value."""
         self.slots[index].put(value)
-        self._begin()
+        self.begin()
 
     def restore(self) -> None:
         """Gives every variable, and every container in them, what it held at the beginning."""
