@@ -134,7 +134,7 @@ def test_types_that_change_in_a_loop() -> None:
 
     def fixed(n: Any) -> Any:
         cast = abs
-        for i in tf.range(n):
+        for _ in tf.range(n):
             n = cast(n)
             cast = float
         return n

@@ -1,7 +1,7 @@
 """Variables that are None before a loop or a branch, and tensors after it."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: RUF043
+# ruff: noqa: RUF043, SIM102
 
 from __future__ import annotations
 

@@ -419,7 +419,10 @@ def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> 
             f"every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
         )
     if "None" in (a, b):
-        hint = f"a graph cannot hold None: give {name} a tensor before the 'if', and say in a flag whether it counts"
+        hint = (
+            f"a graph cannot hold None: give {name} a tensor before the 'if', and have a flag say whether it "
+            "counts"
+        )
     message = (
         f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in "
         "the first "

@@ -389,7 +389,7 @@ class _Loop:
             raise _Wider
 
     def _check_fixed(self, values: list[Any]) -> None:
-        """Variables that are no tensors stay what they are, but for those that are None before the first iteration."""
+        """Variables that are no tensors stay what they are, unless they are None before the loop."""
         carried = {c.slot for c in self.carried}
         if not self.peeled:
             self._check_none(values)
@@ -405,7 +405,7 @@ class _Loop:
             )
 
     def _check_none(self, values: list[Any]) -> None:
-        """Raises `_Peels` where variables are None, or hold it, before the loop and tensors after an iteration."""
+        """Raises `_Peels` where variables are None, or hold it, only before the first iteration."""
         found: dict[int, Any] = {}
         some = False
         for i, slot in enumerate(self.state.slots):
