@@ -349,7 +349,7 @@ def _outcome(
         if running.values is None:
             return f"{name} has no value: both branches of the 'if' at {where} raise"
         a = b = running.values[i]
-        if leaves_of(a) is None:
+        if leaves_of(a) is None or not _has_symbolic(a):
             return _known(a, i, state)
     else:
         a, b = first.values[i], second.values[i]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "if_exp",
     "if_stmt",
     "list_comp",
+    "matched",
     "not_",
     "or_",
     "or_both",
@@ -273,6 +275,60 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
 def elements(iterable: Any, what: str = "iterating here") -> Any:
     """What Python iterates over: a symbolic tensor's elements, if their number is known."""
     return _iteration.unrolled(iterable, what)
+
+
+def matched(subject: Any, pattern: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Whether a subject is as a pattern of `match` says, which tensors may decide, and what that binds."""
+    bound: list[Any] = []
+    return _matches(subject, pattern, bound), tuple(bound)
+
+
+def _matches(subject: Any, pattern: tuple[Any, ...], bound: list[Any]) -> Any:
+    kind, *parts = pattern
+    if kind == "value":
+        return subject == parts[0]
+    if kind == "singleton":
+        return subject is parts[0]
+    if kind == "or":
+        result: Any = False
+        for part in parts[0]:
+            result = or_both(result, functools.partial(_matches, subject, part, bound))
+        return result
+    if kind == "as":
+        result = True if parts[0] is None else _matches(subject, parts[0], bound)
+        if parts[1]:
+            bound.append(subject)
+        return result
+    if kind == "mapping":
+        keys, patterns = parts
+        if not isinstance(subject, Mapping) or not all(key in subject for key in keys):
+            return False
+        return _all_match([subject[key] for key in keys], patterns, bound)
+    (patterns,) = parts
+    if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
+        return False
+    star = next((i for i, p in enumerate(patterns) if p[0] == "star"), None)
+    if star is None:
+        return len(subject) == len(patterns) and _all_match(subject, patterns, bound)
+    behind = len(patterns) - star - 1
+    if len(subject) < star + behind:
+        return False
+    stop = len(subject) - behind
+    middle = list(subject[star:stop])
+    patterns = (*patterns[:star], ("as", None, patterns[star][1]), *patterns[star + 1 :])
+    return _all_match([*subject[:star], middle, *subject[stop:]], patterns, bound)
+
+
+def _all_match(values: Iterable[Any], patterns: Iterable[tuple[Any, ...]], bound: list[Any]) -> Any:
+    result: Any = True
+    for value, pattern in zip(values, patterns, strict=True):
+        found = _matches(value, pattern, bound)
+        if not is_symbolic(found):
+            if not found:
+                return False
+        else:
+            result = found if result is True else raw_ops.logical_and(truth(result), truth(found))
+    return result
 
 
 def unpack(value: Any, targets: Any) -> Any:

@@ -23,7 +23,7 @@ class Facts:
         self.bound: dict[str, int] = {}
         # The names of containers whose methods it calls to change them.
         self.mutated: dict[str, int] = {}
-        # The attributes that it assigns.
+        # The attributes that it assigns, or whose items it assigns.
         self.attributes: list[ast.Attribute] = []
         # Every name that it reads, or declares nonlocal; those of nested functions too.
         self.reads: set[str] = set()
@@ -146,9 +146,27 @@ class FactTable:
     def _call(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.calls = facts.decides = True
         callee = node.func
-        if type(callee) is ast.Attribute and callee.attr in _MUTATORS and type(callee.value) is ast.Name:
-            facts.mutated[callee.value.id] = node.lineno
+        if type(callee) is ast.Attribute and callee.attr in _MUTATORS:
+            root = _root(callee.value)
+            if type(root) is ast.Name:
+                facts.mutated[root.id] = node.lineno
         return False
+
+    def _subscript(self, node: Any, facts: Facts, within: bool) -> bool:
+        if type(node.ctx) is not ast.Load:
+            root = _root(node.value)
+            if type(root) is ast.Name:
+                facts.mutated[root.id] = node.lineno
+            elif type(root) is ast.Attribute:
+                facts.attributes.append(root)
+        return False
+
+
+def _root(place: ast.expr) -> ast.expr:
+    """What holds the container that an expression gives, or the expression itself."""
+    while type(place) is ast.Subscript:
+        place = place.value
+    return place
 
 
 _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
@@ -168,6 +186,7 @@ _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
     ast.Attribute: FactTable._attribute,
     ast.AugAssign: FactTable._augmented,
     ast.Call: FactTable._call,
+    ast.Subscript: FactTable._subscript,
 }
 if hasattr(ast, "TypeAlias"):
     _SPECIAL[ast.TypeAlias] = FactTable._alias
@@ -291,8 +310,8 @@ class Scope:
                     self.effects.update(deeper.names)
         outside = self.globals | self.nonlocals
         bound = facts.of(node.body).bound
+        self.locals = (self.parameters | bound.keys()) - outside
         self.assigned_outside = {n: line for n, line in bound.items() if n in outside}
-        self.locals = (self.parameters | bound.keys()) - self.globals - self.nonlocals
 
 
 def read_names(node: ast.AST) -> set[str]:

@@ -309,7 +309,7 @@ class State:
         """Sets a variable for good: a container that it held all along keeps its identity."""
         before = self.before[index]
         if type(before) in (list, dict, TensorList) and type(before) is type(value):
-            _refill(before, value)
+            _refill_all(before, value)
             value = before
         self.slots[index].put(value)
 
@@ -336,6 +336,7 @@ def freeze_one(container: Any) -> Any:
 
 
 def _refill(container: Any, contents: Any) -> None:
+    """Gives a container other contents."""
     if type(container) is TensorList:
         container.refill(contents)
     elif type(container) is list:
@@ -344,6 +345,24 @@ def _refill(container: Any, contents: Any) -> None:
         items = dict(contents)
         container.clear()
         container.update(items)
+
+
+def _refill_all(container: Any, contents: Any) -> None:
+    """Gives a container, and those in it, other contents: each keeps its identity."""
+    if type(container) is list:
+        contents = [
+            _with_identity(container[i], v) if i < len(container) else v for i, v in enumerate(contents)
+        ]
+    elif type(container) is dict:
+        contents = {k: _with_identity(container.get(k), v) for k, v in contents.items()}
+    _refill(container, contents)
+
+
+def _with_identity(old: Any, new: Any) -> Any:
+    if type(old) in (list, dict, TensorList) and type(old) is type(new):
+        _refill_all(old, new)
+        return old
+    return new
 
 
 def freeze(value: Any) -> Any:

@@ -45,7 +45,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     if survey.yields:
         return _generator(node, instance)
     if survey.matches:
-        node.body = lower_matches(node.body)
+        node.body = lower_matches(node.body, OPERATORS)
     lower_jumps(node, survey)
     facts = FactTable()
     scope = Scope(node, survey, facts)
@@ -464,8 +464,10 @@ class _Statements:
         return [s]
 
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
-        s.value = self.expression(s.value)
-        return [s]
+        if s.value is None:
+            # Which names are local is known without it.
+            return [copy_location(ast.Pass(), s)]
+        return self._assign(copy_location(ast.Assign([s.target], s.value), s))
 
     def _with(self, s: ast.With) -> list[ast.stmt]:
         for item in s.items:
@@ -524,7 +526,28 @@ class _Statements:
             out.append(step)
         return out, copy_location(_load(name), test)
 
+    def _nested_ifs(self, s: ast.If, values: list[ast.expr]) -> list[ast.stmt]:
+        """`if a and b` as `if a: if b`, so that what the operands assign has a value in the body."""
+        import copy
+
+        after = self.liveness.after[id(s)]
+        statements = s.body
+        for value in reversed(values):
+            orelse = s.orelse if value is values[0] else copy.deepcopy(s.orelse)
+            if orelse is not s.orelse:
+                self.liveness.block(orelse, after)
+            inner = copy_location(ast.If(value, statements, orelse), s)
+            self.liveness.after[id(inner)] = after
+            statements = [inner]
+        return self.block(statements)
+
     def _if(self, s: ast.If) -> list[ast.stmt]:
+        if (
+            isinstance(s.test, ast.BoolOp)
+            and isinstance(s.test.op, ast.And)
+            and _binds_outside(*s.test.values[1:])
+        ):
+            return self._nested_ifs(s, s.test.values)
         before, s.test = self._spelled_out(s.test)
         if before:
             return [*self.block(before), *self._if(s)]

@@ -1,0 +1,156 @@
+"""Ways of writing Python that meet control flow of the graph: patterns, walrus, containers, annotations."""
+
+# The traced functions are written as users write them.
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import penstock as tf
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return type(value)(map(plain, value))
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    return value.numpy().tolist() if hasattr(value, "numpy") else value
+
+
+def agrees(body: Any, *inputs: Any) -> None:
+    """The body gives for tensors what it gives for numbers, with one trace."""
+    f = tf.function(body)
+    for values in inputs:
+        args = values if isinstance(values, tuple) else (values,)
+        assert plain(f(*map(tf.constant, args))) == body(*args), values
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_patterns_of_sequences() -> None:
+    def fizz(i: Any) -> Any:
+        match i % 3, i % 5:
+            case 0, 0:
+                return 35
+            case 0, _:
+                return 3
+            case _, 0:
+                return 5
+            case _:
+                return i
+
+    def split(a: Any, b: Any) -> Any:
+        match (a, (b, a + b)):
+            case (0, (x, _)):
+                r = x
+            case (x, (y, z)) if x > y:
+                r = x * 100 + z
+            case (x, (1 | 2 as y, _)):
+                r = x * 1000 + y
+            case (first, [*rest]):
+                r = first + rest[0] + rest[1]
+        return r
+
+    agrees(fizz, *range(16))
+    agrees(split, (0, 7), (5, 3), (1, 2), (1, 1), (2, 8))
+
+
+def test_patterns_of_structure_are_decided_while_tracing() -> None:
+    def f(x: Any, form: Any) -> Any:
+        match form(x):
+            case {"a": 1, "b": b}:
+                return b
+            case {"a": a}:
+                return a * 10
+            case [a, *_, b] if a < b:
+                return a
+            case [*many, _]:
+                return sum(many)
+            case "text" | None:
+                return x
+            case other:
+                return other - 1
+
+    forms = (
+        lambda x: {"a": x, "b": 7},
+        lambda x: {"a": x},
+        lambda x: [x, x + 1],
+        lambda x: [x, x, x],
+        lambda x: "text",
+        lambda x: None,
+        lambda x: x,
+    )
+    for form in forms:
+        agrees(lambda x, form=form: f(x, form), 1, 5)
+
+
+def test_walrus_in_an_and() -> None:
+    def f(n: Any) -> Any:
+        if (k := n * 2) > 5 and (m := k + 1) > 8:
+            return m
+        return k
+
+    def g(n: Any) -> Any:
+        if n > 0 and (k := n % 3) > 0 and (m := k * n) > 4:
+            r = m + k
+        else:
+            r = -n
+        return r
+
+    agrees(f, 1, 3, 4, 9)
+    agrees(g, -1, 0, 1, 3, 4, 5, 8)
+
+
+def test_containers_in_containers() -> None:
+    def f(n: Any) -> Any:
+        inner = [n, n]
+        table = {"a": n, "b": inner}
+        for i in range(n):
+            table["a"] += i
+            table["b"][0] = table["a"]
+            if i % 2 == 0:
+                table["b"][1] -= 1
+        return table, inner
+
+    class Holder:
+        pass
+
+    def g(n: Any) -> Any:
+        held = Holder()
+        held.items = [n, [n]]
+        while n > 0:
+            held.items[1][0] += n
+            n -= 1
+        return held.items
+
+    agrees(f, 0, 4)
+    agrees(g, 0, 4)
+
+
+def test_annotations_in_branches() -> None:
+    def f(n: Any) -> Any:
+        y: int
+        if n > 3:
+            n: int = n * 2
+            y = n
+        else:
+            y: int = 1
+        return n + y
+
+    agrees(f, 1, 5)
+
+
+def test_a_branch_that_raises_within_a_try() -> None:
+    def f(n: Any) -> Any:
+        try:
+            if n > 0:
+                return 1
+            raise KeyError("n")
+        finally:
+            n = 0
+
+    traced = tf.function(f)
+    assert traced(tf.constant(1)).numpy() == 1
+    with pytest.raises(KeyError):
+        traced(tf.constant(-1))
