@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import linecache
+import sys
 from typing import Any
 
 import pytest
@@ -126,6 +128,129 @@ def test_containers_in_containers() -> None:
 
     agrees(f, 0, 4)
     agrees(g, 0, 4)
+
+
+def test_slices_of_a_local_tensor() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32)])
+    def f(x: Any, n: Any) -> Any:
+        x[1:3] = 7
+        x[n:] += 100
+        for i in range(n):
+            x[::2] = x[::2] * 2 + i
+        x[-1:] = [0]
+        return x
+
+    def due(x: Any, n: int) -> Any:
+        x = tf.constant(x).numpy().copy()
+        x[1:3] = 7
+        x[n:] += 100
+        for i in range(n):
+            x[::2] = x[::2] * 2 + i
+        x[-1:] = [0]
+        return x.tolist()
+
+    for values, n in (([1, 2, 3, 4, 5], 2), ([1, 2], 0), ([4], 1)):
+        assert plain(f(tf.constant(values), tf.constant(n))) == due(values, n)
+
+    @tf.function
+    def g(m: Any) -> Any:
+        rows = [1, 2, 3]
+        rows[1:] = [m, m]
+        m[0:1] = [[9, 9]]
+        return m, rows
+
+    assert plain(g(tf.constant([[1, 2], [3, 4]])))[0] == [[9, 9], [3, 4]]
+
+    @tf.function
+    def h(m: Any) -> Any:
+        m[:, 0] = 1
+        return m
+
+    with pytest.raises(TypeError, match="several dimensions"):
+        h(tf.constant([[1, 2], [3, 4]]))
+
+
+def test_a_plain_function_that_calls_itself_says_what_to_do() -> None:
+    def down(n: Any) -> Any:
+        if n < 2:
+            return n
+        return down(n - 1)
+
+    with pytest.raises(RecursionError, match="input_signature"):
+        tf.function(down)(tf.constant(3))
+
+
+def from_source(text: str) -> Any:
+    """The function `f` of a source that `linecache` knows."""
+    file = f"<source {len(linecache.cache)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"tf": tf}
+    exec(compile(text, file, "exec"), names)
+    return names["f"]
+
+
+def test_groups_of_exceptions() -> None:
+    f = from_source("""
+def f(n):
+    try:
+        if n > 0:
+            n += 1
+        raise ExceptionGroup("both", [KeyError("a"), ValueError("b")])
+    except* KeyError:
+        for i in range(n):
+            n += i
+    except* ValueError:
+        n *= 2
+    return n
+""")
+    agrees(f, 3, -1)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters came with Python 3.12")
+def test_type_parameters_and_aliases() -> None:
+    f = from_source("""
+def f[T](n: T) -> T:
+    type Pair = tuple[T, T]
+    def inner[S: int](x: S, y: Pair = None) -> S:
+        if x > 2:
+            return x * 2
+        return x
+    total = 0
+    while n > 0:
+        total += inner(n)
+        n -= 1
+    return total
+""")
+    agrees(f, 0, 5)
+    assert tf.autograph.to_graph(f).__qualname__ == "f"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="nested quotes came with Python 3.12")
+def test_formatted_strings_with_nested_quotes() -> None:
+    f = from_source("""
+def f(n):
+    names = {"a": 1}
+    if n > len(f"{names["a"]!r:>{n.shape.rank if hasattr(n, "shape") else 0}}"):
+        return n
+    return -n
+""")
+    agrees(f, 0, 5)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="template strings came with Python 3.14")
+def test_template_strings_and_late_annotations() -> None:
+    f = from_source("""
+def f(n):
+    def inner(x: Later, y=2) -> Later:
+        if x > y:
+            return x
+        return y
+    parts = t"{[k for k in range(2)]!r} {n}"
+    if n > len(parts.interpolations):
+        return inner(n)
+    return inner(-n)
+""")
+    agrees(f, 0, 5)
 
 
 def test_annotations_in_branches() -> None:

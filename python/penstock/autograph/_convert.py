@@ -118,7 +118,7 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
 
 
 def _warn_once(function: FunctionType, why: str) -> None:
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = ".".join(filter(None, (function.__module__, function.__qualname__)))
     if name in _warned:
         return
     _warned.add(name)
@@ -149,6 +149,9 @@ def tree_of(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, CodeT
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         node.returns = None
+        # The function has their values among its cells.
+        if hasattr(node, "type_params"):
+            node.type_params = []
     lowered = _transform.lower(node, "__class__" in code.co_freevars)
     return lowered, code
 
@@ -258,7 +261,9 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
                 constant = _named(constant, name, qualname, True)
             else:
                 between = "<locals>." if code.co_flags & _OPTIMIZED else ""
-                full = f"{qualname}.{between}{inner}"
+                # The scope of type parameters does not show in names.
+                hidden = inner.startswith("<generic parameters of ")
+                full = qualname if hidden else f"{qualname}.{between}{inner}"
                 constant = _named(constant, inner, full, made and inner == "<lambda>", made)
         constants.append(constant)
     result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))

@@ -183,19 +183,29 @@ def unstacked(tensor: Any, count: int) -> list[Any]:
 
 def updated(target: Any, index: Any, value: Any) -> Any:
     """A tensor with one element, or one row, replaced."""
-    if isinstance(index, slice | type(Ellipsis) | type(None)) or (
-        isinstance(index, tuple) and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
+    shape = raw_ops.shape(target, dtype=_core.int32)
+    if isinstance(index, slice):
+        # The rows that it names, by their numbers.
+        at = raw_ops.range(0, raw_ops.gather(shape, 0), 1)[index]
+        value = _core._convert(value, None, target.dtype)
+        value = raw_ops.broadcast_to(value, raw_ops.shape(target[index], dtype=_core.int32))
+        return raw_ops.tensor_scatter_nd_update(target, raw_ops.expand_dims(at, axis=1), value)
+    if (
+        index is None
+        or index is Ellipsis
+        or (
+            isinstance(index, tuple)
+            and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
+        )
     ):
         raise TypeError(
-            "assignment to a slice of a tensor is not supported while tracing: use "
-            "tf.tensor_scatter_nd_update, tf.where "
-            "or tf.concat"
+            "assignment to a slice of a tensor in several dimensions is not supported while tracing: use "
+            "tf.tensor_scatter_nd_update, tf.where or tf.concat"
         )
     indices = index if isinstance(index, tuple) else (index,)
     rank = target.shape.rank
     if rank is not None and len(indices) > rank:
         raise IndexError(f"too many indices for a tensor of shape {target.shape}")
-    shape = raw_ops.shape(target, dtype=_core.int32)
     parts = []
     for axis, i in enumerate(indices):
         i = raw_ops.cast(_core._convert(i, None, _core.int32), dtype=_core.int32)

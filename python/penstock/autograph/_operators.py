@@ -36,6 +36,7 @@ __all__ = [
     "or_both",
     "raised",
     "set_item",
+    "slice_",
     "touch",
     "unpack",
     "update_item",
@@ -364,3 +365,4 @@ def iterate(value: Any) -> Iterator[Any]:
 
 
 options = dict
+slice_ = slice

@@ -158,7 +158,7 @@ class _ItemAssignments:
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = _call("set_item", s.value, _load(name), target.slice)  # type: ignore[attr-defined]
+            new = _call("set_item", s.value, _load(name), _index(target.slice))  # type: ignore[attr-defined]
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -168,7 +168,7 @@ class _ItemAssignments:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = _call("update_item", _load(name), s.target.slice, symbol, _later(s.value))  # type: ignore[union-attr]
+            new = _call("update_item", _load(name), _index(s.target.slice), symbol, _later(s.value))  # type: ignore[union-attr]
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -185,9 +185,19 @@ class _ItemAssignments:
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             return None
-        if any(isinstance(n, (ast.Slice, ast.Starred, ast.NamedExpr)) for n in walk(target.slice)):
+        if any(isinstance(n, (ast.Starred, ast.NamedExpr)) for n in walk(target.slice)):
             return None
         return target.value.id if target.value.id in self.names else None
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """An index as an expression of its own."""
+    if isinstance(node, ast.Slice):
+        parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
+        return copy_location(_call("slice_", *parts), node)
+    if isinstance(node, ast.Tuple):
+        node.elts = [_index(e) for e in node.elts]
+    return node
 
 
 _AUGMENTED = {
