@@ -97,11 +97,11 @@ def test_random_programs_agree(batch: int) -> None:
         wrong = disagreement(source, str(seed))
         if wrong is None:
             continue
-        kind = wrong.split(":")[0]
+        kind = wrong.split(":")[:2]
 
-        def fails(smaller: str, kind: str = kind, seed: int = seed) -> bool:
+        def fails(smaller: str, kind: list[str] = kind, seed: int = seed) -> bool:
             found = disagreement(smaller, f"{seed}, smaller")
-            return found is not None and found.split(":")[0] == kind
+            return found is not None and found.split(":")[:2] == kind
 
         smaller = shrunk(source, fails, 200)
         pytest.fail(f"{wrong}\nfrom seed {seed}, made smaller:\n{smaller}", pytrace=False)

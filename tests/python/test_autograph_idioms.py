@@ -100,8 +100,26 @@ def test_walrus_in_an_and() -> None:
             r = -n
         return r
 
+    def h(n: Any) -> Any:
+        r, i = 0, n
+        while True:
+            i -= 1
+            if i < 0:
+                break
+            j = n % 5
+            while j > 0:
+                if (k := n + j) > 6 and (m := k % 7) < 3:
+                    r += m
+                elif (k2 := k % 2) or (m2 := k) > 4:
+                    r += k2 + 10
+                else:
+                    r = r + m2
+                j -= 1
+        return r
+
     agrees(f, 1, 3, 4, 9)
     agrees(g, -1, 0, 1, 3, 4, 5, 8)
+    agrees(h, 0, 1, 3, 4, 8)
 
 
 def test_containers_in_containers() -> None:

@@ -329,6 +329,25 @@ def read_names(node: ast.AST) -> set[str]:
     return names
 
 
+def _bound_where(test: ast.AST, truth: bool | None) -> frozenset[str]:
+    """The names that a test has surely bound where it comes out as `truth`; None is for either."""
+    if isinstance(test, ast.BoolOp):
+        every = truth is isinstance(test.op, ast.And)
+        parts = test.values if every else test.values[:1]
+        return frozenset().union(*(_bound_where(p, truth if every else None) for p in parts))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _bound_where(test.operand, None if truth is None else not truth)
+    if isinstance(test, ast.NamedExpr):
+        return _bound_where(test.value, truth) | {test.target.id}
+    if isinstance(test, ast.Compare):
+        return _bound_where(test.left, None) | _bound_where(test.comparators[0], None)
+    if isinstance(test, ast.IfExp):
+        return _bound_where(test.test, None)
+    if isinstance(test, (ast.Lambda, *_COMPREHENSIONS)):
+        return frozenset()
+    return frozenset().union(*(_bound_where(child, None) for child in children(test)))
+
+
 class Liveness:
     """Which names may be read after each statement, by the statement's identity.
 
@@ -345,6 +364,8 @@ class Liveness:
         # For a loop: what may be read when its test is reached again.
         self.header: dict[int, frozenset[str]] = {}
         self._recording = True
+        # The statements, whose identities would otherwise be others' once they are rewritten.
+        self._held: list[ast.stmt] = []
         self._facts = facts
         self._reads = facts.reads
 
@@ -359,8 +380,13 @@ class Liveness:
     def statement(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
         if self._recording:
             self.after[id(node)] = self.after.get(id(node), frozenset()) | live
+            self._held.append(node)
         if isinstance(node, ast.If):
-            return self.block(node.body, live) | self.block(node.orelse, live) | self._reads(node.test)
+            body, orelse = self.block(node.body, live), self.block(node.orelse, live)
+            if not self._facts.one(node.test).bound:
+                return body | orelse | self._reads(node.test)
+            reads = self._reads_first(node.test)
+            return (body - _bound_where(node.test, True)) | (orelse - _bound_where(node.test, False)) | reads
         if isinstance(node, ast.While):
             return self._loop(node, live | self._reads(node.test), frozenset())
         if isinstance(node, ast.For):
@@ -402,6 +428,17 @@ class Liveness:
         if type(node) in _KILLING and getattr(node, "value", node) is not None:
             live = live - facts.bound.keys()
         return live | facts.reads
+
+    def _reads_first(self, test: ast.expr) -> set[str]:
+        """The names that a test reads before it binds them itself."""
+        if not isinstance(test, ast.BoolOp):
+            return self._reads(test)
+        names: set[str] = set()
+        bound: frozenset[str] = frozenset()
+        for value in test.values:
+            names |= self._reads_first(value) - bound
+            bound |= _bound_where(value, isinstance(test.op, ast.And))
+        return names
 
     def pinned(self, statements: list[ast.stmt], live: frozenset[str]) -> None:
         """Adds names to what is live after every statement in a block."""

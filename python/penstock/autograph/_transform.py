@@ -522,6 +522,8 @@ class _Statements:
 
         def store(value: ast.expr) -> ast.stmt:
             target = copy_location(ast.Name(name, _STORE), value)
+            # A truth, whatever the type of the operand.
+            value = copy_location(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
             return copy_location(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
@@ -536,31 +538,26 @@ class _Statements:
             out.append(step)
         return out, copy_location(_load(name), test)
 
-    def _nested_ifs(self, s: ast.If, values: list[ast.expr]) -> list[ast.stmt]:
-        """`if a and b` as `if a: if b`, so that what the operands assign has a value in the body."""
+    def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
+        """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
         import copy
 
         after = self.liveness.after[id(s)]
-        statements = s.body
-        for value in reversed(values):
-            orelse = s.orelse if value is values[0] else copy.deepcopy(s.orelse)
-            if orelse is not s.orelse:
-                self.liveness.block(orelse, after)
-            inner = copy_location(ast.If(value, statements, orelse), s)
-            self.liveness.after[id(inner)] = after
-            statements = [inner]
-        return self.block(statements)
+        both = isinstance(test.op, ast.And)
+        # What each level repeats, and what the next level stands in place of.
+        repeated, inner = (s.orelse, s.body) if both else (s.body, s.orelse)
+        for value in reversed(test.values):
+            mine = repeated if value is test.values[0] else copy.deepcopy(repeated)
+            if mine is not repeated:
+                self.liveness.block(mine, after)
+            level = copy_location(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
+            self.liveness.after[id(level)] = after
+            inner = [level]
+        return self.block(inner)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
-        if (
-            isinstance(s.test, ast.BoolOp)
-            and isinstance(s.test.op, ast.And)
-            and _binds_outside(*s.test.values[1:])
-        ):
-            return self._nested_ifs(s, s.test.values)
-        before, s.test = self._spelled_out(s.test)
-        if before:
-            return [*self.block(before), *self._if(s)]
+        if isinstance(s.test, ast.BoolOp) and _binds_outside(*s.test.values[1:]):
+            return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
         entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
         attributes = self._attributes(s.body, s.orelse)
