@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from penstock import _core, _open, nest
+from penstock import _core, _open, nest, raw_ops
 from penstock._composite import after_loop, check_alike, flatten, is_composite, joined, pack
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
@@ -22,6 +22,8 @@ __all__ = [
     "switch_case",
     "while_loop",
 ]
+
+_ASSERT = getattr(raw_ops, "assert")
 
 
 def _value(tensor: Any) -> Any:
@@ -212,20 +214,33 @@ def case(
 
     Args:
         pred_fn_pairs: pairs of a scalar `bool` and a function without arguments.
-        default: for no predicate true; the last function of the pairs without it.
-        exclusive: accepted; predicates are tried in order.
+        default: for no predicate true. Without it one must be.
+        exclusive: whether at most one predicate may be true. Else the first that is counts.
         strict: accepted and ignored.
         name: ignored.
 
     Raises:
         TypeError: where the pairs are no pairs.
+        InvalidArgumentError: at run time, where no predicate is true and there is no `default`, or several
+            are and they are `exclusive`.
 
-    >>> case([(False, lambda: 1), (True, lambda: 2)], default=lambda: 3)
-    2
+    >>> import penstock as tf
+    >>> x = tf.constant(3)
+    >>> tf.case([(x < 2, lambda: tf.constant("small")), (x < 4, lambda: tf.constant("middle"))]).numpy()
+    b'middle'
     """
     pairs = list(pred_fn_pairs)
     if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 and callable(p[1]) for p in pairs):
         raise TypeError("argument 'pred_fn_pairs' must be a non-empty list of (predicate, function)")
+    if default is None or exclusive:
+        preds = raw_ops.stack([_core._convert(pred, _core.bool) for pred, _ in pairs])
+        if default is None:
+            message = "case: none of the predicates is true, and there is no argument 'default'"
+            _ASSERT(raw_ops.reduce_any(preds), message=message)
+        if exclusive:
+            count = raw_ops.reduce_sum(raw_ops.cast(preds, dtype=_core.int32))
+            message = "case: more than one of the predicates is true, but argument 'exclusive' is set"
+            _ASSERT(raw_ops.less_equal(count, 1), message=message)
     rest = default
     if rest is None:
         rest = pairs[-1][1]

@@ -155,7 +155,9 @@ class Writer:
     def simple(self, indent: int) -> None:
         kind = self.random.random()
         target = self.pick(*NAMES)
-        if kind < 0.1 and self.has_list:
+        if self.random.random() < 0.12:
+            self.idiom(indent, target)
+        elif kind < 0.1 and self.has_list:
             self.emit(indent, f"items.append({self.expression(1)})")
         elif kind < 0.2 and self.has_dict:
             place = self.pick('table["x"] =', 'table["x"] +=')
@@ -175,6 +177,53 @@ class Writer:
         else:
             first, second = self.random.sample(NAMES, 2)
             self.emit(indent, f"{first}, {second} = {self.expression(1)}, {first}")
+
+    def idiom(self, indent: int, target: str) -> None:
+        """A statement, or a few, of a kind that random ones would hardly come to."""
+        vector = f"vector(a, b, {self.constant()}, {self.name()})"
+        kind = self.random.randrange(8)
+        self.counter += 1
+        k = f"k{self.counter}"
+        if kind == 0:
+            self.emit(indent, f"{k} = None")
+            self.emit(indent, f"for {k}x in {vector}:")
+            self.emit(indent + 1, f"if {k} is None or {k}x {self.pick('<', '>')} {k}:")
+            self.emit(indent + 2, f"{k} = {k}x")
+            self.emit(indent, f"{target} = ({target} + {k}) % 23")
+        elif kind == 1:
+            self.emit(indent, f"{k} = [x * 2 + {self.name()} for x in {vector} if x != {self.constant()}]")
+            self.emit(indent, f"for {k}x in {k}:")
+            self.emit(indent + 1, f"{target} = ({target} * 2 + {k}x) % 47")
+        elif kind == 2:
+            part = f"x * {self.constant()} % 5 for x in {vector} if {self.name()} > {self.constant()}"
+            self.emit(indent, f"{target} = sum({part}) % 51")
+        elif kind == 3:
+            self.emit(indent, f"{target} = {self.pick('max', 'min')}(x % 9 for x in {vector})")
+        elif kind == 4:
+            self.emit(indent, f"match ({self.expression(1)}) % 3, {self.name()}:")
+            self.emit(indent + 1, f"case (0, {k}) if {k} > {self.constant()}:")
+            self.emit(indent + 2, f"{target} = {k} % 13")
+            self.emit(indent + 1, f"case (1 | 2, {self.constant() % 5}):")
+            self.emit(indent + 2, f"{target} = 12")
+            self.emit(indent + 1, f"case ({k}, _):")
+            self.emit(indent + 2, f"{target} = {k} + 1")
+        elif kind == 5:
+            first = f"({k} := {self.expression(1)}) > {self.constant()}"
+            self.emit(indent, f"if {first} and ({k}x := {k} % 7) < {self.constant()}:")
+            self.emit(indent + 1, f"{target} = {k}x")
+            self.emit(indent, "else:")
+            self.emit(indent + 1, f"{target} = {k} % 11")
+        elif kind == 6:
+            self.emit(indent, f"{k}, (p, *{k}x) = {self.name()}, [{self.name()}, q, r]")
+            self.emit(indent, f"{k}x[{self.pick('0', '-1')}] += {k}")
+            self.emit(indent, f"{target} = sum({k}x) % 39")
+        else:
+            self.emit(indent, f"{k} = [[{self.name()}, 1], {{'z': {self.name()}}}]")
+            self.emit(indent, f"if {self.test(1)}:")
+            self.emit(indent + 1, f"{k}[0][1] = {self.name()}")
+            self.emit(indent, "else:")
+            self.emit(indent + 1, f"{k}[1]['z'] -= 3")
+            self.emit(indent, f"{target} = ({k}[0][0] * {k}[0][1] + {k}[1]['z']) % 37")
 
     def branch(self, indent: int, depth: int, loops: int, loop: bool) -> None:
         self.emit(indent, f"if {self.test()}:")

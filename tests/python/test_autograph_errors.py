@@ -133,10 +133,11 @@ def test_types_that_change_in_a_loop() -> None:
         return x
 
     def fixed(n: Any) -> Any:
-        best = None
-        for i in tf.range(n):
-            best = i
-        return best
+        cast = abs
+        for _ in tf.range(n):
+            n = cast(n)
+            cast = float
+        return n
 
     with pytest.raises(TypeError) as caught:
         tf.function(dtype)(tf.constant(3))
@@ -153,7 +154,7 @@ def test_types_that_change_in_a_loop() -> None:
         ValueError, match=r"'x' must keep its shape.*\(1,\) before.*\(2,\) after.*shape_invariants"
     ):
         tf.function(shape)(tf.constant([1]))
-    with pytest.raises(TypeError, match="'best' cannot change in the loop.*None before"):
+    with pytest.raises(TypeError, match="'cast' cannot change in the loop.*abs.*before.*float.*after"):
         tf.function(fixed)(tf.constant(3))
 
 

@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
 import run
 import svg
 import table
-from families import FAMILIES, arrays, family_of
-from families import pyhpc as ocean
+from families import FAMILIES, arrays, family_of, pyhpc as ocean
 from families.applications import tf_style
 from families.pyhpc import eos, mixing, tke
 from frameworks import FRAMEWORKS

@@ -105,6 +105,24 @@ def test_case_takes_the_first_that_holds():
         tf.case([])
 
 
+def test_case_says_where_no_predicate_or_several_are_true():
+    def f(x):
+        return tf.case([(x < 0, lambda: tf.constant(-1)), (x < 10, lambda: tf.constant(1))])
+
+    def g(x):
+        pairs = [(x > 0, lambda: tf.constant(1)), (x > 10, lambda: tf.constant(2))]
+        return tf.case(pairs, default=lambda: tf.constant(0), exclusive=True)
+
+    for run in ways(f):
+        assert [run(tf.constant(v)).numpy() for v in (-5, 5)] == [-1, 1]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="none of the predicates"):
+            run(tf.constant(50))
+    for run in ways(g):
+        assert [run(tf.constant(v)).numpy() for v in (-5, 5)] == [0, 1]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more than one"):
+            run(tf.constant(50))
+
+
 def test_while_loop_counts():
     def f(n):
         return tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), (0, 0))

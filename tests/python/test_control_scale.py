@@ -45,6 +45,28 @@ def test_an_endless_loop_can_be_interrupted() -> None:
     assert after(tf.constant(0)).numpy() == 10
 
 
+def test_an_endless_loop_of_numbers_can_be_interrupted() -> None:
+    @tf.function
+    def forever(i: Any) -> Any:
+        while i >= 0:
+            i = (i * 3 + 1) % 1000
+        return i
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    forever(tf.constant(-1))
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        for _ in range(3):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(KeyboardInterrupt):
+                forever(tf.constant(1))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert forever(tf.constant(-5)).numpy() == -5
+
+
 def test_memory_is_flat() -> None:
     @tf.function
     def f(n: Any) -> Any:

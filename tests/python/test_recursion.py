@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -218,15 +219,44 @@ def test_results_must_have_one_type() -> None:
         pair(tf.constant(2))
 
 
-def test_running_out_of_stack_is_an_error() -> None:
+def test_depth_does_not_depend_on_the_stack_of_the_thread() -> None:
     @tf.function(input_signature=[INT])
     def deep(n: Any) -> Any:
         if n > 0:
             return deep(n - 1) + 1
         return 0
 
-    assert deep(tf.constant(200)).numpy() == 200
-    with pytest.raises(tf.errors.ResourceExhaustedError, match="deeply"):
+    @tf.function(input_signature=[FLOAT, INT])
+    def power(x: Any, n: Any) -> Any:
+        if n > 0:
+            return x * power(x, n - 1)
+        return 1.0
+
+    found = []
+
+    def run() -> None:
+        found.append(deep(tf.constant(10_000)).numpy())
+        x = tf.constant(1.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = power(x, tf.constant(10_000))
+        found.append(tape.gradient(y, x).numpy())
+
+    run()
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == [10_000, 10_000.0] * 2
+
+
+def test_recursion_without_end_is_an_error() -> None:
+    @tf.function(input_signature=[INT])
+    def deep(n: Any) -> Any:
+        if n > 0:
+            return deep(n - 1) + 1
+        return 0
+
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="'deep.*calls itself too deeply"):
         deep(tf.constant(10_000_000))
     assert deep(tf.constant(3)).numpy() == 3
 

@@ -22,6 +22,22 @@ pub struct List {
     rest: FxHashMap<usize, Tensor>,
 }
 
+impl Drop for List {
+    /// Lists of lists are taken apart one after the other: however deep they are, the stack does not overflow.
+    fn drop(&mut self) {
+        if self.dtype != Some(DType::Variant) {
+            return;
+        }
+        let mut left: Vec<Tensor> = Vec::new();
+        self.empty_into(&mut left);
+        while let Some(mut tensor) = left.pop() {
+            if let Some(list) = tensor.unshared_list() {
+                list.empty_into(&mut left);
+            }
+        }
+    }
+}
+
 impl PartialEq for List {
     /// Equality of dtype, shape, length and elements, bit by bit.
     fn eq(&self, other: &List) -> bool {
@@ -131,6 +147,12 @@ impl List {
         }
     }
 
+    /// Moves the elements that are set.
+    fn empty_into(&mut self, out: &mut Vec<Tensor>) {
+        out.extend(self.head.drain(..).flatten());
+        out.extend(self.rest.drain().map(|(_, tensor)| tensor));
+    }
+
     /// Drops the elements from `len` on, or adds unset ones up to there.
     pub fn resize(&mut self, len: usize) {
         self.head.truncate(len);
@@ -198,6 +220,20 @@ mod tests {
         assert_eq!((list.elements().len(), list.get(3).is_none()), (1, true));
         list.resize(5);
         assert_eq!((list.is_blank(), list.len()), (true, 5));
+    }
+
+    #[test]
+    fn lists_in_lists_are_dropped_however_deep() {
+        let mut inner = List::zeros(0);
+        for _ in 0..300_000 {
+            let mut outer = List::zeros(3);
+            outer.set(2, Tensor::from_list(inner), false).unwrap();
+            outer.set(0, Tensor::from_list(List::zeros(0)), false).unwrap();
+            inner = outer;
+        }
+        let shared = inner.get(2).unwrap().clone();
+        drop(inner);
+        assert_eq!(shared.list().unwrap().len(), 3);
     }
 
     #[test]

@@ -158,6 +158,14 @@ impl Tensor {
         }
     }
 
+    /// The list in a variant tensor that nobody else holds.
+    pub(crate) fn unshared_list(&mut self) -> Option<&mut List> {
+        match &mut self.storage {
+            Storage::List(list) => Arc::get_mut(list),
+            _ => None,
+        }
+    }
+
     /// The list that a `variant` scalar is, for changing it. Where somebody else sees it, it is copied first; the
     /// elements are shared all the same.
     #[inline]

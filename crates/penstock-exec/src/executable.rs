@@ -19,7 +19,7 @@ const KEPT_PLANS: usize = 16;
 const MADE_PLANS: usize = 64;
 /// Estimated nanoseconds of a light run.
 const LIGHT: u64 = 5_000;
-/// The bytes of stack that nested runs may take: recursion beyond is an error, not an overflow.
+/// The bytes of stack that runs may take which host code starts within each other: more is an error, not an overflow.
 const MAX_STACK: usize = 1 << 20;
 
 /// A function made ready to run, from any number of threads at once.
@@ -108,7 +108,7 @@ impl Executable {
     /// their operator and location.
     pub fn run(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
         if checks_numerics() && !self.options.check_numerics {
-            return self.checked(args, env);
+            return self.checked()?.run(args, env);
         }
         self.inputs.check(args)?;
         let _depth = Depth::enter()?;
@@ -120,8 +120,25 @@ impl Executable {
         self.plan_for(args)?.run(args, env)
     }
 
+    /// The plan that runs these arguments.
+    ///
+    /// # Errors
+    /// As [`Executable::run`], for arguments that do not fit.
+    pub(crate) fn plan(&self, args: &[Arg]) -> Result<Arc<Plan>> {
+        if checks_numerics() && !self.options.check_numerics {
+            return self.checked()?.plan(args);
+        }
+        self.inputs.check(args)?;
+        if self.inputs.is_static
+            && let Some(plan) = self.general.get()
+        {
+            return Ok(plan.clone());
+        }
+        self.plan_for(args)
+    }
+
     #[cold]
-    fn checked(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+    fn checked(&self) -> Result<&Executable> {
         let checked = self.checked.get_or_init(|| {
             Box::new(Executable {
                 graph: self.graph.clone(),
@@ -134,7 +151,7 @@ impl Executable {
             })
         });
         checked.general()?;
-        checked.run(args, env)
+        Ok(checked)
     }
 
     /// Whether a run takes a few microseconds at most, what host code takes aside: no loop, nothing large.
@@ -255,7 +272,7 @@ impl Depth {
         if base == 0 {
             BASE.set(here);
         } else if base.abs_diff(here) > MAX_STACK {
-            return Err(Error::exhausted("functions call each other too deeply"));
+            return Err(Error::exhausted("host code and graphs call each other too deeply"));
         }
         Ok(Depth { outermost: base == 0 })
     }

@@ -63,17 +63,15 @@ def to_graph(
     >>> callable(to_graph(textwrap.indent))
     True
     """
+    from types import FunctionType
+
     from penstock.autograph import _calls, _convert, _source
 
     function = _python_function(entity)
     plain = getattr(function, "__func__", function)
-    if (
-        hasattr(plain, "__code__")
-        and not _convert.is_made(plain.__code__)
-        and not _convert._is_library(plain.__code__.co_filename)
-    ):
+    if isinstance(plain, FunctionType):
         try:
-            _source.function_node(plain)
+            _convert.converted(plain, strict=True)
         except _source.SourceError as error:
             raise ValueError(f"{plain.__qualname__} cannot be converted: {error}") from None
     return _calls.callee(function)

@@ -13,6 +13,7 @@ from penstock.autograph._lists import TensorList, grown
 from penstock.autograph._state import (
     UNDEFINED,
     Entry,
+    Held,
     Note,
     Slot,
     State,
@@ -348,7 +349,7 @@ def _outcome(
         if running.values is None:
             return f"{name} has no value: both branches of the 'if' at {where} raise"
         a = b = running.values[i]
-        if leaves_of(a) is None:
+        if leaves_of(a) is None or not _has_symbolic(a):
             return _known(a, i, state)
     else:
         a, b = first.values[i], second.values[i]
@@ -417,6 +418,11 @@ def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> 
             "must on "
             f"every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
         )
+    if "None" in (a, b):
+        hint = (
+            f"a graph cannot hold None: give {name} a tensor before the 'if', and have a flag say whether it "
+            "counts"
+        )
     message = (
         f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in "
         "the first "
@@ -427,29 +433,15 @@ def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> 
 
 def select(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], what: str) -> Any:
     """The value of one of two expressions, by a symbolic condition."""
-    value: Any = UNDEFINED
-
-    class _Value(Slot):
-        def get(self) -> Any:
-            return value
-
-        def set(self, new: Any) -> None:
-            nonlocal value
-            value = new
-
-        def clear(self) -> None:
-            nonlocal value
-            value = UNDEFINED
+    code = body.__code__
+    line = code.co_firstlineno
+    value = Held(Entry(what, line, line, True, True), code.co_filename)
 
     def run(part: Callable[[], Any]) -> Callable[[], None]:
         def store() -> None:
-            nonlocal value
-            value = part()
+            value.set(part())
 
         return store
 
-    code = body.__code__
-    line = code.co_firstlineno
-    state = State.of([_Value(Entry(what, line, line, True, True), code.co_filename)])
-    branch(condition, run(body), run(orelse), state, f"{code.co_filename}:{line}")
-    return value
+    branch(condition, run(body), run(orelse), State.of([value]), f"{code.co_filename}:{line}")
+    return value.get()

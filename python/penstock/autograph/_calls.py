@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from penstock import _array, _core, raw_ops
-from penstock.autograph import _convert, _iteration, _lists
+from penstock.autograph import _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
 
 _STACK = _array.stack
@@ -199,6 +199,9 @@ def _sorted(values: Any, **kwargs: Any) -> Any:
 
         direction = "DESCENDING" if kwargs.get("reverse") else "ASCENDING"
         return getattr(penstock, "sort")(values, axis=0, direction=direction)  # noqa: B009 -- defined late
+    values = list(values)
+    if "key" not in kwargs and len(values) > 1 and any(map(is_symbolic, values)):
+        return _iteration.unrolled(_sorted(raw_ops.stack(values), **kwargs))
     return builtins.sorted(values, **kwargs)
 
 
@@ -211,7 +214,15 @@ def _filter(function: Any, iterable: Any) -> Any:
 
 
 def _list(*args: Any) -> Any:
+    if len(args) == 1:
+        steps = _iteration.steps_of(args[0])
+        if steps is not None and not _iteration.has_known_length(steps):
+            return _comprehension.list_comp(args[0], _same)
     return list(*map(_iteration.unrolled, args))
+
+
+def _same(item: Any) -> Any:
+    return item
 
 
 def _tuple(*args: Any) -> Any:

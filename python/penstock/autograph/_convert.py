@@ -11,8 +11,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from penstock.autograph import _source, _transform
-from penstock.autograph._matching import lower_matches
-from penstock.autograph._tree import locate
+from penstock.autograph._tree import copy_location, locate
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
@@ -51,18 +50,23 @@ def _is_library(file: str) -> bool:
     return known
 
 
-def converted(function: FunctionType) -> FunctionType:
-    """The function with its control flow converted; itself where it is a library's, or has no source."""
+def converted(function: FunctionType, strict: bool = False) -> FunctionType:
+    """The function with its control flow converted; itself where it is a library's, or has no source.
+
+    Raises:
+        SourceError: where it has no source, and `strict` asks for one.
+        ConversionError: where it cannot be converted.
+    """
     if DO_NOT_CONVERT in function.__dict__:
         return function
     code = function.__code__
     known = _by_code.get(id(code))
-    if known is not None:
+    if known is not None and not (strict and known[1] is None):
         target = known[1]
     elif id(code) in _made:
         return function
     else:
-        target = _target(function)
+        target = _target(function, strict)
         # Dropped with the code, whose identity may then be another's.
         key = id(code)
         _by_code[key] = (weakref.ref(code, _forgetting(_by_code, key)), target)
@@ -97,7 +101,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     return new
 
 
-def _target(function: FunctionType) -> CodeType | None:
+def _target(function: FunctionType, strict: bool) -> CodeType | None:
     code = function.__code__
     if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
@@ -107,12 +111,14 @@ def _target(function: FunctionType) -> CodeType | None:
             sys.modules["logging"].getLogger("penstock.autograph").info("converted %s", code.co_qualname)
         return made
     except _source.SourceError as error:
+        if strict:
+            raise
         _warn_once(function, str(error))
         return None
 
 
 def _warn_once(function: FunctionType, why: str) -> None:
-    name = f"{function.__module__}.{function.__qualname__}"
+    name = ".".join(filter(None, (function.__module__, function.__qualname__)))
     if name in _warned:
         return
     _warned.add(name)
@@ -143,7 +149,9 @@ def tree_of(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, CodeT
     if isinstance(node, ast.FunctionDef):
         node.decorator_list = []
         node.returns = None
-        node.body = lower_matches(node.body)
+        # The function has their values among its cells.
+        if hasattr(node, "type_params"):
+            node.type_params = []
     lowered = _transform.lower(node, "__class__" in code.co_freevars)
     return lowered, code
 
@@ -152,7 +160,7 @@ def _compile(function: FunctionType) -> CodeType:
     lowered, code = tree_of(function)
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
-        statement = ast.copy_location(ast.Expr(lowered), lowered)
+        statement = copy_location(ast.Expr(lowered), lowered)
         name = "<lambda>"
     else:
         # Under another name, or the function's own would hide what it calls by it.
@@ -165,7 +173,7 @@ def _compile(function: FunctionType) -> CodeType:
     free = [name for name in (_OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
     factory = _factory(free, statement)
     module = ast.Module([factory], [])
-    ast.copy_location(factory, lowered)
+    copy_location(factory, lowered)
     locate(module, lowered.lineno, lowered.col_offset, lowered.end_lineno or 0, lowered.end_col_offset or 0)
     try:
         top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
@@ -207,7 +215,7 @@ def _class(name: str, body: ast.stmt) -> ast.ClassDef:
     }
     if "type_params" in ast.ClassDef._fields:
         fields["type_params"] = []
-    return ast.copy_location(ast.ClassDef(**fields), body)
+    return copy_location(ast.ClassDef(**fields), body)
 
 
 def _class_name(name: str) -> str:
@@ -253,7 +261,9 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
                 constant = _named(constant, name, qualname, True)
             else:
                 between = "<locals>." if code.co_flags & _OPTIMIZED else ""
-                full = f"{qualname}.{between}{inner}"
+                # The scope of type parameters does not show in names.
+                hidden = inner.startswith("<generic parameters of ")
+                full = qualname if hidden else f"{qualname}.{between}{inner}"
                 constant = _named(constant, inner, full, made and inner == "<lambda>", made)
         constants.append(constant)
     result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))

@@ -10,7 +10,7 @@ from penstock.autograph._branch import is_symbolic
 from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["Enumerated", "Range", "Zipped", "steps_of", "unrolled", "updated"]
+__all__ = ["Enumerated", "Range", "Zipped", "has_known_length", "steps_of", "unrolled", "updated"]
 
 
 class Range:
@@ -129,8 +129,23 @@ def steps_of(iterable: Any) -> Any:
     return None
 
 
-def unrolled(iterable: Any) -> Any:
+def has_known_length(steps: Any) -> bool:
+    """Whether the number of elements is known while tracing."""
+    if isinstance(steps, Zipped):
+        return all(map(has_known_length, steps.inners))
+    if isinstance(steps, Enumerated):
+        return has_known_length(steps.inner)
+    tensor = steps.tensor() if isinstance(steps, Range) else steps.tensor
+    return tensor.shape.rank is not None and tensor.shape.dims[0] is not None
+
+
+def unrolled(iterable: Any, what: str = "iterating here") -> Any:
     """The elements of a symbolic tensor as a list, if their number is known; everything else as it is."""
+    if isinstance(iterable, Enumerated | Zipped) and not has_known_length(iterable):
+        raise OperatorNotAllowedInGraphError(
+            f"{what} over symbolic tensors needs their first dimensions to be known while tracing: use a for "
+            "loop, a list comprehension, or tf.map_fn"
+        )
     if isinstance(iterable, TensorList):
         iterable = iterable.stack()
     if isinstance(iterable, Range):
@@ -144,8 +159,8 @@ def unrolled(iterable: Any) -> Any:
     size = None if iterable.shape.rank is None else iterable.shape.dims[0]
     if size is None:
         raise OperatorNotAllowedInGraphError(
-            "iterating here over a symbolic tensor needs its first dimension to be known while tracing, "
-            f"got shape {iterable.shape}: use a for loop, or tf.map_fn"
+            f"{what} over a symbolic tensor needs its first dimension to be known while tracing, "
+            f"got shape {iterable.shape}: use a for loop, a list comprehension, or tf.map_fn"
         )
     if size == 0:
         return []
@@ -168,19 +183,29 @@ def unstacked(tensor: Any, count: int) -> list[Any]:
 
 def updated(target: Any, index: Any, value: Any) -> Any:
     """A tensor with one element, or one row, replaced."""
-    if isinstance(index, slice | type(Ellipsis) | type(None)) or (
-        isinstance(index, tuple) and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
+    shape = raw_ops.shape(target, dtype=_core.int32)
+    if isinstance(index, slice):
+        # The rows that it names, by their numbers.
+        at = raw_ops.range(0, raw_ops.gather(shape, 0), 1)[index]
+        value = _core._convert(value, None, target.dtype)
+        value = raw_ops.broadcast_to(value, raw_ops.shape(target[index], dtype=_core.int32))
+        return raw_ops.tensor_scatter_nd_update(target, raw_ops.expand_dims(at, axis=1), value)
+    if (
+        index is None
+        or index is Ellipsis
+        or (
+            isinstance(index, tuple)
+            and any(isinstance(i, slice | type(Ellipsis) | type(None)) for i in index)
+        )
     ):
         raise TypeError(
-            "assignment to a slice of a tensor is not supported while tracing: use "
-            "tf.tensor_scatter_nd_update, tf.where "
-            "or tf.concat"
+            "assignment to a slice of a tensor in several dimensions is not supported while tracing: use "
+            "tf.tensor_scatter_nd_update, tf.where or tf.concat"
         )
     indices = index if isinstance(index, tuple) else (index,)
     rank = target.shape.rank
     if rank is not None and len(indices) > rank:
         raise IndexError(f"too many indices for a tensor of shape {target.shape}")
-    shape = raw_ops.shape(target, dtype=_core.int32)
     parts = []
     for axis, i in enumerate(indices):
         i = raw_ops.cast(_core._convert(i, None, _core.int32), dtype=_core.int32)

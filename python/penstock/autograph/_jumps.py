@@ -9,14 +9,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from penstock.autograph._tree import own_nodes
+from penstock.autograph._scopes import Survey
+from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, copy_location, own_nodes
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
 
 DO_RETURN = "do_return__"
 RESULT = "result__"
 
-_JUMPING = frozenset({ast.Break, ast.Continue, ast.For, ast.While, ast.Match})
+
+_LEAVING = frozenset({ast.Return, ast.Break, ast.Continue, ast.Raise})
 
 
 @dataclass
@@ -34,17 +36,11 @@ class _State:
     tested: set[str] = field(default_factory=set)
 
 
-def lower_jumps(node: ast.FunctionDef) -> None:
+def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     """Rewrites the body of a function in place. A single return at its end stays as it is."""
-    returns, loops = [], False
-    for inner in own_nodes(node.body):
-        kind = type(inner)
-        if kind is ast.Return:
-            returns.append(inner)
-        elif kind in _JUMPING:
-            loops = True
+    returns = survey.returns
     plain = not returns or (len(returns) == 1 and node.body[-1] is returns[0])
-    if plain and not loops:
+    if plain and not survey.jumps:
         return
     state = _State()
     last = node.body[-1]
@@ -53,7 +49,7 @@ def lower_jumps(node: ast.FunctionDef) -> None:
         body, _, _ = _block(node.body, None, state)
         node.body = [*_without_idle_flags(body, state), *tail] or [_at(ast.Pass(), last)]
         return
-    end = ast.copy_location(ast.Return(ast.Constant(None)), last)
+    end = copy_location(ast.Return(ast.Constant(None)), last)
     end.lineno = end.end_lineno = last.end_lineno or last.lineno
     if not _always_jumps(node.body):
         node.body.append(end)
@@ -65,18 +61,16 @@ def lower_jumps(node: ast.FunctionDef) -> None:
 
 
 def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
-    return ast.copy_location(new, where)
+    return copy_location(new, where)
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(
-        ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where
-    )
+    return _at(ast.Assign([copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
     for s in statements:
-        if isinstance(s, ast.Return | ast.Break | ast.Continue | ast.Raise):
+        if type(s) in _LEAVING:
             return True
         if isinstance(s, ast.If) and s.orelse and _always_jumps(s.body) and _always_jumps(s.orelse):
             return True
@@ -101,11 +95,11 @@ def _breaks(statements: list[ast.stmt]) -> bool:
     for s in statements:
         if isinstance(s, ast.Break):
             return True
-        if isinstance(s, ast.For | ast.While):
+        if isinstance(s, LOOPS):
             if _breaks(s.orelse):
                 return True
             continue
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             continue
         for block in _blocks(s):
             if _breaks(block):
@@ -134,7 +128,7 @@ def _block(
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
             # The value first: if it raises, and is caught, the function has not returned.
-            result = ast.copy_location(ast.Name(RESULT, ast.Store()), s)
+            result = copy_location(ast.Name(RESULT, ast.Store()), s)
             out.append(_at(ast.Assign([result], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
             return out, flags | {DO_RETURN}, True
@@ -187,14 +181,14 @@ def _statement(
         s.body, a, jumps = _block(s.body, loop, state)
         s.orelse, b, other = _block(s.orelse, loop, state)
         return ([s], a | b), jumps and other and bool(s.orelse)
-    if isinstance(s, ast.For | ast.While):
+    if isinstance(s, LOOPS):
         return _loop(s, loop, state), False
     if isinstance(s, ast.With):
         s.body, flags, jumps = _block(s.body, loop, state)
         return ([s], flags), jumps and DO_RETURN not in flags and not any(
             isinstance(x, ast.Raise) for x in own_nodes(s.body)
         )
-    if isinstance(s, ast.Try | getattr(ast, "TryStar", ast.Try)):
+    if isinstance(s, TRIES):
         flags = set()
         s.body, in_body, _ = _block(s.body, loop, state)
         flags |= in_body
@@ -235,12 +229,12 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
         leading.extend(_flag(name, False, first) for name in ending)
         if mine.broken in ending:
             out.append(_flag(mine.broken, False, s))
-        test = ast.copy_location(_none_of(ending, s), s)
+        test = copy_location(_none_of(ending, s), s)
         if isinstance(s, ast.While):
             if isinstance(s.test, ast.Constant) and s.test.value:
                 s.test = test
             else:
-                s.test = ast.copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
+                s.test = copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
         else:
             s.extra_tests = [test]  # type: ignore[attr-defined]
     s.body = [*leading, *s.body]
@@ -271,7 +265,7 @@ def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.s
         for s in block:
             if idle(s):
                 continue
-            if not isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(s, DEFINITIONS):
                 for name in ("body", "orelse", "finalbody"):
                     inner = getattr(s, name, None)
                     if inner:

@@ -72,6 +72,9 @@ class TensorList:
             "iterating here over a list that grows in the graph is not possible: use a for loop, or tf.stack"
         )
 
+    def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
+        return self.stack()
+
     def pop(self) -> Any:
         """Removes the last element, and gives it."""
         self.flow, last = raw_ops.list_pop(self.flow, _dims(self.element_shape), dtype=self.dtype)

@@ -8,10 +8,20 @@ from typing import Any, NamedTuple
 from penstock import _composite, _core, nest, raw_ops
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
-from penstock.autograph._branch import Grows, check_lists, is_symbolic, make_list, traced_region, truth
+from penstock.autograph._branch import (
+    Grows,
+    branch,
+    check_lists,
+    is_symbolic,
+    make_list,
+    traced_region,
+    truth,
+)
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._state import (
     UNDEFINED,
+    Entry,
+    Held,
     Note,
     State,
     check_alike,
@@ -58,6 +68,15 @@ class _Carried(NamedTuple):
     new: bool
 
 
+class _Peels(BaseException):
+    """The first iteration must be told from the others: variables are None, or not set, before it alone."""
+
+    def __init__(self, found: dict[int, Any]) -> None:
+        super().__init__()
+        # The types that the variables have from then on, in their structure.
+        self.found = found
+
+
 class _Wider(BaseException):
     """The trace must start over: more variables change than were known."""
 
@@ -97,6 +116,10 @@ def graph_loop(
                 break
             except _Wider:
                 state.restore()
+            except _Peels as peels:
+                hidden = _peeled(state, hidden, test, body, peels.found, runs, where)
+                loop = _Loop(state, hidden, test, body, where, key, options)
+                loop.peeled = True
             except Grows as grows:
                 state.restore()
                 make_list(state, grows, where)
@@ -105,6 +128,44 @@ def graph_loop(
         raise
     loop.finish(outs[len(hidden) :], runs)
     return outs[: len(hidden)]
+
+
+def _peeled(
+    state: State,
+    hidden: list[Any],
+    test: Callable[[list[Any]], Any],
+    body: Callable[[list[Any]], list[Any]],
+    found: dict[int, Any],
+    runs: Any,
+    where: str,
+) -> list[Any]:
+    """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
+    state.restore()
+    file = where.rpartition(":")[0]
+    held = [Held(Entry("the iteration", 0, 0, True, True), file, value) for value in hidden]
+
+    def first() -> None:
+        for slot, value in zip(held, body(hidden), strict=True):
+            slot.set(value)
+
+    def none() -> None:
+        # Nobody sees them: what is read after the loop is asserted to have been set.
+        for i, structure in found.items():
+            state.slots[i].put(pack(structure, [zeros(spec) for spec in flatten(structure)]))
+
+    value = test(hidden)
+    going = truth(value) if is_symbolic(value) else _core._convert(bool(value))
+    branch(going, first, none, State.of([*state.slots, *held]), where)
+    for i in found:
+        entry = state.slots[i].entry
+        if entry.after and entry.name != RESULT:
+            _ASSERT(runs, message=_at_least_once(entry, where))
+    state.begin()
+    return [slot.value for slot in held]
+
+
+def _at_least_once(entry: Entry, where: str) -> str:
+    return f"the loop at {where} must iterate at least once, to give {label(entry.name)} a value"
 
 
 class _Invariants:
@@ -171,6 +232,8 @@ class _Loop:
         )
         self.invariants = _Invariants(state, options, where)
         self.checkpoint_every = options.checkpoint_every
+        # Whether the first iteration stands in front of the loop already, or must not.
+        self.peeled = options.shape_invariants is not None
         self.carried: list[_Carried] = []
         self.size = len(state.slots)
         # What the variables hold after the traced iteration; None where it always raises.
@@ -326,8 +389,10 @@ class _Loop:
             raise _Wider
 
     def _check_fixed(self, values: list[Any]) -> None:
-        """Variables that are no tensors stay what they are."""
+        """Variables that are no tensors stay what they are, unless they are None before the loop."""
         carried = {c.slot for c in self.carried}
+        if not self.peeled:
+            self._check_none(values)
         for i, slot in enumerate(self.state.slots):
             before = self.state.frozen[i]
             if not slot.entry.live or i in carried or before is UNDEFINED or same(values[i], before):
@@ -338,6 +403,22 @@ class _Loop:
                 f"{describe(before)} before the loop and {describe(values[i])} after an iteration "
                 f"(line {slot.entry.first}). A loop carries tensors, numbers, and structures of them"
             )
+
+    def _check_none(self, values: list[Any]) -> None:
+        """Raises `_Peels` where variables are None, or hold it, only before the first iteration."""
+        found: dict[int, Any] = {}
+        some = False
+        for i, slot in enumerate(self.state.slots):
+            before, value = self.state.frozen[i], values[i]
+            if not slot.entry.live or not (before is UNDEFINED or _has_none(before)):
+                continue
+            leaves = leaves_of(value)
+            if leaves and (before is None or before is UNDEFINED or _is_like(before, value)):
+                some = some or before is not UNDEFINED
+                tensors = map(_core._convert, leaves)
+                found[i] = pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
+        if some:
+            raise _Peels(found)
 
     def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
         """The leaves that a variable takes into the next iteration."""
@@ -393,10 +474,7 @@ class _Loop:
             if c.new and entry.name != RESULT:
                 if not entry.after:
                     continue
-                message = (
-                    f"the loop at {self.where} must iterate at least once, to give '{entry.name}' a value"
-                )
-                _ASSERT(runs, message=message)
+                _ASSERT(runs, message=_at_least_once(entry, self.where))
             structure = c.structure
             if self.last is not None and not c.new:
                 structure = _composite.after_loop(structure, self.last[c.slot])
@@ -433,6 +511,21 @@ def _identity(body: Any) -> tuple[Any, ...]:
 def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:
     """The types of a value's leaves, in its structure."""
     return pack(value, specs)
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, tuple | list | dict) and any(leaf is None for leaf in nest.flatten(value))
+    )
+
+
+def _is_like(before: Any, after: Any) -> bool:
+    """Whether two values have one structure."""
+    try:
+        nest.assert_same_structure(before, after)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _shell(value: Any) -> Any:

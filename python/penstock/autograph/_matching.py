@@ -1,86 +1,155 @@
-"""`match` on values becomes `if`, which may then depend on a tensor. Other patterns stay Python's."""
+"""`match` becomes `if`, which a tensor may decide. Patterns of classes, and a few more, stay Python's."""
 
 from __future__ import annotations
 
 import ast
 
+from penstock.autograph._tree import DEFINITIONS, copy_location
+
 __all__ = ["lower_matches"]
 
 
-def lower_matches(block: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements, with each `match` rewritten whose patterns are values, alternatives and wildcards."""
+def lower_matches(block: list[ast.stmt], operators: str) -> list[ast.stmt]:
+    """The statements, with each `match` rewritten all of whose patterns are understood.
+
+    Args:
+        block: the statements.
+        operators: the name of what converted code calls.
+    """
     out: list[ast.stmt] = []
     for s in block:
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             out.append(s)
             continue
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
-                setattr(s, field, lower_matches(getattr(s, field)))
+                setattr(s, field, lower_matches(getattr(s, field), operators))
         for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-            part.body = lower_matches(part.body)
-        if isinstance(s, ast.Match) and all(_is_simple(c) for c in s.cases):
-            out.extend(_as_if(s))
+            part.body = lower_matches(part.body, operators)
+        if isinstance(s, ast.Match) and all(_is_understood(c.pattern) for c in s.cases):
+            out.extend(_as_if(s, operators))
         else:
             out.append(s)
     return out
 
 
-def _is_simple(case: ast.match_case) -> bool:
-    pattern = case.pattern
-    if isinstance(pattern, ast.MatchAs):
-        return pattern.pattern is None
-    return _is_value(pattern)
-
-
 def _is_value(pattern: ast.pattern) -> bool:
     if isinstance(pattern, ast.MatchOr):
         return all(map(_is_value, pattern.patterns))
-    return isinstance(pattern, ast.MatchValue | ast.MatchSingleton)
+    return isinstance(pattern, (ast.MatchValue, ast.MatchSingleton))
 
 
-def _as_if(s: ast.Match) -> list[ast.stmt]:
+def _is_understood(pattern: ast.pattern) -> bool:
+    if isinstance(pattern, ast.MatchAs):
+        return pattern.pattern is None or _is_understood(pattern.pattern)
+    if isinstance(pattern, ast.MatchSequence):
+        return all(map(_is_understood, pattern.patterns))
+    if isinstance(pattern, ast.MatchMapping):
+        return pattern.rest is None and all(map(_is_understood, pattern.patterns))
+    if isinstance(pattern, ast.MatchOr):
+        # The alternatives may bind their names in different orders.
+        return all(_is_understood(p) and not _names(p) for p in pattern.patterns)
+    return isinstance(pattern, ast.MatchStar) or _is_value(pattern)
+
+
+def _names(pattern: ast.pattern) -> list[str]:
+    """The names that a pattern binds, in the order in which `matched` gives their values."""
+    inner = [p for field in ("pattern", "patterns") for p in _listed(getattr(pattern, field, None))]
+    names = [n for p in inner for n in _names(p)]
+    name = getattr(pattern, "name", None)
+    return [*names, name] if name is not None else names
+
+
+def _listed(value: ast.pattern | list[ast.pattern] | None) -> list[ast.pattern]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
     name = f"match_{s.lineno}_{s.col_offset}__"
-    subject = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
     rest: list[ast.stmt] = []
-    for case in reversed(s.cases):
-        test = _test(case.pattern, name)
+    for number, case in reversed(list(enumerate(s.cases))):
+        before: list[ast.stmt] = []
+        values: dict[str, ast.expr] = {}
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
+            test = None
+            if case.pattern.name is not None:
+                values[case.pattern.name] = _load(name)
+        elif _is_value(case.pattern):
+            test = _test(case.pattern, name)
+        else:
+            found = f"match_{s.lineno}_{s.col_offset}_{number}__"
+            matched = ast.Attribute(_load(operators), "matched", ast.Load())
+            call = ast.Call(matched, [_load(name), _described(case.pattern)], [])
+            before = [copy_location(ast.Assign([ast.Name(found, ast.Store())], call), case.pattern)]
+            test = _item(_load(found), 0)
+            values = {n: _item(_item(_load(found), 1), i) for i, n in enumerate(_names(case.pattern))}
         body = case.body
-        if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is not None:
-            target = ast.Assign([ast.Name(case.pattern.name, ast.Store())], ast.Name(name, ast.Load()))
-            body = [ast.copy_location(target, case.pattern), *body]
-            if case.guard is not None:
-                # The guard comes before the assignment.
-                case.guard = _Renamed(case.pattern.name, name).visit(case.guard)
+        targets = [ast.Assign([ast.Name(n, ast.Store())], v) for n, v in values.items()]
+        if targets:
+            body = [*(copy_location(t, case.pattern) for t in targets), *body]
         if case.guard is not None:
-            test = case.guard if test is None else ast.BoolOp(ast.And(), [test, case.guard])
+            # The guard comes before the assignments.
+            guard = _Replaced(values).visit(case.guard) if values else case.guard
+            test = guard if test is None else ast.BoolOp(ast.And(), [test, guard])
         if test is None:
             rest = body
         else:
-            ast.copy_location(test, case.pattern)
-            rest = [ast.copy_location(ast.If(test, body, rest), case.pattern)]
+            copy_location(test, case.pattern)
+            rest = [*before, copy_location(ast.If(test, body, rest), case.pattern)]
+    subject = copy_location(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
     return [subject, *rest]
 
 
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _item(value: ast.expr, index: int) -> ast.expr:
+    return ast.Subscript(value, ast.Constant(index), ast.Load())
+
+
 def _test(pattern: ast.pattern, name: str) -> ast.expr | None:
-    subject = ast.Name(name, ast.Load())
     if isinstance(pattern, ast.MatchValue):
-        return ast.copy_location(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
+        return copy_location(ast.Compare(_load(name), [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        return ast.copy_location(ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), pattern)
+        return copy_location(ast.Compare(_load(name), [ast.Is()], [ast.Constant(pattern.value)]), pattern)
     if isinstance(pattern, ast.MatchOr):
         tests = [t for p in pattern.patterns if (t := _test(p, name)) is not None]
-        return ast.copy_location(ast.BoolOp(ast.Or(), tests), pattern)
+        return copy_location(ast.BoolOp(ast.Or(), tests), pattern)
     return None
 
 
-class _Renamed(ast.NodeTransformer):
-    """A name in place of another."""
+def _described(pattern: ast.pattern) -> ast.expr:
+    """A pattern as an expression, for `matched`."""
 
-    def __init__(self, old: str, new: str) -> None:
-        self.old, self.new = old, new
+    def made(kind: str, *parts: ast.expr) -> ast.expr:
+        return copy_location(ast.Tuple([ast.Constant(kind), *parts], ast.Load()), pattern)
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        if node.id == self.old:
-            node.id = self.new
-        return node
+    def described(patterns: list[ast.pattern]) -> ast.expr:
+        return ast.Tuple([_described(p) for p in patterns], ast.Load())
+
+    if isinstance(pattern, ast.MatchValue):
+        return made("value", pattern.value)
+    if isinstance(pattern, ast.MatchSingleton):
+        return made("singleton", ast.Constant(pattern.value))
+    if isinstance(pattern, ast.MatchSequence):
+        return made("sequence", described(pattern.patterns))
+    if isinstance(pattern, ast.MatchMapping):
+        return made("mapping", ast.Tuple(list(pattern.keys), ast.Load()), described(pattern.patterns))
+    if isinstance(pattern, ast.MatchOr):
+        return made("or", described(pattern.patterns))
+    named = ast.Constant(getattr(pattern, "name", None) is not None)
+    if isinstance(pattern, ast.MatchStar):
+        return made("star", named)
+    inner = pattern.pattern if isinstance(pattern, ast.MatchAs) else None
+    return made("as", ast.Constant(None) if inner is None else _described(inner), named)
+
+
+class _Replaced(ast.NodeTransformer):
+    """Expressions in place of names."""
+
+    def __init__(self, values: dict[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy_location(self.values.get(node.id, node), node)

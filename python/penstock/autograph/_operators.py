@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -11,6 +12,7 @@ from penstock import _core, raw_ops
 from penstock.autograph import _iteration
 from penstock.autograph._branch import branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
+from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._loop import Options, graph_loop
 from penstock.autograph._state import State, slots_of, tracing
 
@@ -23,13 +25,17 @@ __all__ = [
     "ci",
     "elements",
     "for_stmt",
+    "generator",
     "if_exp",
     "if_stmt",
+    "list_comp",
+    "matched",
     "not_",
     "or_",
     "or_both",
     "raised",
     "set_item",
+    "slice_",
     "touch",
     "unpack",
     "update_item",
@@ -46,20 +52,14 @@ def if_stmt(
     condition: Any,
     body: FunctionType,
     orelse: FunctionType | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes = (),
+    names: FunctionType | None = None,
 ) -> None:
     """`if condition: body() else: orelse()`."""
     if is_symbolic(condition):
-        code = body.__code__
-        branch(
-            condition,
-            body,
-            orelse or _nothing,
-            State(names, entries, attributes),
-            f"{code.co_filename}:{names.__code__.co_firstlineno}",
-        )
+        state = State((body, orelse, names), entries, attributes)
+        branch(condition, body, orelse or _nothing, state, _place(body))
     elif condition:
         body()
     elif orelse is not None:
@@ -70,19 +70,24 @@ def touch(names: FunctionType, entries: Entries, attributes: Attributes = ()) ->
     """Says which variables from outside a function is about to change, to the statements that are traced."""
     if tracing.states:
         for state in tracing.states:
-            state.extend(slots_of(names, entries, attributes))
+            state.extend(slots_of((names,), entries, attributes))
 
 
 def _nothing() -> None:
     pass
 
 
+def _place(body: FunctionType) -> str:
+    """Where the statement is that a body belongs to."""
+    return f"{body.__code__.co_filename}:{body.__code__.co_firstlineno}"
+
+
 def while_stmt(
-    test: Callable[[], Any],
+    test: FunctionType,
     body: FunctionType,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
     pure: bool,
     endless: bool,
     options: Callable[[], dict[str, Any]] | None = None,
@@ -102,8 +107,8 @@ def while_stmt(
         value = test()
         if endless and tracing.raises != raises:
             value = _core._convert(True)
-    state = State(names, entries, attributes)
-    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    state = State((body, test, names), entries, attributes)
+    where = _place(body)
     value = truth(value)
     chosen = Options(**options()) if options is not None else Options()
     if pure:
@@ -127,17 +132,17 @@ def for_stmt(
     iterable: Any,
     body: FunctionType,
     go_on: Callable[[], Any] | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
     options: Callable[[], dict[str, Any]] | None = None,
 ) -> None:
     """`for item in iterable: body(item)`, as long as `go_on()`."""
     steps = _iteration.steps_of(iterable)
     if steps is None:
-        _python_for(iterable, body, go_on, names, entries, attributes)
+        _python_for(iterable, body, go_on, entries, attributes, names)
         return
-    where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
+    where = _place(body)
     count = steps.count()
 
     def test(hidden: list[Any]) -> Any:
@@ -153,7 +158,7 @@ def for_stmt(
 
     zero = _core._convert(0, count.dtype)
     chosen = Options(**options()) if options is not None else Options()
-    state = State(names, entries, attributes)
+    state = State((body, names), entries, attributes)
     graph_loop(state, [zero], test, step, raw_ops.less(zero, count), where, body, chosen)
 
 
@@ -161,9 +166,9 @@ def _python_for(
     iterable: Iterable[Any],
     body: FunctionType,
     go_on: Callable[[], Any] | None,
-    names: FunctionType,
     entries: Entries,
     attributes: Attributes,
+    names: FunctionType | None,
 ) -> None:
     if go_on is None:
         for item in iterable:
@@ -176,8 +181,8 @@ def _python_for(
             def step(item: Any = item) -> None:
                 body(item)
 
-            where = f"{body.__code__.co_filename}:{names.__code__.co_firstlineno}"
-            branch(wanted, step, _nothing, State(names, entries, attributes), where)
+            state = State((body, names), entries, attributes)
+            branch(wanted, step, _nothing, state, _place(body))
             continue
         body(item)
         wanted = go_on()
@@ -267,9 +272,63 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
     return condition
 
 
-def elements(iterable: Any) -> Any:
-    """What a comprehension iterates over: a symbolic tensor's elements, if their number is known."""
-    return _iteration.unrolled(iterable)
+def elements(iterable: Any, what: str = "iterating here") -> Any:
+    """What Python iterates over: a symbolic tensor's elements, if their number is known."""
+    return _iteration.unrolled(iterable, what)
+
+
+def matched(subject: Any, pattern: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Whether a subject is as a pattern of `match` says, which tensors may decide, and what that binds."""
+    bound: list[Any] = []
+    return _matches(subject, pattern, bound), tuple(bound)
+
+
+def _matches(subject: Any, pattern: tuple[Any, ...], bound: list[Any]) -> Any:
+    kind, *parts = pattern
+    if kind == "value":
+        return subject == parts[0]
+    if kind == "singleton":
+        return subject is parts[0]
+    if kind == "or":
+        result: Any = False
+        for part in parts[0]:
+            result = or_both(result, functools.partial(_matches, subject, part, bound))
+        return result
+    if kind == "as":
+        result = True if parts[0] is None else _matches(subject, parts[0], bound)
+        if parts[1]:
+            bound.append(subject)
+        return result
+    if kind == "mapping":
+        keys, patterns = parts
+        if not isinstance(subject, Mapping) or not all(key in subject for key in keys):
+            return False
+        return _all_match([subject[key] for key in keys], patterns, bound)
+    (patterns,) = parts
+    if not isinstance(subject, Sequence) or isinstance(subject, str | bytes | bytearray):
+        return False
+    star = next((i for i, p in enumerate(patterns) if p[0] == "star"), None)
+    if star is None:
+        return len(subject) == len(patterns) and _all_match(subject, patterns, bound)
+    behind = len(patterns) - star - 1
+    if len(subject) < star + behind:
+        return False
+    stop = len(subject) - behind
+    middle = list(subject[star:stop])
+    patterns = (*patterns[:star], ("as", None, patterns[star][1]), *patterns[star + 1 :])
+    return _all_match([*subject[:star], middle, *subject[stop:]], patterns, bound)
+
+
+def _all_match(values: Iterable[Any], patterns: Iterable[tuple[Any, ...]], bound: list[Any]) -> Any:
+    result: Any = True
+    for value, pattern in zip(values, patterns, strict=True):
+        found = _matches(value, pattern, bound)
+        if not is_symbolic(found):
+            if not found:
+                return False
+        else:
+            result = found if result is True else raw_ops.logical_and(truth(result), truth(found))
+    return result
 
 
 def unpack(value: Any, targets: Any) -> Any:
@@ -305,3 +364,4 @@ def iterate(value: Any) -> Iterator[Any]:
 
 
 options = dict
+slice_ = slice

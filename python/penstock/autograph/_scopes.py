@@ -6,63 +6,80 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.autograph._tree import children, own_nodes, walk
+from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
 
-__all__ = ["FactTable", "Liveness", "Scope", "assigned", "read_names"]
+__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "read_names"]
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Facts:
     """What a piece of code does to names, in its own scope."""
 
-    __slots__ = ("attributes", "bound", "calls", "mutated")
+    __slots__ = ("attributes", "bound", "calls", "decides", "mutated", "reads")
 
     def __init__(self) -> None:
         # The names that it binds, with the line of the last binding.
         self.bound: dict[str, int] = {}
         # The names of containers whose methods it calls to change them.
         self.mutated: dict[str, int] = {}
-        # The attributes that it assigns.
+        # The attributes that it assigns, or whose items it assigns.
         self.attributes: list[ast.Attribute] = []
+        # Every name that it reads, or declares nonlocal; those of nested functions too.
+        self.reads: set[str] = set()
         self.calls = False
+        # Whether it calls, decides or iterates: nothing else in an expression may take part in control flow.
+        self.decides = False
 
     def add(self, other: Facts) -> None:
         self.bound.update(other.bound)
-        self.mutated.update(other.mutated)
-        self.attributes.extend(other.attributes)
-        self.calls = self.calls or other.calls
+        self.reads |= other.reads
+        if other.mutated:
+            self.mutated.update(other.mutated)
+        if other.attributes:
+            self.attributes += other.attributes
+        if other.calls:
+            self.calls = True
+        if other.decides:
+            self.decides = True
 
 
 class FactTable:
-    """The facts of the statements of a function, each looked at once."""
+    """The facts of the parts of a function, each looked at once."""
 
     def __init__(self) -> None:
-        # With the statement, whose identity would otherwise be another's once it is dropped.
-        self._known: dict[int, tuple[ast.stmt, Facts]] = {}
+        # With the node, whose identity would otherwise be another's once it is dropped.
+        self._known: dict[int, tuple[ast.AST, Facts]] = {}
 
     def of(self, nodes: Iterable[ast.AST]) -> Facts:
+        """The facts of several nodes."""
         facts = Facts()
         for node in nodes:
-            if isinstance(node, ast.stmt):
-                facts.add(self._statement(node))
-            else:
-                self._collect(node, facts, False)
+            facts.add(self.one(node))
         return facts
 
-    def _statement(self, node: ast.stmt) -> Facts:
+    def one(self, node: ast.AST) -> Facts:
+        """The facts of a node, not to be changed."""
         known = self._known.get(id(node))
         if known is None:
             known = self._known[id(node)] = node, Facts()
             self._collect(node, known[1], False)
         return known[1]
 
+    def reads(self, node: ast.AST) -> set[str]:
+        """The names that a node reads, not to be changed."""
+        return self.one(node).reads
+
     def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
         """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
         kind = type(node)
         if kind is ast.Name:
-            if type(node.ctx) is not ast.Load and not within:  # type: ignore[attr-defined]
+            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                facts.reads.add(node.id)  # type: ignore[attr-defined]
+                return
+            if type(node.ctx) is ast.Del:  # type: ignore[attr-defined]
+                facts.reads.add(node.id)  # type: ignore[attr-defined]
+            if not within:
                 facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
             return
         if kind is ast.Constant:
@@ -70,14 +87,18 @@ class FactTable:
         special = _SPECIAL.get(kind)
         if special is not None and special(self, node, facts, within):
             return
+        if kind in _DECIDING:
+            facts.decides = True
         within = within or kind in _COMPREHENSIONS
         for child in children(node):
             if isinstance(child, ast.stmt):
-                facts.add(self._statement(child))
+                facts.add(self.one(child))
             else:
                 self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.decides = True
+        facts.reads |= read_names(node)
         if not isinstance(node, ast.Lambda):
             facts.bound[node.name] = node.lineno
             for inner in node.decorator_list:
@@ -99,9 +120,17 @@ class FactTable:
             facts.bound[name] = node.lineno
         return False
 
+    def _alias(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.bound[node.name.id] = node.lineno
+        return False
+
     def _import(self, node: Any, facts: Facts, within: bool) -> bool:
         for alias in node.names:
             facts.bound[alias.asname or alias.name.partition(".")[0]] = node.lineno
+        return True
+
+    def _outside(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.reads.update(node.names)
         return True
 
     def _attribute(self, node: Any, facts: Facts, within: bool) -> bool:
@@ -109,16 +138,35 @@ class FactTable:
             facts.attributes.append(node)
         return False
 
-    def _call(self, node: Any, facts: Facts, within: bool) -> bool:
-        facts.calls = True
-        callee = node.func
-        if (
-            isinstance(callee, ast.Attribute)
-            and callee.attr in _MUTATORS
-            and isinstance(callee.value, ast.Name)
-        ):
-            facts.mutated[callee.value.id] = node.lineno
+    def _augmented(self, node: Any, facts: Facts, within: bool) -> bool:
+        if type(node.target) is ast.Name:
+            facts.reads.add(node.target.id)
         return False
+
+    def _call(self, node: Any, facts: Facts, within: bool) -> bool:
+        facts.calls = facts.decides = True
+        callee = node.func
+        if type(callee) is ast.Attribute and callee.attr in _MUTATORS:
+            root = _root(callee.value)
+            if type(root) is ast.Name:
+                facts.mutated[root.id] = node.lineno
+        return False
+
+    def _subscript(self, node: Any, facts: Facts, within: bool) -> bool:
+        if type(node.ctx) is not ast.Load:
+            root = _root(node.value)
+            if type(root) is ast.Name:
+                facts.mutated[root.id] = node.lineno
+            elif type(root) is ast.Attribute:
+                facts.attributes.append(root)
+        return False
+
+
+def _root(place: ast.expr) -> ast.expr:
+    """What holds the container that an expression gives, or the expression itself."""
+    while type(place) is ast.Subscript:
+        place = place.value
+    return place
 
 
 _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
@@ -133,9 +181,17 @@ _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
     ast.MatchMapping: FactTable._named,
     ast.Import: FactTable._import,
     ast.ImportFrom: FactTable._import,
+    ast.Global: FactTable._outside,
+    ast.Nonlocal: FactTable._outside,
     ast.Attribute: FactTable._attribute,
+    ast.AugAssign: FactTable._augmented,
     ast.Call: FactTable._call,
+    ast.Subscript: FactTable._subscript,
 }
+if hasattr(ast, "TypeAlias"):
+    _SPECIAL[ast.TypeAlias] = FactTable._alias
+
+_DECIDING = frozenset({ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, *_COMPREHENSIONS})
 
 # fmt: off
 _MUTATORS = frozenset({
@@ -145,15 +201,96 @@ _MUTATORS = frozenset({
 # fmt: on
 
 
-def assigned(nodes: Iterable[ast.AST]) -> dict[str, int]:
-    """The names that the nodes bind in their own scope, with the line of the last binding."""
-    return FactTable().of(nodes).bound
+class Survey:
+    """What stands in a function, but for the insides of nested functions and classes: found in one walk."""
+
+    def __init__(self, node: ast.FunctionDef) -> None:
+        self.returns: list[ast.Return] = []
+        # Whether it has loops, jumps of loops, or `match`.
+        self.jumps = False
+        self.matches = False
+        # Whether it is a generator or a coroutine.
+        self.yields = False
+        # Whether it calls what sees all names.
+        self.dynamic = False
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
+        # Whether it assigns to items, or calls `set_element_type`.
+        self.items = False
+        # Nested functions and classes.
+        self.nested: list[ast.AST] = []
+        for inner in own_nodes(node.body):
+            note = _NOTED.get(type(inner))
+            if note is not None:
+                note(self, inner)
+
+    def _name(self, node: Any) -> None:
+        if node.id in _DYNAMIC:
+            self.dynamic = True
+        elif node.id == "set_element_type":
+            self.items = True
+
+    def _attribute(self, node: Any) -> None:
+        if node.attr == "set_element_type":
+            self.items = True
+
+    def _subscript(self, node: Any) -> None:
+        if type(node.ctx) is not ast.Load:
+            self.items = True
+
+    def _return(self, node: Any) -> None:
+        self.returns.append(node)
+
+    def _jump(self, node: Any) -> None:
+        self.jumps = True
+
+    def _match(self, node: Any) -> None:
+        self.jumps = self.matches = True
+
+    def _yield(self, node: Any) -> None:
+        self.yields = True
+
+    def _global(self, node: Any) -> None:
+        self.globals.update(node.names)
+
+    def _nonlocal(self, node: Any) -> None:
+        self.nonlocals.update(node.names)
+
+    def _nested(self, node: Any) -> None:
+        self.nested.append(node)
+
+
+_WITHS = (ast.With, ast.AsyncWith)
+# What gives its targets a value whatever happens; a declaration without value gives none.
+_KILLING = frozenset({ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Delete})
+
+_DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
+_NOTED: dict[type, Callable[[Survey, Any], None]] = {
+    ast.Name: Survey._name,
+    ast.Attribute: Survey._attribute,
+    ast.Subscript: Survey._subscript,
+    ast.Return: Survey._return,
+    ast.Break: Survey._jump,
+    ast.Continue: Survey._jump,
+    ast.For: Survey._jump,
+    ast.While: Survey._jump,
+    ast.Match: Survey._match,
+    ast.Yield: Survey._yield,
+    ast.YieldFrom: Survey._yield,
+    ast.Await: Survey._yield,
+    ast.Global: Survey._global,
+    ast.Nonlocal: Survey._nonlocal,
+    ast.FunctionDef: Survey._nested,
+    ast.AsyncFunctionDef: Survey._nested,
+    ast.Lambda: Survey._nested,
+    ast.ClassDef: Survey._nested,
+}
 
 
 class Scope:
     """The names of one function: its locals, and those that it declares global or nonlocal."""
 
-    def __init__(self, node: ast.FunctionDef, facts: FactTable) -> None:
+    def __init__(self, node: ast.FunctionDef, survey: Survey, facts: FactTable) -> None:
         args = node.args
         every = (
             *args.posonlyargs,
@@ -162,29 +299,19 @@ class Scope:
             *(a for a in (args.vararg, args.kwarg) if a),
         )
         self.parameters = {a.arg for a in every}
-        body: list[ast.AST] = list(node.body)
-        self.globals: set[str] = set()
-        self.nonlocals: set[str] = set()
+        self.globals, self.nonlocals, self.dynamic = survey.globals, survey.nonlocals, survey.dynamic
         self.captured: set[str] = set()
         # Variables that nested functions assign: a call may change them.
         self.effects: set[str] = set()
-        self.dynamic = False
-        for inner in own_nodes(body):
-            if type(inner) is ast.Name:
-                self.dynamic = self.dynamic or inner.id in ("locals", "eval", "exec", "vars", "dir")
-            elif isinstance(inner, ast.Global):
-                self.globals.update(inner.names)
-            elif isinstance(inner, ast.Nonlocal):
-                self.nonlocals.update(inner.names)
-            elif isinstance(inner, (*_FUNCTIONS, ast.ClassDef)):
-                self.captured.update(read_names(inner))
-                for deeper in walk(inner):
-                    if isinstance(deeper, ast.Nonlocal):
-                        self.effects.update(deeper.names)
+        for inner in survey.nested:
+            self.captured.update(read_names(inner))
+            for deeper in walk(inner):
+                if isinstance(deeper, ast.Nonlocal):
+                    self.effects.update(deeper.names)
         outside = self.globals | self.nonlocals
-        bound = facts.of(body).bound
+        bound = facts.of(node.body).bound
+        self.locals = (self.parameters | bound.keys()) - outside
         self.assigned_outside = {n: line for n, line in bound.items() if n in outside}
-        self.locals = (self.parameters | bound.keys()) - self.globals - self.nonlocals
 
 
 def read_names(node: ast.AST) -> set[str]:
@@ -202,6 +329,25 @@ def read_names(node: ast.AST) -> set[str]:
     return names
 
 
+def _bound_where(test: ast.AST, truth: bool | None) -> frozenset[str]:
+    """The names that a test has surely bound where it comes out as `truth`; None is for either."""
+    if isinstance(test, ast.BoolOp):
+        every = truth is isinstance(test.op, ast.And)
+        parts = test.values if every else test.values[:1]
+        return frozenset().union(*(_bound_where(p, truth if every else None) for p in parts))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _bound_where(test.operand, None if truth is None else not truth)
+    if isinstance(test, ast.NamedExpr):
+        return _bound_where(test.value, truth) | {test.target.id}
+    if isinstance(test, ast.Compare):
+        return _bound_where(test.left, None) | _bound_where(test.comparators[0], None)
+    if isinstance(test, ast.IfExp):
+        return _bound_where(test.test, None)
+    if isinstance(test, (ast.Lambda, *_COMPREHENSIONS)):
+        return frozenset()
+    return frozenset().union(*(_bound_where(child, None) for child in children(test)))
+
+
 class Liveness:
     """Which names may be read after each statement, by the statement's identity.
 
@@ -210,7 +356,7 @@ class Liveness:
     function, are live everywhere.
     """
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, facts: FactTable) -> None:
         self.always = scope.captured | scope.globals | scope.nonlocals
         if scope.dynamic:
             self.always |= scope.locals
@@ -218,13 +364,10 @@ class Liveness:
         # For a loop: what may be read when its test is reached again.
         self.header: dict[int, frozenset[str]] = {}
         self._recording = True
-        self._names: dict[int, set[str]] = {}
-
-    def _reads(self, node: ast.AST) -> set[str]:
-        found = self._names.get(id(node))
-        if found is None:
-            found = self._names[id(node)] = read_names(node)
-        return found
+        # The statements, whose identities would otherwise be others' once they are rewritten.
+        self._held: list[ast.stmt] = []
+        self._facts = facts
+        self._reads = facts.reads
 
     def is_live(self, name: str, live: frozenset[str]) -> bool:
         return name in live or name in self.always
@@ -237,22 +380,30 @@ class Liveness:
     def statement(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
         if self._recording:
             self.after[id(node)] = self.after.get(id(node), frozenset()) | live
+            self._held.append(node)
         if isinstance(node, ast.If):
-            return self.block(node.body, live) | self.block(node.orelse, live) | self._reads(node.test)
+            body, orelse = self.block(node.body, live), self.block(node.orelse, live)
+            if not self._facts.one(node.test).bound:
+                return body | orelse | self._reads(node.test)
+            reads = self._reads_first(node.test)
+            return (body - _bound_where(node.test, True)) | (orelse - _bound_where(node.test, False)) | reads
         if isinstance(node, ast.While):
             return self._loop(node, live | self._reads(node.test), frozenset())
         if isinstance(node, ast.For):
             start = live.union(
                 self._reads(node.target), *(self._reads(e) for e in getattr(node, "extra_tests", ()))
             )
-            return self._loop(node, start, frozenset(assigned([node.target]))) | self._reads(node.iter)
-        if isinstance(node, ast.With | ast.AsyncWith):
+            return self._loop(node, start, frozenset(self._facts.one(node.target).bound)) | self._reads(
+                node.iter
+            )
+        if isinstance(node, _WITHS):
             inner = self.block(node.body, live)
-            bound = set(assigned(i.optional_vars for i in node.items if i.optional_vars is not None))
+            targets = [i.optional_vars for i in node.items if i.optional_vars is not None]
+            bound = self._facts.of(targets).bound.keys()
             # The body may be left at any point where the context manager swallows an exception.
             inner = (inner - bound) | live
             return inner.union(*(self._reads(i.context_expr) for i in node.items))
-        if isinstance(node, ast.Try | getattr(ast, "TryStar", ast.Try)):
+        if isinstance(node, TRIES):
             final = self.block(node.finalbody, live)
             handlers = (
                 final.union(*(self.block(h.body, final) for h in node.handlers)) if node.handlers else final
@@ -269,17 +420,25 @@ class Liveness:
                 if case.guard is not None:
                     out |= self._reads(case.guard)
             return out | self._reads(node.subject)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, DEFINITIONS):
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
-        killed = set()
-        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom | ast.Delete):
-            targets_of: list[ast.AST] = [node]
-            killed = set(assigned(targets_of))
-            if isinstance(node, ast.AnnAssign) and node.value is None:
-                killed = set()
-        return (live - killed) | self._reads(node)
+        facts = self._facts.one(node)
+        if type(node) in _KILLING and getattr(node, "value", node) is not None:
+            live = live - facts.bound.keys()
+        return live | facts.reads
+
+    def _reads_first(self, test: ast.expr) -> set[str]:
+        """The names that a test reads before it binds them itself."""
+        if not isinstance(test, ast.BoolOp):
+            return self._reads(test)
+        names: set[str] = set()
+        bound: frozenset[str] = frozenset()
+        for value in test.values:
+            names |= self._reads_first(value) - bound
+            bound |= _bound_where(value, isinstance(test.op, ast.And))
+        return names
 
     def pinned(self, statements: list[ast.stmt], live: frozenset[str]) -> None:
         """Adds names to what is live after every statement in a block."""

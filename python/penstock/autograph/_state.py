@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
@@ -16,6 +16,7 @@ from penstock.autograph._lists import TensorList
 __all__ = [
     "UNDEFINED",
     "Entry",
+    "Held",
     "Note",
     "Slot",
     "State",
@@ -144,6 +145,27 @@ class _Cell(Slot):
             del self.cell.cell_contents
 
 
+class Held(Slot):
+    """A value that is in no variable of the user's.
+
+    Attributes:
+        value: what it is.
+    """
+
+    def __init__(self, entry: Entry, file: str, value: Any = UNDEFINED) -> None:
+        super().__init__(entry, file)
+        self.value = value
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+    def clear(self) -> None:
+        self.value = UNDEFINED
+
+
 class _Global(Slot):
     def __init__(self, entry: Entry, file: str, namespace: dict[str, Any]) -> None:
         super().__init__(entry, file)
@@ -195,13 +217,19 @@ class _Attribute(Slot):
 
 
 def slots_of(
-    names: FunctionType,
+    functions: Sequence[Any],
     entries: Sequence[tuple[Any, ...]],
     attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
 ) -> list[Slot]:
-    """The variables of a statement: cells that `names` closes over, globals, and attributes."""
-    code = names.__code__
-    cells = dict(zip(code.co_freevars, names.__closure__ or (), strict=True))
+    """The variables of a statement: cells that `functions` close over, globals, and attributes.
+
+    The first of the functions says which globals; those that are None count for nothing.
+    """
+    code, namespace = functions[0].__code__, functions[0].__globals__
+    cells: dict[str, CellType] = {}
+    for function in functions:
+        if function is not None:
+            cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     slots: list[Slot] = []
     for raw in entries:
         entry = Entry(*raw)
@@ -209,7 +237,7 @@ def slots_of(
         if cell is not None:
             slots.append(_Cell(entry, code.co_filename, cell))
         else:
-            slots.append(_Global(entry, code.co_filename, names.__globals__))
+            slots.append(_Global(entry, code.co_filename, namespace))
     for base, attribute, raw in attributes:
         try:
             found = base()
@@ -224,22 +252,23 @@ class State:
 
     def __init__(
         self,
-        names: FunctionType,
+        functions: Sequence[Any],
         entries: Sequence[tuple[Any, ...]],
         attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
     ) -> None:
-        self.slots = slots_of(names, entries, attributes)
-        self._begin()
+        self.slots = slots_of(functions, entries, attributes)
+        self.begin()
 
     @classmethod
     def of(cls, slots: list[Slot]) -> State:
         """The state that is made of some slots."""
         self = cls.__new__(cls)
         self.slots = slots
-        self._begin()
+        self.begin()
         return self
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Takes what the variables hold for what the statement begins with."""
         self.before = [slot.first() for slot in self.slots]
         # The same with containers copied, since they may change.
         self.frozen = [freeze(value) for value in self.before]
@@ -263,7 +292,7 @@ class State:
     def replace(self, index: int, value: Any) -> None:
         """Has a variable begin with another value."""
         self.slots[index].put(value)
-        self._begin()
+        self.begin()
 
     def restore(self) -> None:
         """Gives every variable, and every container in them, what it held at the beginning."""
@@ -280,7 +309,7 @@ class State:
         """Sets a variable for good: a container that it held all along keeps its identity."""
         before = self.before[index]
         if type(before) in (list, dict, TensorList) and type(before) is type(value):
-            _refill(before, value)
+            _refill_all(before, value)
             value = before
         self.slots[index].put(value)
 
@@ -307,6 +336,7 @@ def freeze_one(container: Any) -> Any:
 
 
 def _refill(container: Any, contents: Any) -> None:
+    """Gives a container other contents."""
     if type(container) is TensorList:
         container.refill(contents)
     elif type(container) is list:
@@ -315,6 +345,24 @@ def _refill(container: Any, contents: Any) -> None:
         items = dict(contents)
         container.clear()
         container.update(items)
+
+
+def _refill_all(container: Any, contents: Any) -> None:
+    """Gives a container, and those in it, other contents: each keeps its identity."""
+    if type(container) is list:
+        contents = [
+            _with_identity(container[i], v) if i < len(container) else v for i, v in enumerate(contents)
+        ]
+    elif type(container) is dict:
+        contents = {k: _with_identity(container.get(k), v) for k, v in contents.items()}
+    _refill(container, contents)
+
+
+def _with_identity(old: Any, new: Any) -> Any:
+    if type(old) in (list, dict, TensorList) and type(old) is type(new):
+        _refill_all(old, new)
+        return old
+    return new
 
 
 def freeze(value: Any) -> Any:

@@ -46,6 +46,11 @@ _UNSET = re.compile(r"variable '(\w+)'")
 
 def explained(error: Exception, notes: Sequence[Note]) -> Exception:
     """The error, or one that says which traced statement left the variable without a value."""
+    if isinstance(error, RecursionError) and "tf.function" not in str(error):
+        return RecursionError(
+            f"{error}: a function that calls itself under a condition on tensors is traced without end. "
+            "Decorate it with tf.function(input_signature=...), which makes it a function of the graph"
+        )
     if not isinstance(error, NameError) or not notes:
         return error
     found = _UNSET.search(str(error))

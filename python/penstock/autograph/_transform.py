@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
-from penstock.autograph._scopes import FactTable, Liveness, Scope
-from penstock.autograph._tree import Transformer, own_nodes, walk
+from penstock.autograph._matching import lower_matches
+from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
+from penstock.autograph._tree import DEFINITIONS, Transformer, copy_location, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
 
@@ -35,30 +37,41 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
         return node
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
     instance = first.arg if super_class and first is not None else None
-    return _generator(node, instance) if _is_generator(node) else _function(node, instance)
+    return _function(node, instance)
 
 
-def _function(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
-    lower_jumps(node)
+def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.FunctionDef:
+    survey = Survey(node)
+    if survey.yields:
+        return _generator(node, instance)
+    if survey.matches:
+        node.body = lower_matches(node.body, OPERATORS)
+    lower_jumps(node, survey)
     facts = FactTable()
-    scope = Scope(node, facts)
-    items = _ItemAssignments(scope)
-    node.body = items.statements(node.body)
-    if items.found:
-        facts = FactTable()
-    liveness = Liveness(scope)
+    scope = Scope(node, survey, facts)
+    if survey.items:
+        items = _ItemAssignments(scope)
+        node.body = items.statements(node.body)
+        if items.found:
+            facts = FactTable()
+    liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
     writer = _Statements(scope, facts, liveness, instance)
     touched = writer.touched(node)
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
     # A name that only inner functions assign still belongs to this one.
-    declared = [
-        ast.copy_location(ast.AnnAssign(ast.Name(n, ast.Store()), ast.Constant(None), None, 1), node.body[0])
-        for n in sorted(writer.shared - scope.parameters)
-    ]
+    declared: list[ast.stmt] = []
+    names = sorted(writer.shared - scope.parameters)
+    if names:
+        # It never runs.
+        binding = ast.Assign([ast.Name(n, _STORE) for n in names], ast.Constant(None))
+        declared.append(copy_location(ast.If(ast.Constant(False), [binding], []), node.body[0]))
     node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
+
+
+_SEQUENCES = (ast.Tuple, ast.List)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -69,12 +82,17 @@ def _is_docstring(node: ast.stmt) -> bool:
     )
 
 
+# One node stands wherever it says all there is to say: it has no position, and nobody changes it.
+_LOAD, _STORE = ast.Load(), ast.Store()
+_NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
+
+
 def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
+    return ast.Name(name, _LOAD)
 
 
 def _operator(name: str) -> ast.Attribute:
-    return ast.Attribute(_load(OPERATORS), name, ast.Load())
+    return ast.Attribute(ast.Name(OPERATORS, _LOAD), name, _LOAD)
 
 
 def _call(name: str, *args: ast.expr) -> ast.Call:
@@ -85,18 +103,14 @@ def _constant(value: tuple[Any, ...]) -> ast.Constant:
     return ast.Constant(value)  # type: ignore[arg-type]
 
 
-def _no_arguments() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])
-
-
 def _later(value: ast.expr) -> ast.Lambda:
-    return ast.copy_location(ast.Lambda(_no_arguments(), value), value)
+    return copy_location(ast.Lambda(_NO_ARGUMENTS, value), value)
 
 
 def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
-    arguments = _no_arguments()
+    arguments = _NO_ARGUMENTS
     if parameter is not None:
-        arguments.args.append(ast.arg(parameter))
+        arguments = ast.arguments([], [ast.arg(parameter)], None, [], [], None, [])
     fields: dict[str, Any] = {
         "name": name,
         "args": arguments,
@@ -106,26 +120,26 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
     }
     if "type_params" in ast.FunctionDef._fields:
         fields["type_params"] = []
-    return ast.copy_location(ast.FunctionDef(**fields), where)
+    return copy_location(ast.FunctionDef(**fields), where)
 
 
 def _is_generator(node: ast.AST) -> bool:
     inner = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
-    return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await) for n in own_nodes(inner))
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(inner))
 
 
 def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
     """The structure of a tuple of targets; None for another target, or with a starred one."""
-    if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(t, ast.Starred) for t in target.elts):
+    if not isinstance(target, _SEQUENCES) or any(isinstance(t, ast.Starred) for t in target.elts):
         return None
     return tuple(map(_pattern, target.elts))
 
 
 def _unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
     pattern = _pattern(target)
-    if pattern is None or (isinstance(value, ast.Tuple | ast.List) and not any(pattern)):
+    if pattern is None or (isinstance(value, _SEQUENCES) and not any(pattern)):
         return value
-    return ast.copy_location(_call("unpack", value, _constant(pattern)), value)
+    return copy_location(_call("unpack", value, _constant(pattern)), value)
 
 
 class _ItemAssignments:
@@ -140,11 +154,11 @@ class _ItemAssignments:
         return [self.statement(s) for s in block]
 
     def statement(self, s: ast.stmt) -> ast.stmt:
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(s, DEFINITIONS):
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = _call("set_item", s.value, _load(name), target.slice)  # type: ignore[attr-defined]
+            new = _call("set_item", s.value, _load(name), _index(target.slice))  # type: ignore[attr-defined]
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -154,7 +168,7 @@ class _ItemAssignments:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = _call("update_item", _load(name), s.target.slice, symbol, _later(s.value))  # type: ignore[union-attr]
+            new = _call("update_item", _load(name), _index(s.target.slice), symbol, _later(s.value))  # type: ignore[union-attr]
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -165,17 +179,25 @@ class _ItemAssignments:
 
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
-        ast.copy_location(value, s)
-        return ast.copy_location(
-            ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), target)], value), s
-        )
+        copy_location(value, s)
+        return copy_location(ast.Assign([copy_location(ast.Name(name, _STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             return None
-        if any(isinstance(n, ast.Slice | ast.Starred | ast.NamedExpr) for n in walk(target.slice)):
+        if any(isinstance(n, (ast.Starred, ast.NamedExpr)) for n in walk(target.slice)):
             return None
         return target.value.id if target.value.id in self.names else None
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """An index as an expression of its own."""
+    if isinstance(node, ast.Slice):
+        parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
+        return copy_location(_call("slice_", *parts), node)
+    if isinstance(node, ast.Tuple):
+        node.elts = [_index(e) for e in node.elts]
+    return node
 
 
 _AUGMENTED = {
@@ -197,19 +219,21 @@ _AUGMENTED = {
 
 def _binds_outside(*nodes: ast.AST) -> bool:
     """Whether an expression assigns a name, or yields: it cannot move into a function then."""
-    fixed = ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await
-    return any(isinstance(n, fixed) for node in nodes for n in walk(node))
+    return any(type(n) in _FIXED for node in nodes for n in walk(node))
+
+
+_FIXED = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await})
 
 
 def _harmless(node: ast.expr) -> bool:
     """Whether computing an expression can neither fail, have an effect, nor cost much."""
-    if isinstance(node, ast.Name | ast.Constant):
+    if isinstance(node, (ast.Name, ast.Constant)):
         return True
     if isinstance(node, ast.UnaryOp):
         return _harmless(node.operand)
     if isinstance(node, ast.BinOp):
         return (
-            isinstance(node.op, ast.Add | ast.Sub | ast.Mult)
+            isinstance(node.op, (ast.Add, ast.Sub, ast.Mult))
             and _harmless(node.left)
             and _harmless(node.right)
         )
@@ -221,15 +245,46 @@ def _harmless(node: ast.expr) -> bool:
 def _repeatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
     return not any(
-        isinstance(n, ast.Call | ast.NamedExpr | ast.ListComp | ast.GeneratorExp) for n in walk(node)
+        isinstance(n, (ast.Call, ast.NamedExpr, ast.ListComp, ast.GeneratorExp)) for n in walk(node)
     )
+
+
+# What takes all of a generator at once.
+_CONSUMERS = frozenset(
+    {"all", "any", "dict", "frozenset", "len", "list", "max", "min", "set", "sorted", "sum", "tuple"}
+)
+
+
+def _stays(*nodes: ast.expr) -> bool:
+    """Whether parts of a comprehension must stay in one: they assign, yield, or make functions."""
+    if _binds_outside(*nodes):
+        return True
+    consumed: set[int] = set()
+    for root in nodes:
+        for node in walk(root):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONSUMERS:
+                consumed.update(map(id, node.args))
+            elif isinstance(node, ast.Lambda) or (
+                isinstance(node, ast.GeneratorExp) and id(node) not in consumed
+            ):
+                return True
+    return False
+
+
+def _with_target(target: ast.expr, value: ast.expr) -> ast.Lambda:
+    """A function of an item, which is assigned to a target for the value."""
+    name = target.id if isinstance(target, ast.Name) else _ITEM
+    if not isinstance(target, ast.Name):
+        item = ast.Tuple([_unpacked(copy_location(_load(_ITEM), target), target)], _LOAD)
+        once = ast.ListComp(value, [ast.comprehension(target, item, [], 0)])
+        value = copy_location(ast.Subscript(copy_location(once, value), ast.Constant(0), _LOAD), value)
+    return copy_location(ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), value), value)
 
 
 class _Expressions(Transformer):
     """Calls, logic and conditional expressions."""
 
     def __init__(self, instance: str | None) -> None:
-        super().__init__()
         self.instance = instance
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -243,7 +298,7 @@ class _Expressions(Transformer):
                 # In an inner function the arguments are not to be found.
                 node.args = [_load("__class__"), _load(self.instance)]
             return node
-        node.func = ast.copy_location(_call(operator, callee), callee)
+        node.func = copy_location(_call(operator, callee), callee)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -257,16 +312,14 @@ class _Expressions(Transformer):
         result = values[-1]
         safe = harmless[-1]
         for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = ast.copy_location(
-                _call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node
-            )
+            result = copy_location(_call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node)
             safe = safe and fine
         return result
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.inside(node)
         if isinstance(node.op, ast.Not):
-            return ast.copy_location(_call("not_", node.operand), node)
+            return copy_location(_call("not_", node.operand), node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -274,7 +327,7 @@ class _Expressions(Transformer):
         self.inside(node)
         if plain:
             return node
-        return ast.copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
+        return copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
@@ -282,10 +335,10 @@ class _Expressions(Transformer):
         if plain:
             return node
         rest: list[ast.expr] = [
-            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], ast.Load())
+            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], _LOAD)
             for op, value in zip(node.ops, node.comparators, strict=True)
         ]
-        return ast.copy_location(_call("chain", node.left, *rest), node)
+        return copy_location(_call("chain", node.left, *rest), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         if not _is_generator(node):
@@ -294,11 +347,58 @@ class _Expressions(Transformer):
             node.body = inner.visit(node.body)
         return node
 
-    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        parts = [*(g.iter for g in node.generators), *(t for g in node.generators for t in g.ifs), node.elt]
+        if any(g.is_async for g in node.generators) or _stays(*parts):
+            return self._plain(node, "a comprehension that makes functions")
+        return self._collected(node, node.generators)
+
+    def _collected(self, node: ast.ListComp, generators: list[ast.comprehension]) -> ast.expr:
+        """The list of the elements over what is left of the `for` parts."""
+        first, *rest = generators
+        test = self._test_of(first)
+        value = self._collected(node, rest) if rest else self.visit(node.elt)
+        iterable = self.visit(first.iter)
+        args = [iterable, _with_target(first.target, value), ast.Constant(bool(rest))]
+        if test is not None:
+            args.append(_with_target(first.target, test))
+        return copy_location(_call("list_comp", *args), node)
+
+    def _test_of(self, generator: ast.comprehension) -> ast.expr | None:
+        if not generator.ifs:
+            return None
+        tests = generator.ifs
+        test = copy_location(ast.BoolOp(ast.And(), tests), tests[0]) if len(tests) > 1 else tests[0]
+        return self.visit(test)  # type: ignore[no-any-return]
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        first = node.generators[0]
+        if len(node.generators) > 1 or first.is_async or _stays(node.elt, *first.ifs):
+            return self._plain(node, "a generator of several parts, or that makes functions,")
+        iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
+        first.iter = copy_location(_load(_ITEM), iterable)
+        first.ifs = [] if test is None else [test]
+        node.elt = value
+        plain = ast.Lambda(ast.arguments([], [ast.arg(_ITEM)], None, [], [], None, []), node)
+        args = [iterable, copy_location(plain, node), _with_target(first.target, value)]
+        if test is not None:
+            args.append(_with_target(first.target, test))
+        return copy_location(_call("generator", *args), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._plain(node, "a set comprehension, whose elements must be told apart while tracing,")
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._plain(node, "a dict comprehension, whose keys must be known while tracing,")
+
+    def _plain(self, node: Any, what: str) -> ast.expr:
+        """A comprehension that stays Python's."""
         self.inside(node)
-        if not node.is_async:
-            node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
-        return node
+        for generator in node.generators:
+            if not generator.is_async:
+                iterable = generator.iter
+                generator.iter = copy_location(_call("elements", iterable, ast.Constant(what)), iterable)
+        return node  # type: ignore[no-any-return]
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return node
@@ -309,11 +409,11 @@ class _GeneratorBody(_Expressions):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.inside(node)
-        node.iter = ast.copy_location(_call("elements", node.iter), node.iter)
+        node.iter = copy_location(_call("elements", node.iter), node.iter)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return _generator(node, None) if _is_generator(node) else _function(node, None)
+        return _function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
         return node
@@ -350,34 +450,34 @@ class _Statements:
         return out
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
-        method = getattr(self, f"_{type(s).__name__.lower()}", None)
-        if method is not None:
-            return method(s)  # type: ignore[no-any-return]
-        return [self.expressions.visit(s)]
+        method = _STATEMENTS.get(type(s))
+        if method is None and not self.facts.one(s).decides:
+            return [s]
+        return [self.expressions.visit(s)] if method is None else method(self, s)
 
     # --- what stays Python ---
 
     def _functiondef(self, s: ast.FunctionDef) -> list[ast.stmt]:
         s.args.defaults = [self.expression(d) for d in s.args.defaults]
         s.args.kw_defaults = [self.expression(d) for d in s.args.kw_defaults]
-        return [_generator(s, None) if _is_generator(s) else _function(s, None)]
+        return [_function(s)]
 
-    def _asyncfunctiondef(self, s: ast.AsyncFunctionDef) -> list[ast.stmt]:
-        return [s]
-
-    def _classdef(self, s: ast.ClassDef) -> list[ast.stmt]:
+    def _kept(self, s: ast.stmt) -> list[ast.stmt]:
         return [s]
 
     def _assign(self, s: ast.Assign) -> list[ast.stmt]:
-        s.value = self.expression(s.value)
-        s.targets = [self.expression(t) for t in s.targets]
+        if self.facts.one(s).decides:
+            s.value = self.expression(s.value)
+            s.targets = [self.expression(t) for t in s.targets]
         if len(s.targets) == 1:
             s.value = _unpacked(s.value, s.targets[0])
         return [s]
 
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
-        s.value = self.expression(s.value)
-        return [s]
+        if s.value is None:
+            # Which names are local is known without it.
+            return [copy_location(ast.Pass(), s)]
+        return self._assign(copy_location(ast.Assign([s.target], s.value), s))
 
     def _with(self, s: ast.With) -> list[ast.stmt]:
         for item in s.items:
@@ -393,14 +493,12 @@ class _Statements:
         s.finalbody = self.block(s.finalbody)
         return [s]
 
-    _trystar = _try
-
     # --- what may become part of the graph ---
 
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
             where = s.exc
-            s.exc = ast.copy_location(_call("raised", self.expression(s.exc)), where)
+            s.exc = copy_location(_call("raised", self.expression(s.exc)), where)
         s.cause = self.expression(s.cause)
         return [s]
 
@@ -411,7 +509,7 @@ class _Statements:
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
         message = ast.Constant(None) if s.msg is None else _later(copy.deepcopy(s.msg))
-        s.test = ast.copy_location(_call("assert_", s.test, message), s.test)
+        s.test = copy_location(_call("assert_", s.test, message), s.test)
         return [s]
 
     def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
@@ -423,73 +521,98 @@ class _Statements:
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = ast.copy_location(ast.Name(name, ast.Store()), value)
-            return ast.copy_location(ast.Assign([target], value), value)
+            target = copy_location(ast.Name(name, _STORE), value)
+            # A truth, whatever the type of the operand.
+            value = copy_location(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
+            return copy_location(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
         out = [first]
         for value in test.values[1:]:
-            so_far: ast.expr = ast.copy_location(_load(name), value)
+            so_far: ast.expr = copy_location(_load(name), value)
             if isinstance(test.op, ast.Or):
-                so_far = ast.copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+                so_far = copy_location(ast.UnaryOp(ast.Not(), so_far), value)
             before, value = self._spelled_out(value)
-            step = ast.copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            step = copy_location(ast.If(so_far, [*before, store(value)], []), value)
             self.liveness.after[id(step)] = frozenset(self.scope.locals)
             out.append(step)
-        return out, ast.copy_location(_load(name), test)
+        return out, copy_location(_load(name), test)
+
+    def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
+        """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
+        import copy
+
+        after = self.liveness.after[id(s)]
+        both = isinstance(test.op, ast.And)
+        # What each level repeats, and what the next level stands in place of.
+        repeated, inner = (s.orelse, s.body) if both else (s.body, s.orelse)
+        for value in reversed(test.values):
+            mine = repeated if value is test.values[0] else copy.deepcopy(repeated)
+            if mine is not repeated:
+                self.liveness.block(mine, after)
+            level = copy_location(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
+            self.liveness.after[id(level)] = after
+            inner = [level]
+        return self.block(inner)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
-        before, s.test = self._spelled_out(s.test)
-        if before:
-            return [*self.block(before), *self._if(s)]
-        first, second = self._bound(s.body), self._bound(s.orelse)
+        if isinstance(s.test, ast.BoolOp) and _binds_outside(*s.test.values[1:]):
+            return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
-        entries, names = self._entries(first, second, lambda n: self.liveness.is_live(n, after), after)
+        entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
         attributes = self._attributes(s.body, s.orelse)
         out = [_define(_IF, self._inner(s.body), s)]
         orelse: ast.expr = ast.Constant(None)
         if s.orelse:
             out.append(_define(_ELSE, self._inner(s.orelse), s.orelse[0]))
             orelse = _load(_ELSE)
-        args = [self.expression(s.test), _load(_IF), orelse, names, entries]
-        if attributes is not None:
-            args.append(attributes)
+        args = [self.expression(s.test), _load(_IF), orelse, entries]
+        if attributes is not None or names is not None:
+            args.append(attributes or ast.Tuple([], _LOAD))
+        if names is not None:
+            args.append(names)
         return [*out, self._emit("if_stmt", args, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
         options = self._options(s)
-        bound = self._bound([*s.body, s.test])
-        entries, names = self._loop_entries(s, bound)
-        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        entries, names = self._loop_entries(s, self.facts.of([*s.body, s.test]))
+        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
         pure = _repeatable(s.test)
         where = s.test
         before, s.test = self._spelled_out(s.test)
-        test = ast.copy_location(ast.Return(s.test), where)
+        test = copy_location(ast.Return(s.test), where)
         out = [
             _define(_TEST, self._inner([*before, test]), where),
             _define(_WHILE, self._inner(s.body), s),
         ]
         endless = isinstance(where, ast.Constant) and bool(where.value)
         flags = [ast.Constant(pure), ast.Constant(endless)]
-        args = [_load(_TEST), _load(_WHILE), names, entries, attributes, *flags, *options]
+        args = [
+            _load(_TEST),
+            _load(_WHILE),
+            entries,
+            attributes,
+            names or ast.Constant(None),
+            *flags,
+            *options,
+        ]
         out.append(self._emit("while_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        item = ast.copy_location(_load(_ITEM), s.target)
-        target = ast.copy_location(ast.Assign([s.target], item), s.target)
+        item = copy_location(_load(_ITEM), s.target)
+        target = copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
-        bound = self._bound([target, *s.body])
-        entries, names = self._loop_entries(s, bound)
-        attributes = self._attributes(s.body, []) or ast.Tuple([], ast.Load())
+        entries, names = self._loop_entries(s, self.facts.of([target, *s.body]))
+        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
         test: ast.expr = _later(self.expression(extra[0])) if extra else ast.Constant(None)
         out = [_define(_FOR, self._inner([target, *s.body]), s, _ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        args = [iterable, _load(_FOR), test, names, entries, attributes, *options]
+        args = [iterable, _load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
         out.append(self._emit("for_stmt", args, s))
         return [*out, *self.block(s.orelse)]
 
@@ -507,9 +630,9 @@ class _Statements:
         call = _call(name, *args)
         # The call stands for the head of the statement.
         where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        ast.copy_location(call, where)
+        copy_location(call, where)
         call.lineno, call.col_offset = s.lineno, s.col_offset
-        return ast.copy_location(ast.Expr(call), call)
+        return copy_location(ast.Expr(call), call)
 
     def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """The statements as the body of an inner function."""
@@ -518,7 +641,7 @@ class _Statements:
         outside = sorted(n for n in names if n in self.scope.globals)
         self.shared.update(n for n in mine if n in self.scope.locals)
         out: list[ast.stmt] = []
-        kept = self.block([s for s in body if not isinstance(s, ast.Global | ast.Nonlocal)])
+        kept = self.block([s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))])
         if mine:
             out.append(ast.Nonlocal(mine))
         if outside:
@@ -526,36 +649,38 @@ class _Statements:
         where = body[0]
         result = [*out, *kept]
         for statement in out:
-            ast.copy_location(statement, where)
-        return result or [ast.copy_location(ast.Pass(), where)]
-
-    def _bound(self, statements: list[Any]) -> dict[str, int]:
-        """The variables that statements assign, or whose contents they change, and where."""
-        facts = self.facts.of(statements)
-        bound = facts.bound
-        for name, line in facts.mutated.items():
-            if name in self.scope.locals:
-                bound.setdefault(name, line)
-        if facts.calls and self.scope.effects:
-            for name in self.scope.effects & (self.scope.locals | self.scope.nonlocals):
-                bound.setdefault(name, statements[0].lineno)
-        return bound
+            copy_location(statement, where)
+        return result or [copy_location(ast.Pass(), where)]
 
     def _entries(
-        self, first: dict[str, int], second: dict[str, int], live: Any, after: frozenset[str]
-    ) -> tuple[ast.expr, ast.expr]:
-        """The variables of a statement as a constant, and a function that closes over them."""
-        items = []
-        names = []
-        for name in sorted({**first, **second}):
-            if name in self.scope.locals or name in self.scope.nonlocals or name in self.scope.globals:
-                names.append(name)
-                is_live = bool(live(name))
-                is_after = self.liveness.is_live(name, after)
-                items.append((name, first.get(name, 0), second.get(name, 0), is_live, is_after))
-        self.shared.update(n for n in names if n in self.scope.locals)
-        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in names], ast.Load()))
-        return _constant(tuple(items)), closure
+        self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
+    ) -> tuple[ast.expr, ast.expr | None]:
+        """The variables that two bodies assign, or whose contents they change, as a constant.
+
+        Beside it a function that closes over those that the bodies need not close over; None for none.
+        """
+        scope, is_live = self.scope, self.liveness.is_live
+        lines: dict[str, list[int]] = {}
+        for part, facts in enumerate((first, second)):
+            for name, at in facts.bound.items():
+                lines.setdefault(name, [0, 0])[part] = at
+        bound = lines.keys() & (scope.locals | scope.nonlocals | scope.globals)
+        more: set[str] = set()
+        for part, facts in enumerate((first, second)):
+            changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
+            if facts.calls:
+                changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
+            for name, at in changed.items():
+                if name not in facts.bound:
+                    lines.setdefault(name, [0, 0])[part] = at
+                    more.add(name)
+        names = bound | more
+        items = [(n, *lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        self.shared |= names & scope.locals
+        more -= bound
+        if not more:
+            return _constant(tuple(items)), None
+        return _constant(tuple(items)), _later(ast.Tuple([_load(n) for n in sorted(more)], _LOAD))
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
@@ -564,16 +689,15 @@ class _Statements:
         if not outside and attributes is None:
             return []
         items = tuple((name, line, 0, True, True) for name, line in sorted(outside.items()))
-        closure = ast.Lambda(_no_arguments(), ast.Tuple([_load(n) for n in sorted(outside)], ast.Load()))
+        closure = _later(ast.Tuple([_load(n) for n in sorted(outside)], _LOAD))
         args: list[ast.expr] = [closure, _constant(items)]
         if attributes is not None:
             args.append(attributes)
-        return [ast.copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
+        return [copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
 
-    def _loop_entries(self, s: ast.For | ast.While, bound: dict[str, int]) -> tuple[ast.expr, ast.expr]:
+    def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
-        header = self.liveness.header[id(s)]
-        return self._entries(bound, {}, lambda n: self.liveness.is_live(n, after | header), after)
+        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
 
     def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
         """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
@@ -595,8 +719,8 @@ class _Statements:
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
             entry = _constant((name, *lines, True, True))
-            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], ast.Load()))
-        return ast.Tuple(items, ast.Load())
+            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], _LOAD))
+        return ast.Tuple(items, _LOAD)
 
     def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
@@ -617,9 +741,28 @@ class _Statements:
                     given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
                     given += node.value.keywords
                     options = ast.Call(_operator("options"), [], copy.deepcopy(given))
-                    s.body = [n for n in s.body if n is not node] or [ast.copy_location(ast.Pass(), node)]
-                    return [_later(ast.copy_location(options, node))]
+                    s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
+                    return [_later(copy_location(options, node))]
         return []
+
+
+_NOTHING = Facts()
+_STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
+    ast.FunctionDef: _Statements._functiondef,
+    ast.AsyncFunctionDef: _Statements._kept,
+    ast.ClassDef: _Statements._kept,
+    ast.Assign: _Statements._assign,
+    ast.AnnAssign: _Statements._annassign,
+    ast.With: _Statements._with,
+    ast.Try: _Statements._try,
+    ast.TryStar: _Statements._try,
+    ast.Raise: _Statements._raise,
+    ast.Assert: _Statements._assert,
+    ast.If: _Statements._if,
+    ast.While: _Statements._while,
+    ast.For: _Statements._for,
+    ast.Match: _Statements._match,
+}
 
 
 def _copied(node: ast.expr) -> ast.expr:
@@ -628,5 +771,5 @@ def _copied(node: ast.expr) -> ast.expr:
     new = copy.deepcopy(node)
     for inner in walk(new):
         if hasattr(inner, "ctx"):
-            inner.ctx = ast.Load()
+            inner.ctx = _LOAD
     return new

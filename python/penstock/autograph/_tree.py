@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-__all__ = ["Transformer", "children", "locate", "own_nodes", "walk"]
+__all__ = [
+    "DEFINITIONS",
+    "LOOPS",
+    "TRIES",
+    "Transformer",
+    "children",
+    "copy_location",
+    "locate",
+    "own_nodes",
+    "walk",
+]
 
-_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
+Node = TypeVar("Node", bound=ast.AST)
+
+# Classes of statements.
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LOOPS = (ast.For, ast.While)
+TRIES = (ast.Try, ast.TryStar)
+
+_SCOPES = frozenset({*DEFINITIONS, ast.Lambda})
 # Fields that hold no nodes, or only operators and contexts.
 # fmt: off
 _PLAIN = frozenset({
@@ -35,18 +52,60 @@ class _Fields(dict[type, tuple[str, ...]]):
 _FIELDS = _Fields()
 
 
-def children(node: ast.AST) -> list[ast.AST]:
+class _Children(dict[type, Callable[[Any], Iterable[ast.AST]]]):
+    """For each class of nodes the function that lists what stands in one, made when it is asked for."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], Iterable[ast.AST]]:
+        names = _FIELDS[kind]
+
+        def listed(node: Any) -> list[ast.AST]:
+            found: list[ast.AST] = []
+            for name in names:
+                value = getattr(node, name, None)
+                if value is None:
+                    continue
+                if type(value) is list:
+                    found += value if None not in value else [v for v in value if v is not None]
+                elif isinstance(value, ast.AST):
+                    found.append(value)
+            return found
+
+        found = self[kind] = listed if names else lambda node: ()
+        return found
+
+
+# The commonest classes need no search for their fields.
+_CHILDREN = _Children(
+    {
+        ast.Attribute: lambda node: (node.value,),
+        ast.BinOp: lambda node: (node.left, node.right),
+        ast.BoolOp: lambda node: node.values,
+        ast.Call: lambda node: (node.func, *node.args, *node.keywords),
+        ast.Compare: lambda node: (node.left, *node.comparators),
+        ast.Expr: lambda node: (node.value,),
+        ast.Assign: lambda node: (*node.targets, node.value),
+        ast.AugAssign: lambda node: (node.target, node.value),
+        ast.If: lambda node: (node.test, *node.body, *node.orelse),
+        ast.Subscript: lambda node: (node.value, node.slice),
+        ast.Tuple: lambda node: node.elts,
+        ast.UnaryOp: lambda node: (node.operand,),
+        ast.keyword: lambda node: (node.value,),
+    }
+)
+
+
+def children(node: ast.AST) -> Iterable[ast.AST]:
     """The nodes that stand in a node, but for operators and contexts."""
-    found: list[ast.AST] = []
-    for name in _FIELDS[type(node)]:
-        value = getattr(node, name, None)
-        if value is None:
-            continue
-        if type(value) is list:
-            found += value if None not in value else [v for v in value if v is not None]
-        else:
-            found.append(value)
-    return found
+    return _CHILDREN[type(node)](node)
+
+
+def copy_location(new: Node, old: ast.AST) -> Node:
+    """The new node, with the position of the old one, if that has one."""
+    to, of = new.__dict__, old.__dict__
+    if "lineno" in of:
+        to["lineno"], to["col_offset"] = of["lineno"], of["col_offset"]
+        to["end_lineno"], to["end_col_offset"] = of.get("end_lineno"), of.get("end_col_offset")
+    return new
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -68,39 +127,49 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             stack += children(node)
 
 
+_LEAVES = frozenset({ast.Name, ast.Constant})
+
+
 def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
     """Gives nodes without a position that of what they are in."""
     fields = node.__dict__
     if "lineno" in fields:
         line, column = fields["lineno"], fields["col_offset"]
-        if fields.get("end_lineno") is not None and fields.get("end_col_offset") is not None:
-            end_line, end_column = fields["end_lineno"], fields["end_col_offset"]
+        end = fields.get("end_lineno")
+        if end is not None:
+            end_line, end_column = end, fields["end_col_offset"]
         # Parts may have moved: the end is not before the beginning.
         if end_line < line or (end_line == line and end_column < column):
             end_line, end_column = line, column
-        fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
+            end = None
+        if end is None:
+            fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
     elif node._attributes:
         fields["lineno"], fields["col_offset"] = line, column
         fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
-    for child in children(node):
-        locate(child, line, column, end_line, end_column)
+    for child in _CHILDREN[type(node)](node):
+        if type(child) not in _LEAVES or "lineno" not in child.__dict__:
+            locate(child, line, column, end_line, end_column)
 
 
 class Transformer:
     """Replaces expressions: a subclass has a method `visit_X` for each type `X` of node that it replaces."""
 
-    def __init__(self) -> None:
-        self._methods: dict[type, Callable[[Any], Any] | None] = {ast.Name: None, ast.Constant: None}
+    _methods: ClassVar[dict[type, Callable[[Any, Any], Any] | None]]
+
+    def __init_subclass__(cls) -> None:
+        cls._methods = {ast.Name: None, ast.Constant: None}
 
     def visit(self, node: Any) -> Any:
         kind = type(node)
-        if kind in self._methods:
+        try:
             method = self._methods[kind]
-        else:
-            method = self._methods[kind] = getattr(self, f"visit_{kind.__name__}", None)
+        except KeyError:
+            method = self._methods[kind] = getattr(type(self), f"visit_{kind.__name__}", None)
         if method is not None:
-            return method(node)
-        self.inside(node)
+            return method(self, node)
+        if kind not in _LEAVES:
+            self.inside(node)
         return node
 
     def inside(self, node: ast.AST) -> None:
@@ -109,7 +178,7 @@ class Transformer:
             value = getattr(node, name, None)
             if type(value) is list:
                 for i, item in enumerate(value):
-                    if item is not None:
-                        value[i] = self.visit(item)
-            elif value is not None:
-                setattr(node, name, self.visit(value))
+                    if item is not None and (new := self.visit(item)) is not item:
+                        value[i] = new
+            elif isinstance(value, ast.AST) and (new := self.visit(value)) is not value:
+                setattr(node, name, new)

@@ -3,6 +3,7 @@
 //! A register holds a tensor, and keeps its memory from run to run. Which values share a register is
 //! decided ahead, by liveness.
 
+mod calls;
 mod lower;
 mod native;
 mod registers;

@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "registers are read and written by number; loops run over raw memory")]
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
@@ -12,10 +12,9 @@ use penstock_kernels::{Lane, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
 
-use super::step::{CallArg, CallStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
-use super::{Frame, Kind, Plan};
+use super::step::{KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
+use super::{Frame, Kind, Plan, calls};
 use crate::eager::panicked;
-use crate::executable::executable;
 use crate::state;
 use crate::variable::{Arg, Variable};
 
@@ -25,14 +24,6 @@ const POLL_EVERY: i64 = 2_000_000;
 const BRIEF_NS: i64 = 1_000;
 /// Elementwise loops over more elements count, at a nanosecond each; shorter ones only in the cost of a loop around them.
 const LONG_LOOP: usize = 1 << 14;
-/// Calls of functions on one thread between two polls of the host.
-const POLL_CALLS: u32 = 64;
-
-thread_local! {
-    /// The calls that steps made on this thread.
-    static CALLS: Cell<u32> = const { Cell::new(0) };
-}
-
 /// Frames that a plan keeps for its next runs.
 const KEPT_FRAMES: usize = 4;
 /// Registers of more bytes give their memory back to the pool between runs.
@@ -40,7 +31,18 @@ const KEPT_BYTES: usize = 64 << 20;
 
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types.
-    pub(crate) fn run(&self, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+    pub(crate) fn run(self: &Arc<Self>, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+        let mut frame = self.enter(args)?;
+        let mut at = 0;
+        // A frame that a panic or an error leaves behind is dropped, never used again.
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
+        let called =
+            walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
+        if called { calls::run(self, frame, args, at, env) } else { Ok(self.leave(frame)) }
+    }
+
+    /// A frame that holds the arguments.
+    pub(super) fn enter(&self, args: &[Arg]) -> Result<Frame> {
         let mut frame = self.take_frame()?;
         for &(reg, index) in &self.arguments {
             if let Arg::Tensor(tensor) = &args[index] {
@@ -48,10 +50,11 @@ impl Plan {
             }
         }
         frame.rounds.fill(0);
-        let mut at = 0;
-        // A frame that a panic or an error leaves behind is dropped, never used again.
-        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
-        walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
+        Ok(frame)
+    }
+
+    /// The results that a finished run has left in its frame.
+    pub(super) fn leave(&self, mut frame: Frame) -> SmallVec<[Tensor; 2]> {
         let outputs = self
             .outputs
             .iter()
@@ -61,11 +64,12 @@ impl Plan {
             })
             .collect();
         self.keep_frame(frame);
-        Ok(outputs)
+        outputs
     }
 
+    /// The error of step `at`, with its operator and place.
     #[cold]
-    fn locate(&self, error: Error, at: usize, rounds: &[u64]) -> Error {
+    pub(super) fn locate(&self, error: Error, at: usize, rounds: &[u64]) -> Error {
         // A loop's steps end with its jump back; those of the loops around it follow.
         let around = self.steps.iter().enumerate().skip(at).filter_map(|(end, step)| match step {
             Step::Back { target, number, .. } if (*target as usize..=end).contains(&at) => Some(*number as usize),
@@ -125,13 +129,14 @@ impl Plan {
         }
     }
 
-    /// Runs the steps; `at` is the number of the one that runs.
-    fn walk(&self, frame: &mut Frame, args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<()> {
+    /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
+    /// caller of this makes before it goes on behind it; false at the end.
+    pub(super) fn walk(&self, frame: &mut Frame, args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<bool> {
         let Frame { regs, rounds } = frame;
         assert_eq!(regs.len(), self.kinds.len());
         let regs = Regs(regs.as_mut_ptr());
         let mut budget = POLL_EVERY;
-        let mut pc = 0;
+        let mut pc = *at;
         while let Some(step) = self.steps.get(pc) {
             *at = pc;
             pc += 1;
@@ -203,10 +208,7 @@ impl Plan {
                     // SAFETY: as said above.
                     unsafe { update(s, regs, args, env)? };
                 }
-                Step::Call(s) => {
-                    // SAFETY: as said above.
-                    unsafe { call(s, regs, args, env)? };
-                }
+                Step::Call(_) => return Ok(true),
                 Step::Branch { pred, target } => {
                     // SAFETY: as said above.
                     let pred = unsafe { regs.get(*pred) };
@@ -240,7 +242,7 @@ impl Plan {
                 Step::Moves(_) => return Err(Error::internal("moves were not put in order")),
             }
         }
-        Ok(())
+        Ok(false)
     }
 }
 
@@ -457,34 +459,6 @@ unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Res
     let inputs = unsafe { regs.list(&s.ins) };
     let results = state::update_part(variable, s.run, &inputs, s.outs.len(), &s.attrs, env)?;
     for (&out, result) in s.outs.iter().zip(results) {
-        // SAFETY: the caller's promise.
-        unsafe { *regs.get_mut(out) = result };
-    }
-    Ok(())
-}
-
-/// # Safety
-/// The registers are there, and the step writes none that it reads.
-unsafe fn call(s: &CallStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<()> {
-    let callee = executable(&s.function)?;
-    // Each run has a budget of its own, so that recursion would never exhaust one.
-    let calls = CALLS.get().wrapping_add(1);
-    CALLS.set(calls);
-    if calls.is_multiple_of(POLL_CALLS) {
-        env.poll()?;
-    }
-    let args: SmallVec<[Arg; 4]> = s
-        .args
-        .iter()
-        .map(|arg| match arg {
-            // SAFETY: the caller's promise.
-            CallArg::Reg(r) => Arg::Tensor(unsafe { regs.get(*r) }.clone()),
-            CallArg::Variable(i) => args[*i].clone(),
-        })
-        .collect();
-    let results = callee.run(&args, env)?;
-    for (i, (result, (&out, ty))) in results.into_iter().zip(s.outs.iter().zip(&s.types)).enumerate() {
-        check_result(i, &result, ty)?;
         // SAFETY: the caller's promise.
         unsafe { *regs.get_mut(out) = result };
     }

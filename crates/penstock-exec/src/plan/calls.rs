@@ -1,0 +1,107 @@
+//! Calls of functions that recurse. The runs that wait for one another stand on a stack on the heap, so that how deep
+//! they go does not depend on the thread's.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use penstock_data::{Error, Result, Tensor};
+use penstock_ir::Env;
+use penstock_passes::evaluate::check_result;
+use smallvec::SmallVec;
+
+use super::step::{CallArg, CallStep, Step};
+use super::{Frame, Plan};
+use crate::eager::panicked;
+use crate::executable::executable;
+use crate::variable::Arg;
+
+/// Runs that may wait for one another: recursion beyond is an error.
+const MAX_OPEN: usize = 100_000;
+/// Calls between two polls of the host.
+const POLL_CALLS: u32 = 64;
+
+/// A run that stands at one of its steps.
+struct Run {
+    plan: Arc<Plan>,
+    frame: Frame,
+    args: SmallVec<[Arg; 4]>,
+    at: usize,
+}
+
+/// Goes on with a run that stands at a call, to its end.
+pub(super) fn run(
+    plan: &Arc<Plan>,
+    frame: Frame,
+    args: &[Arg],
+    at: usize,
+    env: &dyn Env,
+) -> Result<SmallVec<[Tensor; 2]>> {
+    let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at }];
+    go_on(&mut open, env)
+        .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.rounds)))
+}
+
+/// Runs until the first of the open runs has ended. On an error each stands where it came to.
+fn go_on(open: &mut Vec<Run>, env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+    let mut calls = 0u32;
+    loop {
+        let depth = open.len();
+        let caller = last(open)?;
+        let step = call_at(&caller.plan, caller.at)?;
+        // Each walk has a budget of its own, so that recursion would never exhaust one.
+        calls += 1;
+        if calls.is_multiple_of(POLL_CALLS) {
+            env.poll()?;
+        }
+        if depth >= MAX_OPEN {
+            return Err(Error::exhausted(format!(
+                "the function '{}' calls itself too deeply: {MAX_OPEN} of its calls, and of those between them, have \
+                 not returned",
+                step.function.name()
+            )));
+        }
+        let args: SmallVec<[Arg; 4]> = step
+            .args
+            .iter()
+            .map(|arg| match arg {
+                CallArg::Reg(r) => Arg::Tensor(caller.frame.regs[*r as usize].clone()),
+                CallArg::Variable(i) => caller.args[*i].clone(),
+            })
+            .collect();
+        let plan = executable(&step.function)?.plan(&args)?;
+        let frame = plan.enter(&args)?;
+        open.push(Run { plan, frame, args, at: 0 });
+        while !walked(last(open)?, env)? {
+            let Some(ended) = open.pop() else { break };
+            let results = ended.plan.leave(ended.frame);
+            if open.is_empty() {
+                return Ok(results);
+            }
+            let Run { plan, frame, at, .. } = last(open)?;
+            let step = call_at(plan, *at)?;
+            for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {
+                check_result(i, &result, ty)?;
+                frame.regs[out as usize] = result;
+            }
+            *at += 1;
+        }
+    }
+}
+
+/// Walks on; whether the run has come to a call, rather than to its end.
+fn walked(run: &mut Run, env: &dyn Env) -> Result<bool> {
+    let Run { plan, frame, args, at } = run;
+    // A frame that a panic or an error leaves behind is dropped, never used again.
+    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, at))).unwrap_or_else(|panic| Err(panicked(&*panic)))
+}
+
+fn last(open: &mut [Run]) -> Result<&mut Run> {
+    open.last_mut().ok_or_else(|| Error::internal("no run is open"))
+}
+
+fn call_at(plan: &Plan, at: usize) -> Result<&CallStep> {
+    match plan.steps.get(at) {
+        Some(Step::Call(step)) => Ok(step),
+        _ => Err(Error::internal("the run stands at no call")),
+    }
+}

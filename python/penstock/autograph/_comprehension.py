@@ -1,0 +1,94 @@
+"""Comprehensions: those over tensors of unknown length become loops of the graph, which make lists of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock.autograph import _iteration
+from penstock.autograph._branch import branch, is_symbolic
+from penstock.autograph._loop import Options, graph_loop
+from penstock.autograph._state import Entry, Held, State
+
+__all__ = ["generator", "list_comp"]
+
+
+def list_comp(
+    iterable: Any, value: Callable[[Any], Any], nested: bool = False, keep: Callable[[Any], Any] | None = None
+) -> Any:
+    """`[value(item) for item in iterable if keep(item)]`: a list, or one of the graph.
+
+    Args:
+        iterable: what is iterated over.
+        value: an element, or, where the comprehension is `nested`, the elements that an item gives.
+        nested: whether there are further `for` parts.
+        keep: whether an item counts; None where every item does.
+    """
+    code = value.__code__
+    line = code.co_firstlineno
+    made = Held(Entry("the comprehension", line, line, True, True), code.co_filename, [])
+    where = f"{code.co_filename}:{line}"
+
+    def append(element: Any) -> None:
+        made.value.append(element)
+
+    def add(item: Any) -> None:
+        if nested:
+            _each(value(item), append, made, where, value)
+        else:
+            append(value(item))
+
+    def take(item: Any) -> None:
+        wanted = True if keep is None else keep(item)
+        if is_symbolic(wanted):
+            branch(wanted, lambda: add(item), _nothing, State.of([made]), where)
+        elif wanted:
+            add(item)
+
+    _each(iterable, take, made, where, value)
+    return made.value
+
+
+def _each(
+    iterable: Any, take: Callable[[Any], None], made: Held, where: str, key: Callable[[Any], Any]
+) -> None:
+    """Calls `take` on each item, in a loop of the graph where their number is unknown."""
+    steps = _iteration.steps_of(iterable)
+    if steps is None or _iteration.has_known_length(steps):
+        for item in _iteration.unrolled(iterable):
+            take(item)
+        return
+    count = steps.count()
+    zero = _core._convert(0, count.dtype)
+
+    def step(hidden: list[Any]) -> list[Any]:
+        take(steps.item(hidden[0]))
+        return [raw_ops.add(hidden[0], _core._convert(1, count.dtype))]
+
+    def test(hidden: list[Any]) -> Any:
+        return raw_ops.less(hidden[0], count)
+
+    graph_loop(State.of([made]), [zero], test, step, raw_ops.less(zero, count), where, key, Options())
+
+
+def _nothing() -> None:
+    pass
+
+
+def generator(
+    iterable: Any,
+    plain: Callable[[Iterable[Any]], Any],
+    value: Callable[[Any], Any],
+    keep: Callable[[Any], Any] | None = None,
+) -> Any:
+    """`(value(item) for item in iterable if keep(item))`, or `plain(iterable)`, which is the same in Python.
+
+    Where the number of items is unknown, or tensors decide which of them count, it is a list.
+    """
+    steps = _iteration.steps_of(iterable)
+    if steps is not None:
+        many = keep is not None or not _iteration.has_known_length(steps)
+    else:
+        many = keep is not None and isinstance(iterable, list | tuple) and any(map(is_symbolic, iterable))
+    return list_comp(iterable, value, False, keep) if many else plain(_iteration.unrolled(iterable))
