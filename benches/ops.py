@@ -100,13 +100,14 @@ def square(n: int) -> Arrays:
 
 def block(n: int) -> Arrays:
     """An array of three dimensions, of 10 rows and 10 columns at most."""
-    return (random().normal(size=(min(10, n), max(1, n // 100), min(10, n))).astype("float32"),)
+    extents = min(10, n), max(1, n // 100), min(10, n)
+    return (np.asarray(random().normal(size=extents), "float32"),)
 
 
 def along(n: int) -> Arrays:
     """A matrix, and the position of an element of its column for each of its elements."""
     (x,) = matrix()(n)
-    return x, random().integers(0, len(x), x.shape)
+    return x, np.asarray(random().integers(0, len(x), x.shape))
 
 
 def ascending(n: int) -> Arrays:

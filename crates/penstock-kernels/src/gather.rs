@@ -283,7 +283,11 @@ impl<I: Index> Scatter<'_, I> {
 /// # Safety
 /// As for [`scatter`], with elements of `M::R`, which are those of both operands; indices are below `n`.
 #[inline(always)]
-unsafe fn combine<T: Copy, M: Map2<A = T, B = T, R = T>, I: Index>(s: Scatter<'_, I>, updates: *const u8, out: *mut u8) {
+unsafe fn combine<T: Copy, M: Map2<A = T, B = T, R = T>, I: Index>(
+    s: Scatter<'_, I>,
+    updates: *const u8,
+    out: *mut u8,
+) {
     let (src, dst) = (Shared(updates.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
     s.visit(
         size_of::<T>(),

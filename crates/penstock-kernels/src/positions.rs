@@ -233,7 +233,8 @@ mod tests {
         assert_eq!(found(&[0.0, 1.0, 2.0, 0.0, 0.0, 5.0], &[3, 2]), [0, 1, 1, 0, 2, 1]);
         assert_eq!(found(&[], &[0, 3]), [0i64; 0]);
         assert_eq!(found(&[1.0], &[]), [0i64; 0]);
-        for (dims, every) in [(vec![200_001], 3), (vec![70, 1, 3001], 7), (vec![200_001, 1], 1), (vec![3, 66_667], 100_000)]
+        for (dims, every) in
+            [(vec![200_001], 3), (vec![70, 1, 3001], 7), (vec![200_001, 1], 1), (vec![3, 66_667], 100_000)]
         {
             let n: usize = dims.iter().product();
             let values: Vec<f32> = (0..n).map(|i| f32::from(u8::from(i % every == 0))).collect();

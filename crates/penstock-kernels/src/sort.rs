@@ -182,11 +182,7 @@ impl<W: Copy> Sorted<'_, W> {
 
 /// Sorts rows by words, many short ones side by side: `word` is called with the start of a row in an array of `n` elements a
 /// row and a position in it; `take` with each row and its words.
-fn sort_each<W: Word>(
-    rows: Rows,
-    word: impl Fn(usize, usize) -> W + Sync,
-    take: impl Fn(usize, Sorted<'_, W>) + Sync,
-) {
+fn sort_each<W: Word>(rows: Rows, word: impl Fn(usize, usize) -> W + Sync, take: impl Fn(usize, Sorted<'_, W>) + Sync) {
     let n = rows.n;
     let one = |r: usize, words: &mut Vec<W>, scratch: &mut Vec<W>| {
         let start = rows.start(r, n);

@@ -173,7 +173,8 @@ mod tests {
     fn networks_sort_rows_of_any_length() {
         for n in (0..70).chain([127, 128, 129, 300, 512]) {
             let mut words = scrambled(n * 8);
-            let mut rows: Vec<[u64; 8]> = (0..n).map(|_| std::array::from_fn(|_| words.next().unwrap() >> 55)).collect();
+            let mut rows: Vec<[u64; 8]> =
+                (0..n).map(|_| std::array::from_fn(|_| words.next().unwrap() >> 55)).collect();
             let mut want: Vec<Vec<u64>> = (0..8).map(|l| rows.iter().map(|row| row[l]).collect()).collect();
             want.iter_mut().for_each(|row| row.sort_unstable());
             sort_columns(&mut rows);

@@ -98,7 +98,8 @@ fn updates_are_combined_as_the_operators_do() {
                 let size = dtype.size();
                 // Finite numbers other than 0 in every dtype.
                 const NUMBER: u128 = 0x3f3f_4040_3f3f_4040_3f3f_4040_3f3f_4040;
-                let bytes = |n: usize| -> Vec<u128> { (0..n as u128).map(|i| NUMBER ^ (i & 63) << 64 ^ i & 63).collect() };
+                let bytes =
+                    |n: usize| -> Vec<u128> { (0..n as u128).map(|i| NUMBER ^ (i & 63) << 64 ^ i & 63).collect() };
                 let (updates, mut got) = (bytes(list.len() * width * size / 16 + 1), bytes(n * width * size / 16 + 1));
                 let mut want = got.clone();
                 // SAFETY: buffers of at least these sizes.
@@ -122,7 +123,8 @@ fn the_last_update_of_a_row_stays() {
     let list: Vec<i32> = scrambled(500, 30).map(|i| i as i32).collect();
     for (size, width) in [(1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (4, 5)] {
         let bytes = size * width;
-        let updates: Vec<u128> = scrambled(list.len() * bytes / 16 + 1, u64::MAX).map(|b| u128::from(b) << 30).collect();
+        let updates: Vec<u128> =
+            scrambled(list.len() * bytes / 16 + 1, u64::MAX).map(|b| u128::from(b) << 30).collect();
         let mut out = vec![0u128; 30 * bytes / 16 + 1];
         let dtype = match size {
             1 => DType::U8,
@@ -155,7 +157,9 @@ fn extremes_of_columns_have_the_places_of_the_first() {
         for max in [true, false] {
             let mut out = vec![0i64; outer * inner];
             // SAFETY: buffers of these dimensions.
-            unsafe { arg_reduce(max, DType::F32, x.as_ptr().cast(), outer, n, inner, DType::I64, out.as_mut_ptr().cast()) };
+            unsafe {
+                arg_reduce(max, DType::F32, x.as_ptr().cast(), outer, n, inner, DType::I64, out.as_mut_ptr().cast())
+            };
             for (k, &got) in out.iter().enumerate() {
                 let at = |i: usize| x[(k / inner * n + i) * inner + k % inner];
                 let beats = |a: f32, b: f32| !b.is_nan() && (a.is_nan() || if max { a > b } else { a < b });
@@ -168,7 +172,7 @@ fn extremes_of_columns_have_the_places_of_the_first() {
 
 #[test]
 fn any_byte_but_0_is_true_wherever_it_is() {
-    for n in [1, 31, 32, 4097, 300_000] {
+    for n in [1usize, 31, 32, 4097, 300_000] {
         for at in [None, Some(0), Some(n / 2), Some(n - 1)] {
             for dims in [[n, 1], [1, n], [n.div_ceil(3), 3]] {
                 let total = dims[0] * dims[1];
@@ -202,7 +206,14 @@ fn columns_are_summed_in_the_same_order_whatever_the_number_of_threads() {
         let mut out = vec![0f32; columns];
         // SAFETY: buffers of these dimensions.
         unsafe {
-            reduce(Reduce::Sum, DType::F32, x.as_ptr().cast(), &[rows, columns], &[true, false], out.as_mut_ptr().cast());
+            reduce(
+                Reduce::Sum,
+                DType::F32,
+                x.as_ptr().cast(),
+                &[rows, columns],
+                &[true, false],
+                out.as_mut_ptr().cast(),
+            );
         }
         out
     };
@@ -228,7 +239,14 @@ fn sorted(x: &[f64], rows: Rows, r: usize, descending: bool) -> Vec<usize> {
 }
 
 /// Sorts rows of numbers as elements of a dtype, and selects from them.
-fn check_orders<T: Copy>(dtype: DType, rows: Rows, x: &[f64], of: fn(f64) -> T, number: fn(T) -> f64, bits: fn(T) -> u64) {
+fn check_orders<T: Copy>(
+    dtype: DType,
+    rows: Rows,
+    x: &[f64],
+    of: fn(f64) -> T,
+    number: fn(T) -> f64,
+    bits: fn(T) -> u64,
+) {
     let Rows { outer, n, inner } = rows;
     let values: Vec<T> = x.iter().map(|&v| of(v)).collect();
     let plain: Vec<f64> = values.iter().map(|&v| number(v)).collect();
