@@ -27,9 +27,6 @@ from penstock._array import (
     as_string as as_string,
 )
 from penstock._array import (
-    bitcast as bitcast,
-)
-from penstock._array import (
     broadcast_dynamic_shape as broadcast_dynamic_shape,
 )
 from penstock._array import (
@@ -48,37 +45,13 @@ from penstock._array import (
     expand_dims as expand_dims,
 )
 from penstock._array import (
-    eye as eye,
-)
-from penstock._array import (
-    fill as fill,
-)
-from penstock._array import (
     identity as identity,
 )
 from penstock._array import (
     identity_n as identity_n,
 )
 from penstock._array import (
-    linspace as linspace,
-)
-from penstock._array import (
-    meshgrid as meshgrid,
-)
-from penstock._array import (
-    one_hot as one_hot,
-)
-from penstock._array import (
-    ones as ones,
-)
-from penstock._array import (
-    ones_like as ones_like,
-)
-from penstock._array import (
     pad as pad,
-)
-from penstock._array import (
-    range as range,
 )
 from penstock._array import (
     rank as rank,
@@ -94,9 +67,6 @@ from penstock._array import (
 )
 from penstock._array import (
     roll as roll,
-)
-from penstock._array import (
-    sequence_mask as sequence_mask,
 )
 from penstock._array import (
     shape as shape,
@@ -130,12 +100,6 @@ from penstock._array import (
 )
 from penstock._array import (
     unstack as unstack,
-)
-from penstock._array import (
-    zeros as zeros,
-)
-from penstock._array import (
-    zeros_like as zeros_like,
 )
 from penstock._clip import (
     clip_by_global_norm as clip_by_global_norm,
@@ -261,6 +225,42 @@ from penstock._indexing import (
 )
 from penstock._indexing import (
     where as where,
+)
+from penstock._making import (
+    bitcast as bitcast,
+)
+from penstock._making import (
+    eye as eye,
+)
+from penstock._making import (
+    fill as fill,
+)
+from penstock._making import (
+    linspace as linspace,
+)
+from penstock._making import (
+    meshgrid as meshgrid,
+)
+from penstock._making import (
+    one_hot as one_hot,
+)
+from penstock._making import (
+    ones as ones,
+)
+from penstock._making import (
+    ones_like as ones_like,
+)
+from penstock._making import (
+    range as range,
+)
+from penstock._making import (
+    sequence_mask as sequence_mask,
+)
+from penstock._making import (
+    zeros as zeros,
+)
+from penstock._making import (
+    zeros_like as zeros_like,
 )
 from penstock._module import (
     Module as Module,
