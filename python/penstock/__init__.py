@@ -539,7 +539,7 @@ float64 = double = _core.float64
 complex64, complex128 = _core.complex64, _core.complex128
 string = _core.string
 variant = _core.variant
-resource = getattr(_core, "resource", None)
+resource = _core.resource
 newaxis = None
 
 __version__ = _core.__version__
