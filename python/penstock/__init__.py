@@ -15,30 +15,20 @@ from penstock import (
 )
 from penstock._array import (
     as_string as as_string,
-    bitcast as bitcast,
     broadcast_dynamic_shape as broadcast_dynamic_shape,
     broadcast_static_shape as broadcast_static_shape,
     broadcast_to as broadcast_to,
     concat as concat,
     ensure_shape as ensure_shape,
     expand_dims as expand_dims,
-    eye as eye,
-    fill as fill,
     identity as identity,
     identity_n as identity_n,
-    linspace as linspace,
-    meshgrid as meshgrid,
-    one_hot as one_hot,
-    ones as ones,
-    ones_like as ones_like,
     pad as pad,
-    range as range,
     rank as rank,
     repeat as repeat,
     reshape as reshape,
     reverse as reverse,
     roll as roll,
-    sequence_mask as sequence_mask,
     shape as shape,
     shape_n as shape_n,
     size as size,
@@ -50,8 +40,6 @@ from penstock._array import (
     transpose as transpose,
     tuple as tuple,
     unstack as unstack,
-    zeros as zeros,
-    zeros_like as zeros_like,
 )
 from penstock._clip import (
     clip_by_global_norm as clip_by_global_norm,
@@ -111,6 +99,20 @@ from penstock._indexing import (
     tensor_scatter_nd_sub as tensor_scatter_nd_sub,
     tensor_scatter_nd_update as tensor_scatter_nd_update,
     where as where,
+)
+from penstock._making import (
+    bitcast as bitcast,
+    eye as eye,
+    fill as fill,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    one_hot as one_hot,
+    ones as ones,
+    ones_like as ones_like,
+    range as range,
+    sequence_mask as sequence_mask,
+    zeros as zeros,
+    zeros_like as zeros_like,
 )
 from penstock._module import (
     Module as Module,
@@ -238,7 +240,7 @@ float64 = double = _core.float64
 complex64, complex128 = _core.complex64, _core.complex128
 string = _core.string
 variant = _core.variant
-resource = getattr(_core, "resource", None)
+resource = _core.resource
 newaxis = None
 
 __version__ = _core.__version__

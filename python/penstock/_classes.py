@@ -43,6 +43,20 @@ class Specified:
         self.spec = spec
 
 
+class Conformed:
+    """A composite value that stands for every one of a specification; None, for the specification alone."""
+
+    __slots__ = ("__weakref__", "spec", "value")
+
+    def __init__(self, value: Any, spec: TypeSpec) -> None:
+        self.value = value
+        self.spec = spec
+
+    def __tf_tracing_type__(self, context: Any) -> TypeSpec:
+        """The specification."""
+        return self.spec
+
+
 def fields_of(cls: type) -> tuple[str, ...] | None:
     """The names of the fields by which values of a class count, or None where they count by equality."""
     names = getattr(cls, "_penstock_fields", None)
@@ -107,9 +121,11 @@ def rebuilt_mapping(value: Mapping[Any, Any], items: dict[Any, Any]) -> Any:
 def specified_value(spec: TypeSpec) -> Any:
     """The composite value, with specifications in place of tensors, that a specification describes."""
     make: Callable[[], Any] | None = getattr(spec, "_specified_value", None)
-    if make is None:
+    if make is not None:
+        return make()
+    if not spec.flatten():
         raise TypeError(f"a {type(spec).__name__} cannot stand for an argument")
-    return make()
+    return Conformed(None, spec)
 
 
 class _TracingContext:
@@ -152,6 +168,10 @@ class PlaceholderContext:
 
 def components(trace_type: Any, value: Any) -> list[tuple[Any, TensorSpec]]:
     """The tensors of an object, each with its specification, as its trace type takes it apart."""
+    if isinstance(value, Conformed):
+        value = value.value
+        if value is None:
+            return [(spec, spec) for spec in trace_type.flatten()]
     tensors = list(trace_type.to_tensors(value)) if hasattr(trace_type, "to_tensors") else []
     specs = list(trace_type.flatten()) if tensors else []
     if len(tensors) != len(specs):

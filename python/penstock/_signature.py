@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core
-from penstock._classes import Specified, fields_of, with_fields
+from penstock._classes import Conformed, Specified, fields_of, with_fields
 from penstock._spec import TensorSpec, TypeSpec, VariableSpec
 
 __all__ = ["Signature", "check_signature", "conform_to_signature"]
@@ -201,6 +201,8 @@ def _composite(name: str, param: str, value: Any, spec: Any) -> Any:
         return spec
     if not spec.is_compatible_with(value):
         raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}")
+    if fields_of(type(value)) is None and spec.flatten():
+        return Conformed(value, spec)
     fields = {
         field: _conform(name, f"{param}.{field}", getattr(value, field), part)
         for field in fields_of(type(value)) or ()

@@ -7,7 +7,7 @@ import math as _math
 from typing import Any
 
 from penstock import _core, random, raw_ops
-from penstock._array import eye, ones, zeros
+from penstock._making import eye, ones, zeros
 from penstock._shape import TensorShape
 
 __all__ = [

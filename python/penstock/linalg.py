@@ -6,7 +6,6 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._array import eye as eye
 from penstock._clip import global_norm as global_norm
 from penstock._decompositions import (
     cholesky as cholesky,
@@ -29,6 +28,7 @@ from penstock._decompositions import (
     triangular_solve as triangular_solve,
 )
 from penstock._einsum import einsum as einsum, tensordot as tensordot
+from penstock._making import eye as eye
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
 from penstock.errors import InvalidArgumentError
 

@@ -71,6 +71,7 @@ def test_a_signature_names_what_may_be_held():
 
     assert read(Optional.from_value(tf.constant([1.0, 2.0]))).numpy().tolist() == [1.0, 2.0]
     assert read(Optional.from_value(tf.constant([1.0]))).numpy().tolist() == [1.0]
+    assert read.experimental_get_tracing_count() == 1
     with pytest.raises(ValueError, match="held"):
         read(Optional.from_value(tf.constant([1])))
 

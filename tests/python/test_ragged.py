@@ -182,6 +182,11 @@ def test_functions_take_and_return_ragged_tensors():
 
     assert int(total(tf.ragged.constant([[1, 2], [3]]))) == 6
     assert int(total(tf.ragged.constant([[1]]))) == 1
+    assert total.experimental_get_tracing_count() == 1
+    concrete = tf.function(lambda x: x.row_lengths()).get_concrete_function(
+        tf.RaggedTensorSpec([None, None], tf.int32)
+    )
+    assert concrete(tf.ragged.constant([[1], [], [2, 3]])).numpy().tolist() == [1, 0, 2]
 
 
 def test_branches_and_gradients():

@@ -221,6 +221,9 @@ pub(crate) fn components<'py>(value: &Bound<'py, PyAny>, ty: &Bound<'py, PyAny>)
         .try_iter()?
         .map(|pair| {
             let (tensor, spec): (Bound<'py, PyAny>, Bound<'py, PyAny>) = pair?.extract()?;
+            if tensor.is(&spec) {
+                return other_leaf(&spec);
+            }
             let name = spec.getattr("name")?.extract::<Option<String>>()?;
             Ok(Leaf::Other(Box::new(Other::As(to_var(&tensor, None, None)?, spec_type(&spec)?, name))))
         })

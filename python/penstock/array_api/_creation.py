@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import penstock._array as _array
+import penstock._making as _making
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 from penstock._wrap import known_rank, sizes
@@ -431,7 +431,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tens
     >>> [a.tolist() for a in xp.meshgrid(xp.asarray([1, 2]), xp.asarray([3]))]
     [[[1, 2]], [[3, 3]]]
     """
-    return tuple(map(new, _array.meshgrid(*(array(a, "meshgrid") for a in arrays), indexing=indexing)))
+    return tuple(map(new, _making.meshgrid(*(array(a, "meshgrid") for a in arrays), indexing=indexing)))
 
 
 def _triangle(x: Array, k: int, function: str, lower: bool) -> Tensor:

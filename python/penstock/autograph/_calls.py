@@ -55,7 +55,7 @@ def _stack_of(values: Any, axis: Any = 0, name: str = "stack") -> Any:
 
 def iterable_callee(target: Any) -> Any:
     """What is called in place of `target` for what a `for` statement iterates over."""
-    from penstock._array import range as tensor_range
+    from penstock._making import range as tensor_range
 
     if target is tensor_range and _core._is_tracing():
         return _tensor_range
