@@ -289,7 +289,9 @@ if _typing.TYPE_CHECKING:
         initializers as initializers,
         nn as nn,
         optimizers as optimizers,
+        ragged as ragged,
         random as random,
+        signal as signal,
         strings as strings,
         types as types,
     )
