@@ -54,6 +54,12 @@ impl Philox {
         Philox { counter: self.counter.wrapping_add(blocks as u128), ..self }
     }
 
+    /// The stream of a try of rejection sampling.
+    #[inline(always)]
+    pub(crate) const fn of_try(self, number: u32) -> Philox {
+        Philox { counter: self.counter.wrapping_add((number as u128) << 96), ..self }
+    }
+
     /// One block.
     #[inline(always)]
     pub fn block(self, index: u64) -> [u32; 4] {

@@ -26,9 +26,9 @@ impl Tries {
 
     /// Four words that no other try or element has.
     fn words(&mut self) -> [u32; 4] {
-        let counter = self.stream.counter.wrapping_add(u128::from(self.next) << 96);
+        let stream = self.stream.of_try(self.next);
         self.next = self.next.wrapping_add(1);
-        Philox { counter, ..self.stream }.block(self.position)
+        stream.block(self.position)
     }
 }
 
@@ -80,29 +80,44 @@ fn gammas(stream: Philox, first: u64, alpha: &[f64; WIDTH]) -> [f64; WIDTH] {
         (log_cube[i], taken[i]) = gamma_try(of_block, d);
         value[i] = d * exp(log_cube[i]);
     }
+    if alpha.iter().fold(false, |any, &alpha| any | (alpha < 1.0)) {
+        let words = stream.of_try(1).blocks(first);
+        for i in 0..WIDTH {
+            let raised = lowered(log_cube[i], gamma_scale(alpha[i]), alpha[i], words[0][i], words[1][i]);
+            value[i] = if alpha[i] < 1.0 { raised } else { value[i] };
+        }
+    }
     for i in 0..WIDTH {
         if !(alpha[i] > 0.0 && alpha[i] < f64::INFINITY) {
             value[i] = if alpha[i] == f64::INFINITY { f64::INFINITY } else { f64::NAN };
-        } else if !taken[i] || alpha[i] < 1.0 {
-            value[i] =
-                gamma_after(Tries { next: 1, ..Tries::new(stream, first + i as u64) }, alpha[i], log_cube[i], taken[i]);
+        } else if !taken[i] {
+            value[i] = gamma_after(Tries { next: 1, ..Tries::new(stream, first + i as u64) }, alpha[i]);
         }
     }
     value
 }
 
-/// The number of a positive shape, given the first try.
-fn gamma_after(mut tries: Tries, alpha: f64, mut log_cube: f64, mut taken: bool) -> f64 {
+/// The number of a shape below 1, of the logarithm of that of the raised shape divided by `d`, and of a uniform number.
+#[inline(always)]
+fn lowered(log_cube: f64, d: f64, alpha: f64, low: u32, high: u32) -> f64 {
+    // As a logarithm, which does not underflow before the result does.
+    exp(log(d) + log_cube + log(open_unit(low, high)) / alpha)
+}
+
+/// The number of a positive shape, of the remaining tries.
+fn gamma_after(mut tries: Tries, alpha: f64) -> f64 {
     let d = gamma_scale(alpha);
-    while !taken {
-        (log_cube, taken) = gamma_try(tries.words(), d);
-    }
+    let log_cube = loop {
+        let (log_cube, taken) = gamma_try(tries.words(), d);
+        if taken {
+            break log_cube;
+        }
+    };
     if alpha >= 1.0 {
         return d * exp(log_cube);
     }
     let [a, b, ..] = tries.words();
-    // As a logarithm, which does not underflow before the result does.
-    exp(log(d) + log_cube + log(open_unit(a, b)) / alpha)
+    lowered(log_cube, d, alpha, a, b)
 }
 
 /// One number of the Poisson distribution of mean `rate`; NaN where that is negative.
@@ -249,13 +264,10 @@ mod tests {
         let shape = |i: usize| [0.3, 1.0, 7.5][i % 3];
         let long = gammas_of(10_001, shape);
         assert_eq!(long[..77], gammas_of(77, shape)[..]);
-        // A first try that is rejected, or a shape below 1, takes the other way through.
-        let d = gamma_scale(7.5);
-        let stream = Philox::new(5, 9);
-        for i in (2..3000).step_by(3) {
-            let (log_cube, taken) = gamma_try(stream.block(i as u64), d);
-            let one = gamma_after(Tries { next: 1, ..Tries::new(stream, i as u64) }, 7.5, log_cube, taken);
-            assert_eq!(long[i], one);
+        // One by one, without the first tries that are made side by side.
+        for i in 0..3000 {
+            let stream = Philox::new(5, 9);
+            assert_eq!(long[i], gamma_after(Tries::new(stream, i as u64), shape(i)), "{i}");
         }
     }
 
