@@ -271,6 +271,31 @@ def f(n):
     agrees(f, 0, 5)
 
 
+def test_lists_of_pairs() -> None:
+    def f(v: Any) -> Any:
+        pairs = [[0, 1]]
+        for x in v:
+            if x < 0:
+                break
+            pairs.append([x, x + 1])
+        total = 0
+        for a, b in pairs:
+            total += a * b
+        return pairs, total, len(pairs)
+
+    agrees(f, [1, 2, -1, 3], [-1, 0, 0, 0], [5, 6, 7, 8])
+
+    @tf.function
+    def g(n: Any) -> Any:
+        pairs = []
+        for i in tf.range(n):
+            pairs.append((i, tf.cast(i, tf.float32)))
+        return pairs
+
+    with pytest.raises(TypeError, match="'pairs'"):
+        g(tf.constant(2))
+
+
 def test_annotations_in_branches() -> None:
     def f(n: Any) -> Any:
         y: int

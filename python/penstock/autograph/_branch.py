@@ -178,9 +178,15 @@ def check_lists(state: State, values: list[Any]) -> None:
         if type(value) is TensorList:
             raise Grows(i, [TensorSpec(value.element_shape, value.dtype)])
         if type(value) is list and slot.get() is before and len(value) != len(frozen):
-            leaves = leaves_of([*frozen, *value])
-            if leaves is not None and len(leaves) == len(frozen) + len(value):
-                raise Grows(i, [spec_of(_core._convert(v)) for v in leaves])
+            items = [*frozen, *value]
+            if leaves_of(items) is None:
+                continue
+            try:
+                # An element that is a list of numbers or tensors is a tensor of them.
+                specs = [spec_of(_core._convert(v)) for v in items]
+            except (TypeError, ValueError):
+                continue
+            raise Grows(i, specs)
 
 
 def make_list(state: State, grows: Grows, where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
@@ -50,13 +50,18 @@ class FactTable:
     def __init__(self) -> None:
         # With the node, whose identity would otherwise be another's once it is dropped.
         self._known: dict[int, tuple[ast.AST, Facts]] = {}
+        self._blocks: dict[int, tuple[list[Any], Facts]] = {}
 
-    def of(self, nodes: Iterable[ast.AST]) -> Facts:
-        """The facts of several nodes."""
-        facts = Facts()
-        for node in nodes:
-            facts.add(self.one(node))
-        return facts
+    def of(self, nodes: list[Any]) -> Facts:
+        """The facts of several nodes, not to be changed."""
+        if len(nodes) == 1:
+            return self.one(nodes[0])
+        known = self._blocks.get(id(nodes))
+        if known is None or len(known[0]) != len(nodes):
+            known = self._blocks[id(nodes)] = nodes, Facts()
+            for node in nodes:
+                known[1].add(self.one(node))
+        return known[1]
 
     def one(self, node: ast.AST) -> Facts:
         """The facts of a node, not to be changed."""

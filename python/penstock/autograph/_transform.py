@@ -84,6 +84,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 # One node stands wherever it says all there is to say: it has no position, and nobody changes it.
 _LOAD, _STORE = ast.Load(), ast.Store()
+_HAS_TYPE_PARAMS = "type_params" in ast.FunctionDef._fields
 _NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
 
 
@@ -111,16 +112,10 @@ def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | No
     arguments = _NO_ARGUMENTS
     if parameter is not None:
         arguments = ast.arguments([], [ast.arg(parameter)], None, [], [], None, [])
-    fields: dict[str, Any] = {
-        "name": name,
-        "args": arguments,
-        "body": body,
-        "decorator_list": [],
-        "returns": None,
-    }
-    if "type_params" in ast.FunctionDef._fields:
-        fields["type_params"] = []
-    return copy_location(ast.FunctionDef(**fields), where)
+    function = ast.FunctionDef(name, arguments, body, [])
+    if _HAS_TYPE_PARAMS:
+        function.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    return copy_location(function, where)
 
 
 def _is_generator(node: ast.AST) -> bool:
