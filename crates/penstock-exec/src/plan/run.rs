@@ -33,8 +33,6 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Frames that a plan keeps for its next runs.
-const KEPT_FRAMES: usize = 4;
 /// Registers of more bytes give their memory back to the pool between runs.
 const KEPT_BYTES: usize = 64 << 20;
 
@@ -47,21 +45,49 @@ impl Plan {
                 frame.regs[reg as usize] = tensor.clone();
             }
         }
-        frame.rounds.fill(0);
+        let mut outputs = SmallVec::new();
+        self.run_frame(frame, args, env, &mut outputs)?;
+        Ok(outputs)
+    }
+
+    /// As [`Plan::run`], but takes the tensors that it reads out of `args`, and adds the results to `outputs`.
+    #[inline]
+    pub(crate) fn run_taking(
+        &self,
+        args: &mut [Arg],
+        env: &dyn Env,
+        outputs: &mut SmallVec<[Tensor; 2]>,
+    ) -> Result<()> {
+        let mut frame = self.take_frame()?;
+        for &(reg, index) in &self.arguments {
+            if let Arg::Tensor(tensor) = &mut args[index] {
+                std::mem::swap(&mut frame.regs[reg as usize], tensor);
+            }
+        }
+        self.run_frame(frame, args, env, outputs)
+    }
+
+    /// Runs the plan on a frame that holds the arguments.
+    fn run_frame(
+        &self,
+        mut frame: Box<Frame>,
+        args: &[Arg],
+        env: &dyn Env,
+        outputs: &mut SmallVec<[Tensor; 2]>,
+    ) -> Result<()> {
+        if self.loops > 0 {
+            frame.rounds.fill(0);
+        }
         let mut at = 0;
         // A frame that a panic or an error leaves behind is dropped, never used again.
         let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
         walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
-        let outputs = self
-            .outputs
-            .iter()
-            .map(|out| {
-                let reg = &mut frame.regs[out.reg as usize];
-                if out.take { std::mem::take(reg) } else { reg.clone() }
-            })
-            .collect();
+        for out in &self.outputs {
+            let reg = &mut frame.regs[out.reg as usize];
+            outputs.push(if out.take { std::mem::take(reg) } else { reg.clone() });
+        }
         self.keep_frame(frame);
-        Ok(outputs)
+        Ok(())
     }
 
     #[cold]
@@ -80,13 +106,15 @@ impl Plan {
         }
     }
 
-    fn take_frame(&self) -> Result<Frame> {
-        // A lock that another thread holds is not waited for: it may be held for ever in a forked child.
-        if let Ok(mut frames) = self.frames.try_lock()
-            && let Some(frame) = frames.pop()
-        {
-            return Ok(frame);
+    #[inline]
+    fn take_frame(&self) -> Result<Box<Frame>> {
+        match self.frames.take() {
+            Some(frame) => Ok(frame),
+            None => self.make_frame(),
         }
+    }
+
+    fn make_frame(&self) -> Result<Box<Frame>> {
         let mut regs = self
             .kinds
             .iter()
@@ -98,10 +126,11 @@ impl Plan {
         for (reg, value) in &self.constants {
             regs[*reg as usize] = value.clone();
         }
-        Ok(Frame { regs, rounds: vec![0; self.loops].into() })
+        Ok(Box::new(Frame { regs, rounds: vec![0; self.loops].into() }))
     }
 
-    fn keep_frame(&self, mut frame: Frame) {
+    #[inline]
+    fn keep_frame(&self, mut frame: Box<Frame>) {
         for &(reg, _) in &self.arguments {
             frame.regs[reg as usize] = Tensor::default();
         }
@@ -118,11 +147,7 @@ impl Plan {
                 }
             }
         }
-        if let Ok(mut frames) = self.frames.try_lock()
-            && frames.len() < KEPT_FRAMES
-        {
-            frames.push(frame);
-        }
+        self.frames.put(frame);
     }
 
     /// Runs the steps; `at` is the number of the one that runs.
