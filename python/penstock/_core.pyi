@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Self, TypeAlias, final, overload
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from penstock._shape import TensorShape
 # What stands for a dtype or a shape: names for type checkers, which the module does not have.
 _DTypeLike: TypeAlias = DType | str | type[Any] | np.dtype[Any]
 _ShapeLike: TypeAlias = TensorShape | Iterable[int | None] | int | None
+_Class = TypeVar("_Class")
 
 __version__: str
 
@@ -360,7 +361,10 @@ class _NoTapes:
     def __enter__(self) -> None: ...
     def __exit__(self, *_exc: object) -> None: ...
 
-class _Function:
+class _Callable:
+    """What is called through the vectorcall slot of its type."""
+
+class _Function(_Callable):
     """A Python function that is traced into graphs."""
 
     # `params` lists `(name, has_default, default, positional, keyword)` of each named parameter.
@@ -389,8 +393,7 @@ class _Function:
     # `(calls, [(place, outcome, [(leaf, before, after)])])`.
     def _history(self) -> tuple[int, list[tuple[str, str, list[tuple[str, str, str]]]]]: ...
 
-@final
-class _BoundFunction:
+class _BoundFunction(_Callable):
     """A traced method bound to its instance."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -403,8 +406,7 @@ class _BoundFunction:
     def __hash__(self) -> int: ...
     def __getattr__(self, name: str, /) -> Any: ...
 
-@final
-class ConcreteFunction:
+class ConcreteFunction(_Callable):
     """One trace, callable."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -419,7 +421,7 @@ class ConcreteFunction:
     @property
     def outputs(self) -> list[Tensor]: ...
     @property
-    def captured_inputs(self) -> list[Tensor]: ...
+    def captured_inputs(self) -> list[Tensor | _Variable]: ...
     @property
     def variables(self) -> tuple[Any, ...]: ...
     @property
@@ -513,6 +515,7 @@ def _map_rows(
 ) -> list[Tensor]: ...
 def _run_functions_eagerly(on: builtins.bool) -> None: ...
 def _functions_run_eagerly() -> builtins.bool: ...
+def _with_vectorcall(base: type[_Class]) -> type[_Class]: ...
 def _interpreter_ends() -> None: ...
 def _placeholder(spec: Any, name: str | None = None) -> Tensor: ...
 def _set_check_numerics(on: builtins.bool) -> None: ...

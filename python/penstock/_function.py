@@ -21,6 +21,7 @@ __all__ = ["ConcreteFunction", "Function", "function"]
 ConcreteFunction = _core.ConcreteFunction
 
 
+@_core._with_vectorcall
 class Function(_core._Function):
     """A Python function that is traced once for each type of its arguments, and then runs as a graph.
 

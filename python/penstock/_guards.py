@@ -1,14 +1,24 @@
 """`guard="globals"`: the places besides its arguments that a function's code reads.
 
-The code is read, not run: every global, closure cell and attribute of those or of a parameter that the
-function, or a function that it calls in such a way, can load. What only untaken branches read is guarded as
-well. Not seen are attributes of local variables, and what libraries read.
+The code is read, not run. Guarded is every chain that the function, or a function that it calls in such a
+way, can load, with what only untaken branches read:
+
+- it starts from a global name, a closure cell, or a parameter's argument that is an object, such as `self`;
+- it goes on by attributes that are stored in an object, a class or a module, and by elements of dicts, lists
+  and tuples under keys that stand in the code (`CONFIG["layers"][0].units`);
+- a local variable that is assigned once, from such a chain, stands for it (`cfg = self.config`, `cfg.rate`);
+- a property, a method, or an object that is called is followed into its own code.
+
+What is at the end counts by value where it is a literal or a container of literals (up to 64 items, four
+levels), else by identity. Not seen are what code computes (an element under a variable key, what a call
+returns), and what libraries read. A builtin counts where a global of its name hides it when tracing starts.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
+import inspect
 from collections.abc import Collection, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -23,19 +33,24 @@ _MOST_FUNCTIONS = 1000
 _MOST_PLACES = 10_000
 
 
+# An attribute by its name, or an element of a container by a tuple of its key.
+Step = str | tuple[str | int]
+
+
 class Place(NamedTuple):
     """A place, as the engine takes it.
 
     Attributes:
         kind: `global`, `cell`, `argument` or `object`: what the root is.
         root: a module's dict, a cell, a parameter's position, or an object.
-        attributes: the names of attributes from there; for a global, after its own.
+        attributes: the steps from there, for a global after its own name: an attribute's name, or a tuple of
+            an element's key.
         label: the place as it is written in a program.
     """
 
     kind: str
     root: Any
-    attributes: tuple[str, ...]
+    attributes: tuple[Step, ...]
     label: str
 
 
@@ -44,7 +59,7 @@ class _Chain(NamedTuple):
 
     scope: str  # "global", "cell" or "local"
     name: str
-    attributes: tuple[str, ...]
+    attributes: tuple[Step, ...]
 
 
 # Methods of containers that change them and tell little of what is in them: a log that grows is no reason
@@ -65,31 +80,20 @@ _LOCAL = frozenset(
     }
 )
 _ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+_WRITES_ELEMENT = frozenset({"STORE_SUBSCR", "DELETE_SUBSCR"})
 _BETWEEN = frozenset({"CACHE", "NOP", "PUSH_NULL", "EXTENDED_ARG"})
 
 
 def _chains(code: CodeType) -> Iterator[_Chain]:
     """What code loads, and the code within it."""
-    current: _Chain | None = None
-    for instruction in dis.get_instructions(code):
-        op = instruction.opname
-        if op in _ATTRIBUTE and current is not None:
-            current = current._replace(attributes=(*current.attributes, str(instruction.argval)))
-            continue
-        if op in _BETWEEN:
-            continue
-        if current is not None:
-            yield current
-            current = None
-        name = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
-        if op in _GLOBAL:
-            current = _Chain("global", str(name), ())
-        elif op in _CELL:
-            current = _Chain("cell", str(name), ())
-        elif op in _LOCAL:
-            current = _Chain("local", str(name), ())
-    if current is not None:
-        yield current
+    aliases = _aliases(code)
+    for chain, _ in _loads(code):
+        if chain.scope == "local" and chain.name in aliases:
+            of = aliases[chain.name]
+            yield of._replace(attributes=(*of.attributes, *chain.attributes))
+        else:
+            yield chain
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             for chain in _chains(constant):
@@ -98,14 +102,78 @@ def _chains(code: CodeType) -> Iterator[_Chain]:
                     yield chain
 
 
+def _aliases(code: CodeType) -> dict[str, _Chain]:
+    """The local variables that are assigned once, with the chain that each stands for."""
+    starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
+    writes = dict.fromkeys(parameters, 1)
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith(("STORE_FAST", "DELETE_FAST")):
+            names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            for name in names:
+                writes[name] = writes.get(name, 0) + 1
+    found: dict[str, _Chain] = {}
+    for chain, stored in _loads(code):
+        if stored is None or writes.get(stored) != 1:
+            continue
+        if chain.scope == "local" and chain.name in found:
+            of = found[chain.name]
+            chain = of._replace(attributes=(*of.attributes, *chain.attributes))
+        found[stored] = chain
+    return found
+
+
+def _loads(code: CodeType) -> Iterator[tuple[_Chain, str | None]]:
+    """The chains of a piece of code, each with the local variable that it is assigned to at once, or None."""
+    current: _Chain | None = None
+    key: Any = None  # a constant after the chain, which may be that of an element
+    for instruction in dis.get_instructions(code):
+        op, value = instruction.opname, instruction.argval
+        if op in _BETWEEN:
+            continue
+        if current is not None and key is None:
+            if op in _ATTRIBUTE:
+                current = current._replace(attributes=(*current.attributes, str(value)))
+                continue
+            if op in _CONSTANT and type(value) in (str, int):
+                key = (value,)
+                continue
+        elif current is not None:
+            if op == "BINARY_SUBSCR" or (op == "BINARY_OP" and instruction.argrepr == "[]"):
+                current, key = current._replace(attributes=(*current.attributes, key)), None
+                continue
+            if op in _WRITES_ELEMENT:
+                current = key = None
+                continue
+        if current is not None:
+            yield current, value if op == "STORE_FAST" and key is None else None
+            current = key = None
+        name = value[-1] if isinstance(value, tuple) else value
+        if op in _GLOBAL:
+            current = _Chain("global", str(name), ())
+        elif op in _CELL:
+            current = _Chain("cell", str(name), ())
+        elif op in _LOCAL:
+            current = _Chain("local", str(name), ())
+    if current is not None:
+        yield current, None
+
+
+def _element(value: Any, key: str | int) -> bool:
+    """Whether a container of Python's own holds an element under the key."""
+    if type(value) is dict:
+        return key in value
+    return type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+
+
 class _Listing:
     """The places found so far."""
 
     def __init__(self) -> None:
-        self.places: dict[tuple[str, Any, tuple[str, ...]], Place] = {}
+        self.places: dict[tuple[str, Any, tuple[Step, ...]], Place] = {}
         self.seen: set[tuple[int, int | None]] = set()
 
-    def add(self, kind: str, root: Any, attributes: tuple[str, ...], label: str) -> None:
+    def add(self, kind: str, root: Any, attributes: tuple[Step, ...], label: str) -> None:
         key = kind, root if kind == "argument" else id(root), attributes
         if len(self.places) < _MOST_PLACES:
             self.places.setdefault(key, Place(kind, root, attributes, label))
@@ -136,7 +204,8 @@ class _Listing:
         """Lists one chain, as far as it can be read without running code; gives what is at its end."""
         name = chain.name
         root: Any
-        first: tuple[str, ...]
+        value: Any
+        first: tuple[Step, ...]
         if chain.scope == "global":
             module = function.__globals__
             if name not in module and hasattr(builtins, name):
@@ -156,22 +225,32 @@ class _Listing:
                 return None
             value, position = parameters[name]
             kind, root, first = ("object", value, ()) if position is None else ("argument", position, ())
-        taken: list[str] = []
-        for attribute in chain.attributes:
-            if _is_library_value(value) or not _is_stored(value, attribute):
-                break
-            taken.append(attribute)
-            value = getattr(value, attribute, None)
+        taken: list[Step] = []
+        label = name
+        for step in chain.attributes:
+            if isinstance(step, tuple):
+                if not _element(value, step[0]):
+                    break
+                value = value[step[0]]
+                label = f"{label}[{step[0]!r}]"
+            else:
+                if _is_library_value(value) or not _is_stored(value, step):
+                    break
+                value = getattr(value, step, None)
+                label = f"{label}.{step}"
+            taken.append(step)
         whole = len(taken) == len(chain.attributes)
-        label = ".".join((name, *taken))
-        if not whole and chain.attributes[len(taken)] in _MUTATORS and isinstance(value, Collection):
+        after = None if whole else chain.attributes[len(taken)]
+        if after in _MUTATORS and isinstance(value, Collection):
             return None
         library = isinstance(value, ModuleType) and _is_library_value(value)
         if not library and (taken or chain.scope != "local"):
             self.add(kind, root, (*first, *taken), label)
-        if not whole and not _is_library_value(value):
+        if isinstance(after, tuple):
+            return None
+        if after is not None and not _is_library_value(value):
             # A method or property of the class: follow it with its object.
-            found = getattr(type(value), chain.attributes[len(taken)], None)
+            found = getattr(type(value), after, None)
             found = getattr(found, "fget", found)
             return found.__get__(value) if isinstance(found, FunctionType | _core._Function) else None
         return value

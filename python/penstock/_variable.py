@@ -467,8 +467,9 @@ def _first_value(initial_value: Any, dtype: Any) -> _core.Tensor:
         value = _core._computed(value)
         if value is None:
             raise ValueError(
-                "the initial value of a variable created in a traced function must not depend on its "
-                "arguments; give it as a function without arguments"
+                "the initial value of a variable created in a traced function must not depend on arguments "
+                "that are specifications, nor on values of a branch or a loop; call the function before "
+                "get_concrete_function, or give it as a function without arguments"
             )
     with _core._Outside():
         return _core._convert(value, dtype)

@@ -236,7 +236,9 @@ def test_what_a_trace_tells_of_itself():
     assert [t.name for t in concrete.inputs] == ["x:0", "capture_1:0"] or len(concrete.inputs) == 2
     assert concrete.inputs[0].shape.as_list() == [None]
     assert len(concrete.outputs) == 2
-    assert [t.numpy().tolist() for t in concrete.captured_inputs] == [[1, 2]]
+    tensor, *variables = concrete.captured_inputs
+    assert tensor.numpy().tolist() == [1, 2]
+    assert [one is other for one, other in zip(variables, [v, frozen], strict=True)] == [True, True]
     assert set(map(id, concrete.variables)) == {id(v), id(frozen)}
     assert [x is v for x in concrete.trainable_variables] == [True]
     assert concrete.name.startswith("f_")

@@ -61,6 +61,51 @@ def test_functions_in_cycles_are_collected(options):
     assert gone() is None
 
 
+def test_variables_in_cycles_are_collected():
+    def make():
+        v = tf.Variable(1.0)
+        other = tf.Variable(2.0, constraint=lambda x: x * v)
+        v.itself, v.other = v, other
+        return weakref.ref(v), weakref.ref(other)
+
+    gone = make()
+    gc.collect()
+    assert [r() for r in gone] == [None, None]
+
+
+def test_a_function_that_a_module_holds_and_that_reaches_the_module_is_collected():
+    class Scale(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.v = tf.Variable(2.0)
+            self.f = tf.function(lambda x: x * self.v)
+
+    def make():
+        module = Scale()
+        assert module.f(ONE).numpy() == 2
+        concrete = module.f.get_concrete_function(tf.constant([1.0]))
+        module.concrete = concrete
+        return [weakref.ref(x) for x in (module, module.v, module.f, concrete)]
+
+    gone = make()
+    gc.collect()
+    assert [r() for r in gone] == [None] * 4
+
+
+def test_a_function_that_calls_itself_in_the_graph_is_collected():
+    def make():
+        @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+        def total(n):
+            return n if n <= 0 else n + total(n - 1)
+
+        assert total(4).numpy() == 10
+        return weakref.ref(total)
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
 def test_a_class_whose_values_its_own_method_gives_is_collected():
     def make():
         class Box(tf.experimental.ExtensionType):

@@ -1,6 +1,7 @@
 """`input_signature`: one trace for all calls, and clear words for what does not fit."""
 
 import collections
+import functools
 
 import numpy as np
 import pytest
@@ -144,3 +145,43 @@ def test_unknown_rank_and_strings():
     assert f([["a", "b"]]).shape == [1, 2]
     assert f(tf.zeros([0], tf.string) if False else tf.constant([], tf.string)).shape == [0]
     assert f.experimental_get_tracing_count() == 1
+
+
+def test_arguments_with_a_specification_may_be_given_by_keyword():
+    f = tf.function(lambda x, /, y, z=0, *, k=1: x * y + z * k, input_signature=[VECTOR] * 3)
+    one = tf.constant([2])
+    for _ in range(2):
+        assert f(one, y=[3], z=[4]).numpy().tolist() == [10]
+        assert f(one, [3], [4], k=1).numpy().tolist() == [10]
+    assert f.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match="k"):
+        f(one, [3], [4], k=2)
+    with pytest.raises(TypeError):
+        f(x=one, y=[3], z=[4])
+
+
+def test_varargs_alone_may_have_specifications():
+    f = tf.function(lambda *rest: sum(rest), input_signature=[VECTOR, VECTOR])
+    assert f([1], [2]).numpy().tolist() == [3]
+    one = tf.constant([1])
+    assert f.get_concrete_function()(one, one).numpy().tolist() == [2]
+    with pytest.raises(TypeError, match=r"2 entries for \*rest, got 3") as caught:
+        f([1], [2], [3])
+    assert "inputs: (" in str(caught.value)
+    assert "input_signature: (" in str(caught.value)
+
+
+def test_partial_functions_static_and_class_methods():
+    add = functools.partial(lambda x, y: x + y, y=1)
+    assert tf.function(add, input_signature=[VECTOR])([1]).numpy().tolist() == [2]
+    bound = functools.partial(lambda x, y: x + y, tf.constant([5]))
+    assert tf.function(bound, input_signature=[VECTOR])([1]).numpy().tolist() == [6]
+
+    class Holder:
+        @staticmethod
+        @tf.function(input_signature=[VECTOR])
+        def static(x):
+            return x + 1
+
+    assert Holder.static([1]).numpy().tolist() == [2]
+    assert Holder().static([1, 2]).numpy().tolist() == [2, 3]

@@ -6,13 +6,17 @@ import enum
 import functools
 import gc
 import math
+import threading
 import types
 import warnings
 
+import attrs
 import numpy as np
 import pytest
 
 import penstock as tf
+
+ONE = tf.constant(1.0)
 
 
 def counted(body=lambda *args, **kwargs: 0, **options):
@@ -508,6 +512,56 @@ def test_functions_and_bound_methods_as_arguments():
     assert hash(m.traced) == hash(m.traced)
 
 
+# --- classes of attrs -----------------------------------------------------------
+
+
+@attrs.define
+class Slots:
+    x: object
+    rate: float = 1.0
+
+
+@attrs.frozen
+class FrozenSlots:
+    x: object
+    rate: float = 1.0
+
+
+@attrs.define(slots=False, eq=False)
+class Plain:
+    x: object
+    rate: float = 1.0
+    _private: object = attrs.field(default=None, alias="private")
+
+
+@pytest.mark.parametrize("cls", [Slots, FrozenSlots, Plain])
+def test_objects_of_attrs_classes_count_by_their_attributes(cls):
+    seen, f = counted(lambda o: cls(o.x * o.rate, o.rate))
+    first = f(cls(tf.constant([1.0]), 2.0))
+    assert type(first) is cls
+    assert (first.x.numpy().tolist(), float(first.rate)) == ([2], 2)
+    assert f(cls(tf.constant([3.0]), 2.0)).x.numpy().tolist() == [6]
+    assert len(seen) == 1
+    assert isinstance(seen[0][0][0], cls)
+    f(cls(tf.constant([3.0]), 3.0))
+    f(cls(tf.constant([3.0, 4.0]), 3.0))
+    f(cls({"nested": tf.constant([3.0])}["nested"], 3.0))
+    assert len(seen) == 3
+    # The caller's object keeps its own values, and another class is another type.
+    mine = cls(tf.constant([1.0]), 2.0)
+    f(mine)
+    assert mine.x.numpy().tolist() == [1]
+    assert traces_for((Slots(ONE),), (FrozenSlots(ONE),), (Slots(ONE),)) == 2
+
+
+def test_attrs_objects_hold_nests_and_are_held_by_them():
+    f = tf.function(lambda d: {"out": [Slots((d["in"].x[0] + 1.0, None))]}, autograph=False)
+    for i in range(2):
+        out = f({"in": Slots([tf.constant(float(i)), "word"])})["out"][0]
+        assert (out.x[0].numpy(), out.x[1], float(out.rate)) == (i + 1, None, 1)
+    assert f.experimental_get_tracing_count() == 1
+
+
 # --- what is decorated --------------------------------------------------------
 
 
@@ -727,9 +781,39 @@ def test_tracing_without_end_is_an_error_not_a_crash():
     def forever(n):
         return forever(n - 1) if n > -(10**9) else n
 
-    with pytest.raises(RecursionError):
+    with pytest.raises(RecursionError) as caught:
         forever(5)
+    said = [str(caught.value), *getattr(caught.value, "__notes__", [])]
+    assert any("forever is traced within" in text for text in said)
     assert tf.executing_eagerly()
+
+
+def test_functions_may_lie_deep_within_each_other():
+    f = tf.function(lambda x: x + 1.0)
+    for _ in range(149):
+        f = tf.function(lambda x, inner=f: inner(x) + 1.0)
+    assert f(tf.constant(0.0)).numpy() == 150
+
+
+@pytest.mark.parametrize("kilobytes", [512, 1024])
+def test_tracing_without_end_is_an_error_on_a_small_stack_too(kilobytes):
+    forever = tf.function(lambda n: forever(n - 1))
+    shallow = tf.function(lambda x: tf.function(lambda y: y + 1.0)(x) * 2.0)
+    found = []
+
+    def work():
+        with pytest.raises(RecursionError, match="maximum recursion depth exceeded"):
+            forever(5)
+        found.append(shallow(tf.constant(1.0)).numpy())
+
+    before = threading.stack_size(kilobytes << 10)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert found == [4]
 
 
 def test_variables_are_made_on_the_first_call_only():

@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -266,3 +267,76 @@ def test_traced_calls_do_what_eager_ones_do_for_every_aliasing(calls):
         reset([1.0, 2.0, 3.0])
     patterns = {tuple(which.index(i) for i in which) + tuple(i == 2 for i in which) for which in calls}
     assert len(f._traces()) <= len(patterns)
+
+
+# --- variables that a function makes, of values of its arguments ---------------------
+
+
+class Lazy(tf.Module):
+    """Makes its weights in the first call, in the shape of the argument."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = None
+
+    @tf.function
+    def __call__(self, x):
+        if self.w is None:
+            self.w = tf.Variable(tf.zeros_like(x) + 2.0 * x)
+        self.w.assign_add(x)
+        return self.w.read_value()
+
+
+def test_the_first_value_of_a_variable_may_depend_on_the_first_call_s_arguments():
+    lazy, other = Lazy(), Lazy()
+    x = tf.constant([1.0, 2.0])
+    assert lazy(x).numpy().tolist() == [3, 6]
+    assert lazy(x * 2.0).numpy().tolist() == [5, 10]
+    assert lazy.w.initial_value.numpy().tolist() == [2, 4]
+    assert other(np.array([5.0], "float32")).numpy().tolist() == [15]
+
+
+def test_it_may_depend_on_arguments_of_functions_around_and_on_variables():
+    lazy, scale = Lazy(), tf.Variable(3.0)
+    outer = tf.function(lambda x, v: lazy(x * v))
+    assert outer(tf.constant([1.0]), scale).numpy().tolist() == [9]
+    scale.assign(1.0)
+    assert outer(tf.constant([1.0]), scale).numpy().tolist() == [10]
+
+
+def test_it_may_depend_on_an_argument_that_the_signature_converts():
+    class Typed:
+        w = None
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def __call__(self, x):
+            if self.w is None:
+                self.w = tf.Variable(tf.reduce_sum(x), shape=[])
+            return self.w + x
+
+    typed = Typed()
+    assert typed([1, 2]).numpy().tolist() == [4, 5]
+    assert typed([1]).numpy().tolist() == [4]
+
+
+def test_an_argument_of_which_only_the_type_is_known_gives_no_first_value():
+    lazy = Lazy()
+    with pytest.raises(ValueError, match="must not depend on arguments that are specifications"):
+        lazy.__call__.get_concrete_function(tf.TensorSpec([2], tf.float32))
+    assert lazy.w is None
+    assert lazy(tf.constant([1.0, 1.0])).numpy().tolist() == [3, 3]
+    concrete = lazy.__call__.get_concrete_function(tf.TensorSpec([2], tf.float32))
+    assert concrete(tf.constant([1.0, 1.0])).numpy().tolist() == [4, 4]
+
+
+def test_captured_inputs_are_tensors_and_variables_in_the_order_of_capture():
+    a, v, b = tf.constant([1.0]), tf.Variable(2.0), tf.constant([3.0])
+    f = tf.function(lambda: (a + 1.0) * v + b)
+    captured = f.get_concrete_function().captured_inputs
+    assert [x is y for x, y in zip(captured[1:2], [v], strict=True)] == [True]
+    assert [captured[0].numpy().tolist(), captured[2].numpy().tolist()] == [[1], [3]]
+    # A variable that the program let go of is held by the trace alone.
+    held = [tf.Variable(5.0)]
+    concrete = tf.function(lambda: held[0] + 1.0).get_concrete_function()
+    held.clear()
+    assert concrete.captured_inputs[0].numpy() == 5

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::args::Inputs;
 use crate::plan::Plan;
+use crate::stack::stack_left;
 use crate::variable::Arg;
 
 /// Plans for different sizes that an executable keeps.
@@ -19,8 +20,9 @@ const KEPT_PLANS: usize = 16;
 const MADE_PLANS: usize = 64;
 /// Estimated nanoseconds of a light run.
 const LIGHT: u64 = 5_000;
-/// The bytes of stack that runs may take which host code starts within each other: more is an error, not an overflow.
-const MAX_STACK: usize = 1 << 20;
+/// The bytes of stack that a run may need besides those of the runs within it: recursion that leaves less is an error, not
+/// an overflow.
+const STACK_OF_A_RUN: usize = 96 << 10;
 
 /// A function made ready to run, from any number of threads at once.
 ///
@@ -111,7 +113,9 @@ impl Executable {
             return self.checked()?.run(args, env);
         }
         self.inputs.check(args)?;
-        let _depth = Depth::enter()?;
+        if stack_left() < STACK_OF_A_RUN {
+            return Err(Error::exhausted("host code and graphs call each other too deeply"));
+        }
         if self.inputs.is_static
             && let Some(plan) = self.general.get()
         {
@@ -135,6 +139,26 @@ impl Executable {
             return Ok(plan.clone());
         }
         self.plan_for(args)
+    }
+
+    /// Runs it at once, where that takes a few microseconds at most, and neither calls host code nor other functions;
+    /// else `None`, and nothing has happened. May take the tensors out of `args`; adds the results to `outputs`, which is
+    /// left where it lies, since each move of it would be a copy of some hundred bytes.
+    ///
+    /// # Errors
+    /// As [`Executable::run`].
+    #[inline]
+    pub fn run_light(
+        &self,
+        args: &mut [Arg],
+        env: &dyn Env,
+        outputs: &mut SmallVec<[Tensor; 2]>,
+    ) -> Option<Result<()>> {
+        if self.calls_host || !self.inputs.is_static || checks_numerics() {
+            return None;
+        }
+        let plan = self.general.get().filter(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))?;
+        Some(self.inputs.check(args).and_then(|()| plan.run_taking(args, env, outputs)))
     }
 
     #[cold]
@@ -250,39 +274,5 @@ impl Executable {
 impl std::fmt::Debug for Executable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "executable of {} instructions", self.graph.len())
-    }
-}
-
-/// Watches how much of the stack the runs that are nested on this thread take.
-struct Depth {
-    outermost: bool,
-}
-
-thread_local! {
-    /// Where the stack of the outermost run starts; 0 where there is none.
-    static BASE: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-impl Depth {
-    #[inline]
-    fn enter() -> Result<Depth> {
-        let mark = 0u8;
-        let here = std::ptr::from_ref(&mark).addr();
-        let base = BASE.get();
-        if base == 0 {
-            BASE.set(here);
-        } else if base.abs_diff(here) > MAX_STACK {
-            return Err(Error::exhausted("host code and graphs call each other too deeply"));
-        }
-        Ok(Depth { outermost: base == 0 })
-    }
-}
-
-impl Drop for Depth {
-    #[inline]
-    fn drop(&mut self) {
-        if self.outermost {
-            BASE.set(0);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! One trace, and `ConcreteFunction`, its Python object.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use penstock_exec::Arg;
@@ -9,7 +9,8 @@ use penstock_trace::{self as trace, Concrete, Entry, Kind, Symbolic, Token, Trac
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
 use crate::errors::OrPy;
@@ -18,9 +19,11 @@ use crate::guard::Guard;
 use crate::keys::{PyOpaque, RawSink, TypeSink};
 use crate::layer;
 use crate::params::{Bindings, Params};
-use crate::structure::{Leaf, Leaves, walk};
-use crate::tensor::wrap;
+use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
+use crate::structure::{Collect, Leaf, Leaves, walk};
+use crate::tensor::{PyTensor, wrap};
 use crate::tree::Tree;
+use crate::variable::PyVariable;
 
 /// What a named parameter is in a trace.
 #[derive(Clone, Copy, PartialEq)]
@@ -71,35 +74,69 @@ pub(crate) struct Trace {
     pub(crate) object: Mutex<Option<Py<PyWeakrefReference>>>,
 }
 
-/// Adds a leaf as the executor takes it; false where it is neither a tensor at hand nor a variable.
-#[inline]
-fn push_eager(leaf: &Leaf<'_>, args: &mut SmallVec<[Arg; 4]>) -> bool {
-    match leaf {
-        Leaf::Tensor(t) => match t.get().var.tensor() {
-            Some(t) => args.push(Arg::Tensor(t.clone())),
-            None => return false,
-        },
-        Leaf::Variable(v) => args.push(Arg::Variable(v.get().variable.clone())),
-        Leaf::Other(_) => match leaf.var().map(Var::into_kind) {
-            Ok(Kind::Eager(t)) => args.push(Arg::Tensor(t)),
-            _ => return false,
-        },
+/// Leaves as the executor takes them.
+#[derive(Default)]
+pub(crate) struct RunArgs {
+    pub(crate) list: trace::Args,
+    /// Whether one is neither a tensor at hand nor a variable.
+    pub(crate) strange: bool,
+}
+
+impl RunArgs {
+    fn push(&mut self, leaf: &Leaf<'_>) {
+        match leaf {
+            Leaf::Tensor(t) => self.tensor(t),
+            Leaf::Variable(v) => self.list.push(Arg::Variable(v.get().variable.clone())),
+            Leaf::Other(_) => match leaf.var().map(Var::into_kind) {
+                Ok(Kind::Eager(t)) => self.list.push(Arg::Tensor(t)),
+                _ => self.strange = true,
+            },
+        }
     }
-    true
+}
+
+impl<'py> Collect<'py> for RunArgs {
+    #[inline]
+    fn tensor(&mut self, tensor: &Bound<'py, PyTensor>) {
+        match tensor.get().var.tensor() {
+            Some(t) => self.list.push(Arg::Tensor(t.clone())),
+            None => self.strange = true,
+        }
+    }
+
+    fn variable(&mut self, variable: &Bound<'py, PyVariable>) {
+        let new = &variable.get().variable;
+        if !self.list.iter().any(|arg| arg.variable().is_some_and(|v| Arc::ptr_eq(v, new))) {
+            self.list.push(Arg::Variable(new.clone()));
+        }
+    }
+
+    fn other(&mut self, leaf: Leaf<'py>) {
+        self.push(&leaf);
+    }
 }
 
 impl Trace {
+    /// The results for leaves that are tensors or variables, where no trace and no tape is open.
+    #[inline]
+    pub(crate) fn run<'py>(&self, py: Python<'py>, args: &mut trace::Args) -> PyResult<Bound<'py, PyAny>> {
+        let mut outs = SmallVec::new();
+        self.concrete.run(args, &mut outs).or_py(py)?;
+        if let Tree::Leaf = *self.tree
+            && let Some(out) = outs.pop()
+        {
+            return Ok(wrap(py, Var::eager(out))?.into_any());
+        }
+        self.tree.build(py, &mut outs.into_iter().map(Var::eager))
+    }
+
     pub(crate) fn call<'py>(&self, py: Python<'py>, leaves: &Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // The commonest case first: no trace, no tape, tensors at hand.
-        let mut args: SmallVec<[Arg; 4]> = SmallVec::new();
-        if trace::is_plain() && leaves.iter().all(|leaf| push_eager(leaf, &mut args)) {
-            let mut outs = self.concrete.run(&mut args).or_py(py)?;
-            if let Tree::Leaf = *self.tree
-                && let Some(out) = outs.pop()
-            {
-                return Ok(wrap(py, Var::eager(out))?.into_any());
+        if trace::is_plain() {
+            let mut args = RunArgs::default();
+            leaves.iter().for_each(|leaf| args.push(leaf));
+            if !args.strange {
+                return self.run(py, &mut args.list);
             }
-            return self.tree.build(py, &mut outs.into_iter().map(Var::eager));
         }
         let args: SmallVec<[Var; 8]> = leaves.iter().map(Leaf::var).collect::<PyResult<_>>()?;
         let outs = self.concrete.call(args).or_py(py)?;
@@ -144,7 +181,7 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 /// >>> double = tf.function(lambda x: 2 * x).get_concrete_function(tf.TensorSpec([]))
 /// >>> float(double(tf.constant(4.0)))
 /// 8.0
-#[pyclass(frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
+#[pyclass(extends = Callable, subclass, frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
 pub(crate) struct PyConcrete {
     entry: Arc<Entry<Trace>>,
     /// The raw key of the last call that was found to fit.
@@ -159,7 +196,9 @@ impl PyConcrete {
         if let Some(alive) = weak.and_then(|w| w.bind(py).upgrade()) {
             return Ok(alive.cast_into::<PyConcrete>()?);
         }
-        let made = Bound::new(py, PyConcrete { entry: entry.clone(), fits: Mutex::default() })?;
+        let made = PyConcrete { entry: entry.clone(), fits: Mutex::default() };
+        let made = PyClassInitializer::from(Callable::of::<PyConcrete>()).add_subclass(made);
+        let made = adopt(Bound::new(py, made)?, concrete_class(py)?);
         let weak = PyWeakrefReference::new(made.as_any())?.unbind();
         let old = lock().replace(weak);
         drop(old);
@@ -168,6 +207,10 @@ impl PyConcrete {
 
     fn trace(&self) -> &Trace {
         &self.entry.trace
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.fits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn title(&self) -> String {
@@ -378,8 +421,7 @@ impl PyConcrete {
         let bound = self.converted(py, bound)?;
         let (mut sink, mut leaves) = (RawSink::default(), Leaves::new());
         bound.walk(&mut sink, &mut leaves)?;
-        let known = || self.fits.lock().unwrap_or_else(PoisonError::into_inner);
-        if sink.volatile || *known() != *sink.key.words() {
+        if sink.volatile || *self.known() != *sink.key.words() {
             let ty = bound.trace_type()?;
             if !self.fits(&ty) {
                 // One parameter may hold a nest whose leaves are given.
@@ -390,7 +432,7 @@ impl PyConcrete {
                     _ => Err(self.refuse(py, &ty, &bound)),
                 };
             }
-            *known() = sink.key.words().to_vec();
+            *self.known() = sink.key.words().to_vec();
         }
         self.trace().call(py, &leaves)
     }
@@ -438,11 +480,14 @@ impl PyConcrete {
         self.symbolic(py, |graph| graph.outputs())
     }
 
-    /// What the graph takes from outside: tensors; variables are listed by `variables`.
+    /// What the graph takes from outside, in its order: tensors and variables.
     #[getter]
     fn captured_inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let tensors = self.trace().concrete.captures.iter().filter(|v| !matches!(v.kind(), Kind::Variable(_)));
-        tensors.map(|v| Ok(wrap(py, v.clone())?.into_any())).collect()
+        let taken = |v: &Var| match v.kind() {
+            Kind::Variable(variable) => PyVariable::object(py, variable),
+            _ => Ok(wrap(py, v.clone())?.into_any()),
+        };
+        self.trace().concrete.captures.iter().map(taken).collect()
     }
 
     /// The variables that the function reaches by itself, while the program keeps them.
@@ -513,4 +558,35 @@ impl PyConcrete {
     fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         layer::call(slf.py(), "concrete_str", (slf,))
     }
+}
+
+impl StackCall for PyConcrete {
+    /// The arguments of the last call that was found to fit, by their words.
+    fn call_quickly<'py>(slf: &Bound<'py, Self>, stack: &Stack<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let (concrete, trace) = (slf.get(), slf.get().trace());
+        if !trace::is_plain() || trace.instance {
+            return None;
+        }
+        let (mut raw, mut args) = (RawSink::default(), RunArgs::default());
+        let fit = trace.params.walk_stack(stack, &mut raw, &mut args).unwrap_or(false);
+        if !fit || raw.volatile || args.strange || *concrete.known() != *raw.key.words() {
+            return None;
+        }
+        Some(trace.run(slf.py(), &mut args.list))
+    }
+
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().__call__(slf.py(), args, kwargs)
+    }
+}
+
+/// The class that concrete functions are of.
+fn concrete_class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let make = || with_vectorcall(&py.get_type::<PyConcrete>()).map(Bound::unbind);
+    Ok(CLASS.get_or_try_init(py, make)?.bind(py))
 }

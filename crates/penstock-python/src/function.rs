@@ -6,18 +6,20 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use penstock_trace::{Cache, Entry, Token, TraceType, Turn, most_specific, try_turn, wait_for_turn};
+use penstock_trace::{self as trace, Cache, Entry, Token, TraceType, Turn, most_specific, try_turn, wait_for_turn};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
 use smallvec::SmallVec;
 
-use crate::concrete::{PyConcrete, Trace, visit_type};
+use crate::concrete::{PyConcrete, RunArgs, Trace, visit_type};
 use crate::guard::{Guards, Reading};
 use crate::keys::RawSink;
 use crate::layer;
 use crate::params::{Bindings, Given, Param, Params};
+use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::structure::{Leaf, Leaves, Other};
 use crate::tracing::History;
 
@@ -37,7 +39,7 @@ pub(crate) fn _functions_run_eagerly() -> bool {
 }
 
 /// A Python function that is traced into graphs.
-#[pyclass(subclass, frozen, name = "_Function", module = "penstock._core")]
+#[pyclass(extends = Callable, subclass, frozen, name = "_Function", module = "penstock._core")]
 pub(crate) struct PyFunction {
     pub(crate) python_function: Py<PyAny>,
     pub(crate) name: String,
@@ -125,12 +127,32 @@ impl PyFunction {
     fn read<'py>(&self, py: Python<'py>, call: &mut Call<'py>) -> PyResult<()> {
         call.bound.walk(&mut call.raw, &mut call.leaves)?;
         if let Some(guards) = &self.guards {
-            call.reading = Some(guards.append(py, &call.bound, &mut call.raw.key));
+            call.reading = Some(guards.append(py, &call.bound.argument(), &mut call.raw.key));
         }
         Ok(())
     }
 
-    fn call<'py>(
+    /// A call of which all arguments are on the stack, where it needs no Python code: nothing has to be traced, no tape
+    /// or trace is open, and words alone tell the trace.
+    #[inline]
+    fn hit<'py>(&self, stack: &Stack<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        if !trace::is_plain() || RUN_EAGERLY.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (mut raw, mut args) = (RawSink::default(), RunArgs::default());
+        // What is wrong with the arguments is for the slow way to say.
+        let fit = self.params.walk_stack(stack, &mut raw, &mut args).unwrap_or(false);
+        if !fit || raw.volatile || args.strange {
+            return None;
+        }
+        if let Some(guards) = &self.guards {
+            guards.append(stack.py(), &|i| self.params.argument(stack, i), &mut raw.key);
+        }
+        let entry = self.cache().hit(raw.key.words())?;
+        Some(entry.trace.run(stack.py(), &mut args.list))
+    }
+
+    fn call_with<'py>(
         &self,
         py: Python<'py>,
         first: Option<&Bound<'py, PyAny>>,
@@ -302,9 +324,9 @@ impl PyFunction {
         relax: bool,
         guarded: bool,
         max_traces: Option<usize>,
-    ) -> PyResult<PyFunction> {
+    ) -> PyResult<PyClassInitializer<PyFunction>> {
         let named: Vec<Param> = params.into_iter().map(Param::new).collect::<PyResult<_>>()?;
-        Ok(PyFunction {
+        let function = PyFunction {
             python_function,
             name,
             params: Arc::new(Params::new(named, varargs, varkw)),
@@ -316,7 +338,8 @@ impl PyFunction {
             history: Mutex::default(),
             pinned: Mutex::default(),
             id: penstock_trace::fresh_id(),
-        })
+        };
+        Ok(PyClassInitializer::from(Callable::of::<PyFunction>()).add_subclass(function))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -326,7 +349,7 @@ impl PyFunction {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.call(py, None, args, kwargs)
+        self.call_with(py, None, args, kwargs)
     }
 
     fn __get__<'py>(
@@ -335,11 +358,12 @@ impl PyFunction {
         _owner: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match instance {
-            Some(instance) if !instance.is_none() => Ok(Bound::new(
-                slf.py(),
-                PyBoundFunction { function: slf.clone().unbind(), instance: instance.unbind() },
-            )?
-            .into_any()),
+            Some(instance) if !instance.is_none() => {
+                let py = slf.py();
+                let bound = PyBoundFunction { function: slf.unbind(), instance: instance.unbind() };
+                let made = PyClassInitializer::from(Callable::of::<PyBoundFunction>()).add_subclass(bound);
+                Ok(adopt(Bound::new(py, made)?, bound_function_class(py)?).into_any())
+            }
             _ => Ok(slf.into_any()),
         }
     }
@@ -406,8 +430,30 @@ impl PyFunction {
     }
 }
 
+impl StackCall for PyFunction {
+    #[inline]
+    fn call_quickly<'py>(slf: &Bound<'py, Self>, stack: &Stack<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        slf.get().hit(stack)
+    }
+
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().call_with(slf.py(), None, args, kwargs)
+    }
+}
+
+/// The class that bound functions are of.
+fn bound_function_class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let make = || with_vectorcall(&py.get_type::<PyBoundFunction>()).map(Bound::unbind);
+    Ok(CLASS.get_or_try_init(py, make)?.bind(py))
+}
+
 /// A traced method bound to its instance.
-#[pyclass(frozen, weakref, name = "_BoundFunction", module = "penstock._core")]
+#[pyclass(extends = Callable, subclass, frozen, weakref, name = "_BoundFunction", module = "penstock._core")]
 pub(crate) struct PyBoundFunction {
     function: Py<PyFunction>,
     instance: Py<PyAny>,
@@ -422,7 +468,7 @@ impl PyBoundFunction {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.function.get().call(py, Some(self.instance.bind(py)), args, kwargs)
+        self.function.get().call_with(py, Some(self.instance.bind(py)), args, kwargs)
     }
 
     /// The trace for these arguments, of which tensors may be given as `TensorSpec`.
@@ -463,5 +509,21 @@ impl PyBoundFunction {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.function)?;
         visit.call(&self.instance)
+    }
+}
+
+impl StackCall for PyBoundFunction {
+    #[inline]
+    fn call_quickly<'py>(slf: &Bound<'py, Self>, stack: &Stack<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let PyBoundFunction { function, instance } = slf.get();
+        function.get().hit(&stack.of_method(instance.bind(slf.py())))
+    }
+
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().__call__(slf.py(), args, kwargs)
     }
 }

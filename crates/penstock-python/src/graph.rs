@@ -287,7 +287,8 @@ pub(crate) fn _emit_regions(
     if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }
 }
 
-/// What a symbolic tensor is, computed now, where it depends on no argument of the function; else `None`.
+/// What a symbolic tensor is, computed now, from what the call that is traced has for the arguments; `None` where it has
+/// only specifications, or the tensor belongs to a branch or a loop.
 #[pyfunction]
 pub(crate) fn _computed<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
     trace::computed(&value.get().var).or_py(py)?.map(|t| wrap_eager(py, t)).transpose()

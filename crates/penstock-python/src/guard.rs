@@ -33,10 +33,31 @@ enum Root {
     Argument(usize),
 }
 
-/// A place that a function reads: a root, and attributes from there.
+/// A step from a value to one that it holds.
+enum Step {
+    Attribute(Py<PyString>),
+    /// An element of a dict, list or tuple.
+    Item(Py<PyAny>),
+}
+
+impl Step {
+    fn take<'py>(&self, value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Step::Attribute(name) => value.getattr(name).ok(),
+            Step::Item(key) => match value.cast_exact::<PyDict>() {
+                Ok(dict) => dict.get_item(key).ok().flatten(),
+                // Of a class of the program's own, reading an element may be anything.
+                Err(_) if !value.is_exact_instance_of::<PyList>() && !value.is_exact_instance_of::<PyTuple>() => None,
+                Err(_) => value.get_item(key).ok(),
+            },
+        }
+    }
+}
+
+/// A place that a function reads: a root, and steps from there.
 struct Place {
     root: Root,
-    attributes: Vec<Py<PyString>>,
+    steps: Vec<Step>,
     /// As people write it: `config.rate`.
     label: String,
 }
@@ -62,49 +83,57 @@ impl Place {
     }
 
     /// What is there now.
-    fn value<'py>(&self, py: Python<'py>, bound: &Bindings<'py>) -> Option<Bound<'py, PyAny>> {
+    fn value<'py>(&self, py: Python<'py>, argument: Argument<'_, 'py>) -> Option<Bound<'py, PyAny>> {
         let root = match &self.root {
             Root::Global(dict, name) => dict.bind(py).get_item(name).ok().flatten(),
             Root::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
             Root::Object(weak) => weak.bind(py).upgrade(),
-            Root::Argument(i) => bound.named.get(*i).cloned(),
+            Root::Argument(i) => argument(*i),
         };
-        root.and_then(|root| self.attributes.iter().try_fold(root, |v, name| v.getattr(name).ok()))
+        root.and_then(|root| self.steps.iter().try_fold(root, |value, step| step.take(&value)))
     }
 
     /// Adds the words of what is there now.
-    fn read<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, key: &mut RawKey) {
-        match self.value(py, bound) {
+    fn read<'py>(&self, py: Python<'py>, argument: Argument<'_, 'py>, key: &mut RawKey) {
+        match self.value(py, argument) {
             Some(value) => add_words(&value, key, 0),
             None => key.push(ABSENT),
         }
     }
 
-    /// A place as `penstock._guards.places` lists it: `(kind, root, attributes, label)`.
+    /// A place as `penstock._guards.places` lists it: `(kind, root, steps, label)`, of which an attribute is its name and
+    /// an element a tuple of its key.
     fn of(listed: &Bound<'_, PyAny>) -> PyResult<Place> {
-        let (kind, root, attributes, label): (String, Bound<'_, PyAny>, Vec<Py<PyString>>, String) =
-            listed.extract()?;
-        let mut attributes = attributes.into_iter();
+        let (kind, root, steps, label): (String, Bound<'_, PyAny>, Vec<Bound<'_, PyAny>>, String) = listed.extract()?;
+        let step = |step: Bound<'_, PyAny>| match step.cast_into::<PyString>() {
+            Ok(name) => Ok(Step::Attribute(name.unbind())),
+            Err(other) => Ok(Step::Item(other.into_inner().get_item(0)?.unbind())),
+        };
+        let mut steps = steps.into_iter().map(step).collect::<PyResult<Vec<_>>>()?;
         let root = match kind.as_str() {
-            "global" => match attributes.next() {
-                Some(name) => Root::Global(root.cast_into::<PyDict>()?.unbind(), name),
-                None => return Err(PyTypeError::new_err("a global has a name")),
+            "global" if !steps.is_empty() => match steps.remove(0) {
+                Step::Attribute(name) => Root::Global(root.cast_into::<PyDict>()?.unbind(), name),
+                Step::Item(_) => return Err(PyTypeError::new_err("a global has a name")),
             },
             "cell" => Root::Cell(root.unbind()),
             "argument" => Root::Argument(root.extract()?),
             _ => Root::Object(PyWeakrefReference::new(&root)?.unbind()),
         };
-        Ok(Place { root, attributes: attributes.collect(), label })
+        Ok(Place { root, steps, label })
     }
 
     fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.root {
-            Root::Global(dict, _) => visit.call(dict),
-            Root::Cell(cell) => visit.call(cell),
-            Root::Object(_) | Root::Argument(_) => Ok(()),
+            Root::Global(dict, _) => visit.call(dict)?,
+            Root::Cell(cell) => visit.call(cell)?,
+            Root::Object(_) | Root::Argument(_) => {}
         }
+        self.steps.iter().try_for_each(|step| if let Step::Item(key) = step { visit.call(key) } else { Ok(()) })
     }
 }
+
+/// What gives the argument of a named parameter.
+pub(crate) type Argument<'a, 'py> = &'a dyn Fn(usize) -> Option<Bound<'py, PyAny>>;
 
 /// The word of a place where nothing is.
 const ABSENT: u64 = 0xa5;
@@ -222,7 +251,7 @@ impl Guards {
     }
 
     /// Adds to a key what the places hold that its calls are known to depend on.
-    pub(crate) fn append<'py>(&self, py: Python<'py>, bound: &Bindings<'py>, key: &mut RawKey) -> Reading {
+    pub(crate) fn append<'py>(&self, py: Python<'py>, argument: Argument<'_, 'py>, key: &mut RawKey) -> Reading {
         let arguments = key.words().len();
         // Reading may run Python code: not under the lock.
         let (slot, places) = {
@@ -233,7 +262,7 @@ impl Guards {
         };
         key.push(GUARDS);
         key.push(slot.version);
-        places.iter().for_each(|place| place.read(py, bound, key));
+        places.iter().for_each(|place| place.read(py, argument, key));
         Reading { arguments, slot }
     }
 
@@ -273,8 +302,8 @@ impl Guards {
             .map(|place| {
                 let place = Arc::new(Place::of(&place?)?);
                 let mut key = RawKey::new();
-                place.read(py, bound, &mut key);
-                let (words, text) = (key.words().into(), described(place.value(py, bound)));
+                place.read(py, &bound.argument(), &mut key);
+                let (words, text) = (key.words().into(), described(place.value(py, &bound.argument())));
                 let mut table = self.lock();
                 let known = table.places.iter().position(|p| p.same(&place));
                 let place = known.unwrap_or_else(|| {
@@ -299,13 +328,13 @@ impl Guards {
         };
         let differs = |(guard, place): &(&Guard, &Arc<Place>)| {
             let mut key = RawKey::new();
-            place.read(py, bound, &mut key);
+            place.read(py, &bound.argument(), &mut key);
             key.words() != &*guard.words
         };
         guards.iter().zip(&places).find(differs).map(|(guard, place)| Difference {
             leaf: place.label.clone(),
             before: guard.text.clone(),
-            after: described(place.value(py, bound)),
+            after: described(place.value(py, &bound.argument())),
         })
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use penstock_ir::Type;
 use penstock_trace::{DEAD, Opaque, RawKey, Token, TraceType, VariableType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -11,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::objects::{Fields, number};
 use crate::structure::{Leaf, Leaves, Sink, walk};
+use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
 
 /// A raw key under construction.
@@ -21,17 +23,22 @@ pub(crate) struct RawSink {
     pub(crate) volatile: bool,
 }
 
+impl RawSink {
+    fn symbolic(&mut self, ty: &Type) {
+        self.key.symbolic(ty.dtype(), ty.shape());
+    }
+}
+
 impl Sink for RawSink {
     #[inline]
-    fn leaf(&mut self, leaf: &Leaf<'_>) {
-        if let Leaf::Tensor(t) = leaf
-            && let Some(tensor) = t.get().var.tensor()
-        {
-            self.key.tensor(tensor);
-        } else {
-            let ty = leaf.ty();
-            self.key.symbolic(ty.dtype(), ty.shape());
+    fn tensor(&mut self, tensor: &PyTensor) {
+        match tensor.var.tensor() {
+            Some(tensor) => self.key.tensor(tensor),
+            None => self.symbolic(&tensor.var.ty()),
         }
+    }
+    fn leaf(&mut self, leaf: &Leaf<'_>) {
+        self.symbolic(&leaf.ty());
     }
     fn variable(&mut self, variable: &Bound<'_, PyVariable>) {
         self.key.variable(variable.get().variable.id());
@@ -114,6 +121,10 @@ impl TypeSink {
 }
 
 impl Sink for TypeSink {
+    fn tensor(&mut self, tensor: &PyTensor) {
+        let ty = tensor.var.ty();
+        self.tokens.push(Token::Tensor(ty.dtype(), ty.shape().erased()));
+    }
     fn leaf(&mut self, leaf: &Leaf<'_>) {
         let ty = leaf.ty();
         self.tokens.push(Token::Tensor(ty.dtype(), ty.shape().erased()));
@@ -212,6 +223,9 @@ impl PathSink {
 }
 
 impl Sink for PathSink {
+    fn tensor(&mut self, _: &PyTensor) {
+        self.token();
+    }
     fn leaf(&mut self, _: &Leaf<'_>) {
         self.token();
     }

@@ -22,6 +22,7 @@ mod ops;
 mod overrides;
 mod params;
 mod recursion;
+mod stack;
 mod structure;
 mod tape;
 mod tensor;
@@ -97,6 +98,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tape::PyNoTapes>()?;
     m.add_class::<tape::PyAccumulator>()?;
     m.add_class::<overrides::PyOverride>()?;
+    m.add_class::<stack::Callable>()?;
     m.add_class::<function::PyFunction>()?;
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<concrete::PyConcrete>()?;
@@ -126,6 +128,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(tape::_map_rows, m)?,
         wrap_pyfunction!(function::_run_functions_eagerly, m)?,
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
+        wrap_pyfunction!(stack::with_vectorcall, m)?,
         wrap_pyfunction!(exit::_interpreter_ends, m)?,
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,

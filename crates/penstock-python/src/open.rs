@@ -4,7 +4,6 @@ use penstock_exec::Arg;
 use penstock_trace::{self as trace, Concrete, OpenGraph, Part, Var};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use smallvec::SmallVec;
 
 use crate::errors::OrPy;
 use crate::ops::spec_type;
@@ -71,9 +70,10 @@ impl PyPart {
     fn __call__<'py>(&self, py: Python<'py>, feeds: Vec<Bound<'py, PyTensor>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
         let symbolic = || PyTypeError::new_err("a value of feed_dict is a symbolic tensor");
         let tensor = |t: &Bound<'py, PyTensor>| t.get().var.tensor().cloned().map(Arg::Tensor).ok_or_else(symbolic);
-        let mut args = feeds.iter().map(tensor).collect::<PyResult<SmallVec<[Arg; 4]>>>()?;
+        let mut args = feeds.iter().map(tensor).collect::<PyResult<trace::Args>>()?;
         let _outside = trace::suspend();
-        let outs = self.0.run(&mut args).or_py(py)?;
+        let mut outs = Default::default();
+        self.0.run(&mut args, &mut outs).or_py(py)?;
         outs.into_iter().map(|t| wrap_eager(py, t)).collect()
     }
 }

@@ -6,7 +6,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 
 use crate::keys::{PathSink, TypeSink};
-use crate::structure::{Leaf, Leaves, Sink, rebuild, walk};
+use crate::stack::Stack;
+use crate::structure::{Collect, Leaf, Leaves, Sink, rebuild, walk};
 use penstock_trace::TraceType;
 
 /// One parameter of the Python function that is neither `*args` nor `**kwargs`.
@@ -38,8 +39,8 @@ pub(crate) struct Params {
     pub(crate) named: Vec<Param>,
     pub(crate) varargs: Option<String>,
     pub(crate) varkw: Option<String>,
-    /// Whether every named parameter takes a positional argument.
-    all_positional: bool,
+    /// How many named parameters, the first, take a positional argument.
+    positional: usize,
 }
 
 /// The arguments of one call, by parameter.
@@ -55,8 +56,71 @@ pub(crate) struct Bindings<'py> {
 
 impl Params {
     pub(crate) fn new(named: Vec<Param>, varargs: Option<String>, varkw: Option<String>) -> Params {
-        let all_positional = named.iter().all(|p| p.positional);
-        Params { named, varargs, varkw, all_positional }
+        let positional = named.iter().take_while(|p| p.positional).count();
+        Params { named, varargs, varkw, positional }
+    }
+
+    /// Walks over the arguments of a call as they lie on the interpreter's stack, in the order in which
+    /// [`Bindings::walk`] sees them. False where they do not fit the parameters, or only [`Params::bind`] can tell.
+    #[inline]
+    pub(crate) fn walk_stack<'py>(
+        &self,
+        stack: &Stack<'_, 'py>,
+        sink: &mut impl Sink,
+        leaves: &mut impl Collect<'py>,
+    ) -> PyResult<bool> {
+        let mut positional = stack.positional();
+        let first = usize::from(stack.first.is_some());
+        if let Some(instance) = stack.first {
+            if self.positional == 0 {
+                return Ok(false);
+            }
+            sink.object(instance, true)?;
+        }
+        // The commonest case first: as many positional arguments as parameters.
+        if positional.len() + first == self.named.len() && self.positional == self.named.len() && stack.is_positional()
+        {
+            for value in positional {
+                walk(&value, sink, leaves)?;
+            }
+            return Ok(true);
+        }
+        let mut used = 0;
+        for (i, param) in self.named.iter().enumerate().skip(first) {
+            if i < self.positional
+                && let Some(value) = positional.next()
+            {
+                walk(&value, sink, leaves)?;
+            } else if param.keyword
+                && let Some(value) = stack.keyword(&param.name)
+            {
+                used += 1;
+                walk(&value, sink, leaves)?;
+            } else if let Some(default) = &param.default {
+                walk(default.bind(stack.py()), sink, leaves)?;
+            } else {
+                return Ok(false);
+            }
+        }
+        if used != stack.keywords() || (positional.len() > 0 && self.varargs.is_none()) {
+            return Ok(false);
+        }
+        for value in positional {
+            walk(&value, sink, leaves)?;
+        }
+        Ok(true)
+    }
+
+    /// The argument of named parameter `i` of a call that [`Params::walk_stack`] took.
+    pub(crate) fn argument<'py>(&self, stack: &Stack<'_, 'py>, i: usize) -> Option<Bound<'py, PyAny>> {
+        let param = self.named.get(i)?;
+        let first = usize::from(stack.first.is_some());
+        if i < first {
+            return stack.first.cloned();
+        }
+        let positional = if i < self.positional { stack.positional().nth(i - first) } else { None };
+        let given = positional.or_else(|| stack.keyword(&param.name)).map(|value| value.to_owned());
+        given.or_else(|| param.default.as_ref().map(|default| default.bind(stack.py()).clone()))
     }
 
     /// Binds arguments; `None` where they do not fit the parameters. Parameters without argument and
@@ -70,7 +134,8 @@ impl Params {
         fill: &dyn Fn(usize) -> Option<Bound<'py, PyAny>>,
     ) -> Option<Bindings<'py>> {
         // The commonest case first: as many positional arguments as parameters.
-        if kwargs.is_none() && args.len() + usize::from(first.is_some()) == self.named.len() && self.all_positional {
+        let given = args.len() + usize::from(first.is_some());
+        if kwargs.is_none() && given == self.named.len() && self.positional == self.named.len() {
             let mut named = SmallVec::new();
             named.extend(first.cloned());
             for value in args.iter_borrowed() {
@@ -141,8 +206,13 @@ impl Params {
 }
 
 impl<'py> Bindings<'py> {
+    /// What gives the argument of a named parameter.
+    pub(crate) fn argument(&self) -> impl Fn(usize) -> Option<Bound<'py, PyAny>> {
+        |i| self.named.get(i).cloned()
+    }
+
     #[inline]
-    pub(crate) fn walk(&self, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
+    pub(crate) fn walk(&self, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {
         let mut named = self.named.iter();
         if self.instance
             && let Some(instance) = named.next()

@@ -81,8 +81,35 @@ impl Leaf<'_> {
 /// The leaves of the arguments, in the order of the walk; a variable stands once.
 pub(crate) type Leaves<'py> = SmallVec<[Leaf<'py>; 8]>;
 
+/// What a walk gives the leaves to.
+pub(crate) trait Collect<'py> {
+    fn tensor(&mut self, tensor: &Bound<'py, PyTensor>);
+    /// A variable, each time that it stands.
+    fn variable(&mut self, variable: &Bound<'py, PyVariable>);
+    fn other(&mut self, leaf: Leaf<'py>);
+}
+
+impl<'py> Collect<'py> for Leaves<'py> {
+    fn tensor(&mut self, tensor: &Bound<'py, PyTensor>) {
+        self.push(Leaf::Tensor(tensor.clone()));
+    }
+
+    fn variable(&mut self, variable: &Bound<'py, PyVariable>) {
+        let stands = |leaf: &Leaf<'_>| matches!(leaf, Leaf::Variable(other) if other.is(variable));
+        if !self.iter().any(stands) {
+            self.push(Leaf::Variable(variable.clone()));
+        }
+    }
+
+    fn other(&mut self, leaf: Leaf<'py>) {
+        self.push(leaf);
+    }
+}
+
 /// What a walk reports to.
 pub(crate) trait Sink {
+    fn tensor(&mut self, tensor: &PyTensor);
+    /// What stands for a tensor.
     fn leaf(&mut self, leaf: &Leaf<'_>);
     fn variable(&mut self, variable: &Bound<'_, PyVariable>);
     /// A container begins, by its value and length; [`Sink::close`] ends it.
@@ -105,12 +132,24 @@ pub(crate) trait Sink {
 }
 
 /// Reports a value and what is in it, and collects its leaves.
-pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
-    if let Ok(t) = value.cast::<PyTensor>() {
-        let leaf = Leaf::Tensor(t.clone());
-        sink.leaf(&leaf);
-        leaves.push(leaf);
-    } else if value.is_none() {
+#[inline]
+pub(crate) fn walk<'py>(
+    value: &Bound<'py, PyAny>,
+    sink: &mut impl Sink,
+    leaves: &mut impl Collect<'py>,
+) -> PyResult<()> {
+    match value.cast_exact::<PyTensor>() {
+        Ok(t) => {
+            sink.tensor(t.get());
+            leaves.tensor(t);
+            Ok(())
+        }
+        Err(_) => walk_other(value, sink, leaves),
+    }
+}
+
+fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {
+    if value.is_none() {
         sink.none();
     } else if let Ok(v) = value.cast_exact::<PyBool>() {
         sink.bool(v.is_true());
@@ -122,12 +161,6 @@ pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves:
         sink.text(b's', v.to_str()?.as_bytes());
     } else if let Ok(v) = value.cast_exact::<PyBytes>() {
         sink.text(b'b', v.as_bytes());
-    } else if let Ok(v) = value.cast::<PyVariable>() {
-        sink.variable(v);
-        let stands = |leaf: &Leaf<'_>| matches!(leaf, Leaf::Variable(other) if other.is(v));
-        if !leaves.iter().any(stands) {
-            leaves.push(Leaf::Variable(v.clone()));
-        }
     } else if let Ok(v) = value.cast::<PyTuple>() {
         sink.open(value, v.len())?;
         for item in v.iter_borrowed() {
@@ -142,6 +175,12 @@ pub(crate) fn walk<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves:
         sink.close();
     } else if let Ok(v) = value.cast::<PyDict>() {
         walk_items(value, sorted_items(v), sink, leaves)?;
+    } else if let Ok(v) = value.cast::<PyVariable>() {
+        sink.variable(v);
+        leaves.variable(v);
+    } else if let Ok(t) = value.cast::<PyTensor>() {
+        sink.tensor(t.get());
+        leaves.tensor(t);
     } else if let Some(number) = known_number(value) {
         sink.numbered(number, value)?;
     } else {
@@ -156,7 +195,7 @@ fn walk_items<'py>(
     value: &Bound<'py, PyAny>,
     items: Items<'py>,
     sink: &mut impl Sink,
-    leaves: &mut Leaves<'py>,
+    leaves: &mut impl Collect<'py>,
 ) -> PyResult<()> {
     sink.open(value, items.len())?;
     for (key, item) in items {
@@ -168,7 +207,7 @@ fn walk_items<'py>(
 }
 
 /// What no class of Python's own is.
-fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut Leaves<'py>) -> PyResult<()> {
+fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {
     match kind(value)? {
         Kind::Plain => sink.object(value, false)?,
         Kind::Literal => {
@@ -178,7 +217,7 @@ fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mu
         Kind::Array | Kind::Spec | Kind::Specified => {
             let leaf = other_leaf(value)?;
             sink.leaf(&leaf);
-            leaves.push(leaf);
+            leaves.other(leaf);
         }
         Kind::CompositeSpec => walk(&specified_value(value)?, sink, leaves)?,
         Kind::Mapping => walk_items(value, mapping_items(value)?, sink, leaves)?,
@@ -193,7 +232,7 @@ fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mu
             sink.protocol(value, &ty)?;
             for leaf in components(value, &ty)? {
                 sink.leaf(&leaf);
-                leaves.push(leaf);
+                leaves.other(leaf);
             }
         }
         Kind::Fields(fields) => {
@@ -261,6 +300,9 @@ fn sort(items: &mut Items<'_>) {
         key.cast_exact::<PyString>().ok().and_then(|k| k.to_str().ok())
     }
     if items.iter().all(|(key, _)| text(key).is_some()) {
+        if items.is_sorted_by(|(a, _), (b, _)| text(a) <= text(b)) {
+            return;
+        }
         items.sort_by(|(a, _), (b, _)| text(a).cmp(&text(b)));
     } else {
         items.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(std::cmp::Ordering::Equal));

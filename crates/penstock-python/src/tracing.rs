@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use penstock_data::Loc;
+use penstock_exec::stack_left;
 use penstock_ir::Type;
 use penstock_trace::{self as trace, Cache, Concrete, Difference, Entry, Kind, Token, TraceType, Var, nearest};
 use pyo3::exceptions::PyRecursionError;
@@ -25,9 +26,12 @@ use crate::tensor::wrap;
 use crate::tree::Tree;
 use crate::variable::PyVariable;
 
-/// So many traces may be open, one within the other: a function that calls itself without end stops here,
-/// long before the stack does.
-const DEEPEST: usize = 100;
+/// So many traces may be open, one within the other: a function that calls itself without end stops here, or where the
+/// interpreter's own limit is reached.
+const DEEPEST: usize = 400;
+
+/// The bytes of stack that a trace within another may need besides those of the traces within it.
+const STACK_OF_A_TRACE: usize = 192 << 10;
 
 /// So many misses are kept for `explain_cache`.
 const KEPT: usize = 256;
@@ -144,7 +148,7 @@ impl PyFunction {
         }
         let open = recursion::Guard::enter(self.id, ty.clone(), self.signature.is_some());
         let traced = self.trace(py, &call.bound, ty, &open);
-        let (made, ty, lasting) = traced.map_err(|e| filtered(py, open.error(py, &self.name, e)))?;
+        let (made, ty, lasting) = traced.map_err(|e| filtered(py, self.noted(py, open.error(py, &self.name, e))))?;
         note_pinned(&ty, &call.leaves);
         let entry = Arc::new(Entry::new(ty, made));
         self.history().push(Miss { loc, differences: differences.clone(), outcome });
@@ -188,6 +192,30 @@ impl PyFunction {
         layer::call(py, "warn_of_retracing", (&self.name, traces, calls, words, place, self.relax)).map(drop)
     }
 
+    /// What is wrong where a trace lies too deep within others.
+    fn too_deep(&self, depth: usize) -> String {
+        format!(
+            "{} is traced within {depth} other traces. A tf.function that calls itself must come to an end by a \
+             condition on Python values, since a graph is made of every call, or have an input_signature and a \
+             condition on tensors",
+            self.name
+        )
+    }
+
+    /// The error of a trace: the interpreter's own about recursion says which functions it was.
+    fn noted(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let depth = trace::trace_depth();
+        let value = error.value(py);
+        if depth > 0
+            && error.is_instance_of::<PyRecursionError>(py)
+            && !value.str().is_ok_and(|s| s.to_string().contains("traced within"))
+            && !value.hasattr("__notes__").unwrap_or(true)
+        {
+            let _ = value.call_method1("add_note", (self.too_deep(depth),));
+        }
+        error
+    }
+
     /// A call of this function by itself while it is traced, as a trace that serves once.
     fn declared(&self, py: Python<'_>, concrete: Concrete, tree: Arc<Tree>) -> Trace {
         Trace {
@@ -215,11 +243,11 @@ impl PyFunction {
         mut ty: TraceType,
         open: &recursion::Guard,
     ) -> PyResult<(Trace, TraceType, bool)> {
-        if trace::trace_depth() >= DEEPEST {
+        let depth = trace::trace_depth();
+        if depth >= DEEPEST || (depth > 0 && stack_left() < STACK_OF_A_TRACE) {
             return Err(PyRecursionError::new_err(format!(
-                "{} is traced within {DEEPEST} other traces: a tf.function that calls itself must come to an end \
-                 by a condition on Python values, since a graph is made of every call",
-                self.name
+                "maximum recursion depth exceeded: {}",
+                self.too_deep(depth)
             )));
         }
         self.traced.fetch_add(1, Ordering::Relaxed);
@@ -336,6 +364,10 @@ impl PyFunction {
                 let ty = tensors.next().unwrap_or_else(|| leaf.ty());
                 let name = names.unique(leaf.name().unwrap_or(param));
                 let var = trace::placeholder(&ty, Some(&name)).or_py(py)?;
+                if let Ok(given) = leaf.var() {
+                    // An array has become a constant of this trace.
+                    trace::give(&var, trace::known(&given).map_or(given, Var::eager));
+                }
                 let shape = crate::tensor::shape_object(py, ty.shape())?;
                 specs.push(tensor_spec.call1((shape, crate::dtype::object(py, ty.dtype())?, &name))?);
                 inputs.push(name);

@@ -13,12 +13,13 @@ use pyo3::prelude::*;
 use crate::convert::{shape_of, to_var};
 use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
+use crate::layer;
 use crate::operand::Operand;
 use crate::ops::find;
 use crate::tensor::{PyTensor, Reference, shape_object, wrap};
 
 /// The part of a variable that the engine knows.
-#[pyclass(extends = Operand, subclass, frozen, dict, name = "_Variable", module = "penstock._core", weakref)]
+#[pyclass(extends = Operand, subclass, frozen, name = "_Variable", module = "penstock._core", weakref)]
 pub(crate) struct PyVariable {
     pub(crate) variable: Arc<Variable>,
     pub(crate) trainable: bool,
@@ -56,6 +57,16 @@ impl PyVariable {
             trainable,
             identity_seen: AtomicBool::new(false),
         })
+    }
+
+    /// The Python object of a variable that something of the engine holds: the program's own, or a new handle where that
+    /// is gone.
+    pub(crate) fn object<'py>(py: Python<'py>, variable: &Arc<Variable>) -> PyResult<Bound<'py, PyAny>> {
+        let living = layer::call(py, "variables_of", (vec![variable.root_id()], false))?;
+        match living.get_item(0) {
+            Ok(object) => Ok(object),
+            Err(_) => Ok(Bound::new(py, PyVariable::initializer(variable.clone(), true))?.into_any()),
+        }
     }
 
     fn set(&self, op: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {

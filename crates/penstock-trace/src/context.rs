@@ -52,6 +52,8 @@ pub(crate) struct Tracer {
     pub(crate) vars: FxHashMap<Value, Var>,
     /// Inputs that are trainable variables which the trace reads.
     trainable: Vec<Value>,
+    /// What the call that is traced has for placeholders.
+    given: FxHashMap<Value, Var>,
 }
 
 impl Tracer {
@@ -259,6 +261,7 @@ impl Tracer {
             by_id: FxHashMap::default(),
             vars: FxHashMap::default(),
             trainable: Vec::new(),
+            given: FxHashMap::default(),
         }
     }
 }
@@ -296,6 +299,16 @@ pub fn placeholder(ty: &Type, name: Option<&str>) -> Result<Var> {
         let value = tracer.builder.input(ty, name);
         Ok(tracer.var(value))
     })
+}
+
+/// Notes what the call that is traced has for a placeholder of the innermost trace, for [`crate::computed`].
+pub fn give(placeholder: &Var, value: Var) {
+    let Some(s) = placeholder.as_symbolic() else { return };
+    with_state(|state| {
+        if let Some(tracer) = state.tracers.last_mut().filter(|t| t.id == s.trace) {
+            tracer.given.insert(s.value, value);
+        }
+    });
 }
 
 /// Makes `variable` input `value` of the innermost trace: uses of it do not capture it again.
@@ -771,11 +784,12 @@ pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
 }
 
-/// Calls `f` on the graph of an open trace, with what gives the program's handle of an input.
+/// Calls `f` on the graph of an open trace, with what gives the value that an input stands for: what the call that is
+/// traced has for it, or what the trace took from outside.
 pub(crate) fn with_inputs_of<R>(trace: u64, f: impl FnOnce(&Graph, &dyn Fn(Value) -> Option<Var>) -> R) -> Option<R> {
     with_state(|state| {
         let tracer = state.tracers.iter().find(|t| t.id == trace)?;
-        Some(f(tracer.builder.graph(), &|v| tracer.vars.get(&v).cloned()))
+        Some(f(tracer.builder.graph(), &|v| tracer.given.get(&v).or_else(|| tracer.vars.get(&v)).cloned()))
     })
 }
 

@@ -236,16 +236,25 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
-    /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments.
+    /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments, may take these, and adds the
+    /// results to `outs`.
     ///
     /// # Errors
     /// What running reports.
-    pub fn run(&self, args: &mut SmallVec<[Arg; 4]>) -> Result<SmallVec<[Tensor; 2]>> {
-        args.reserve(self.captures.len());
+    #[inline]
+    pub fn run(&self, args: &mut Args, outs: &mut SmallVec<[Tensor; 2]>) -> Result<()> {
         for v in &self.captures {
-            args.push(into_arg(v.clone())?);
+            args.push(match v.kind() {
+                Kind::Eager(t) => Arg::Tensor(t.clone()),
+                Kind::Variable(v) => Arg::Variable(v.clone()),
+                Kind::Symbolic(s) => return Err(context::out_of_scope(s)),
+            });
         }
-        run(self.executable()?, args)
+        let executable = self.executable()?;
+        match executable.run_light(args, host(), outs) {
+            Some(result) => result,
+            None => run(executable, args).map(|found| *outs = found),
+        }
     }
 
     /// Calls it: runs it now, or adds a call to the open trace.
@@ -264,6 +273,9 @@ impl Concrete {
         call_under(&self.function, &operands, &recorders_here())
     }
 }
+
+/// The arguments of a run: arguments of a call, then captures.
+pub type Args = SmallVec<[Arg; 10]>;
 
 /// Runs a plan: here where it is light, else by way of the host.
 fn run(executable: &Executable, args: &[Arg]) -> Result<SmallVec<[Tensor; 2]>> {

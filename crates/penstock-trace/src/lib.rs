@@ -15,15 +15,15 @@ mod var;
 pub use cache::{Cache, Entry};
 pub use context::{
     Host, Override, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace,
-    as_rows, begin_region, begin_trace, bind_variable, capture_all, current_trace, end_region, end_trace, host,
+    as_rows, begin_region, begin_trace, bind_variable, capture_all, current_trace, end_region, end_trace, give, host,
     is_plain, is_tracing, known, pause_recorders, placeholder, pop_override, pop_recorder, push_override,
     push_recorder, reached_variables, refine, region_results, set_host, set_name, suspend, trace_depth, with_graph,
     with_graph_of,
 };
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
-    Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed, read_variable,
-    record_custom, with_gradient,
+    Args, Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed,
+    read_variable, record_custom, with_gradient,
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;

@@ -1,4 +1,4 @@
-//! Values that a trace computes from no argument: what a variable that is created in it starts with.
+//! Values of a trace that are computed while it is made: what a variable that is created in it starts with.
 
 use std::sync::Arc;
 
@@ -34,23 +34,21 @@ fn needed(graph: &Graph, value: Value) -> Option<(FxHashSet<Inst>, FxHashSet<Val
     Some((insts, inputs))
 }
 
-/// What a value of an open trace is, computed now; `None` where it depends on an argument, or on a value of
-/// a trace around.
+/// What a value of an open trace is, computed now. Arguments of the trace are what the call that is traced has for
+/// them; `None` where the value needs one of which only the type is known, or belongs to a branch or a loop.
 ///
 /// # Errors
 /// What running it reports.
 pub fn computed(var: &Var) -> Result<Option<Tensor>> {
     let Some(s) = var.as_symbolic() else { return Ok(var.tensor().cloned()) };
-    let found = with_inputs_of(s.trace, |graph, var_of| {
+    let found = with_inputs_of(s.trace, |graph, value_of| {
         let (insts, inputs) = needed(graph, s.value)?;
         let mut args = Vec::new();
         for &input in graph.inputs() {
-            args.push(match var_of(input).map(Var::into_kind) {
-                Some(Kind::Eager(t)) => Arg::Tensor(t),
-                Some(Kind::Variable(v)) => Arg::Variable(v),
-                _ if inputs.contains(&input) => return None,
+            args.push(match value_of(input) {
+                Some(value) if inputs.contains(&input) || matches!(value.kind(), Kind::Variable(_)) => value,
                 // An argument that nobody needs.
-                _ => Arg::Tensor(blank(graph, input)?),
+                _ => Var::eager(blank(graph, input)?),
             });
         }
         let mut graph = graph.clone();
@@ -59,7 +57,20 @@ pub fn computed(var: &Var) -> Result<Option<Tensor>> {
         body.results = std::iter::once(s.value).collect();
         Some((penstock_ir::compact(&graph), args))
     });
-    let Some((graph, args)) = found.flatten() else { return Ok(None) };
+    let Some((graph, values)) = found.flatten() else { return Ok(None) };
+    let mut args = Vec::with_capacity(values.len());
+    for value in values {
+        args.push(match value.kind() {
+            Kind::Variable(v) => Arg::Variable(v.clone()),
+            // A placeholder for which nothing was given.
+            Kind::Symbolic(inner) if inner.trace == s.trace => return Ok(None),
+            // Another trace's: of a call that is traced around this one.
+            _ => match computed(&value)? {
+                Some(tensor) => Arg::Tensor(tensor),
+                None => return Ok(None),
+            },
+        });
+    }
     let function = Arc::new(Function::new(format!("initial_{}", fresh_id()), graph));
     let outs = penstock_exec::executable(&function)?.run(&args, host())?;
     Ok(outs.into_iter().next())

@@ -23,26 +23,27 @@ const POLL_CALLS: u32 = 64;
 /// A run that stands at one of its steps.
 struct Run {
     plan: Arc<Plan>,
-    frame: Frame,
+    frame: Box<Frame>,
     args: SmallVec<[Arg; 4]>,
     at: usize,
 }
 
-/// Goes on with a run that stands at a call, to its end.
+/// Goes on with a run that stands at a call, to its end, and adds its results to `outputs`.
 pub(super) fn run(
     plan: &Arc<Plan>,
-    frame: Frame,
+    frame: Box<Frame>,
     args: &[Arg],
     at: usize,
     env: &dyn Env,
-) -> Result<SmallVec<[Tensor; 2]>> {
+    outputs: &mut SmallVec<[Tensor; 2]>,
+) -> Result<()> {
     let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at }];
-    go_on(&mut open, env)
+    go_on(&mut open, env, outputs)
         .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.rounds)))
 }
 
 /// Runs until the first of the open runs has ended. On an error each stands where it came to.
-fn go_on(open: &mut Vec<Run>, env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>) -> Result<()> {
     let mut calls = 0u32;
     loop {
         let depth = open.len();
@@ -73,10 +74,12 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
         open.push(Run { plan, frame, args, at: 0 });
         while !walked(last(open)?, env)? {
             let Some(ended) = open.pop() else { break };
-            let results = ended.plan.leave(ended.frame);
             if open.is_empty() {
-                return Ok(results);
+                ended.plan.leave(ended.frame, outputs);
+                return Ok(());
             }
+            let mut results = SmallVec::new();
+            ended.plan.leave(ended.frame, &mut results);
             let Run { plan, frame, at, .. } = last(open)?;
             let step = call_at(plan, *at)?;
             for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {

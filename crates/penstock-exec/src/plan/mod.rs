@@ -8,14 +8,14 @@ mod lower;
 mod native;
 mod registers;
 mod run;
+mod spares;
 mod step;
-
-use std::sync::Mutex;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::Graph;
 use penstock_passes::Options;
 
+use spares::Spares;
 pub(crate) use step::{Reg, Step};
 
 /// What a register holds.
@@ -51,7 +51,7 @@ pub(crate) struct Plan {
     planned_bytes: usize,
     /// The number of loops; one comes before the loop that it is in.
     loops: usize,
-    frames: Mutex<Vec<Frame>>,
+    frames: Spares<Frame>,
 }
 
 /// One output of a plan.

@@ -6,7 +6,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Mutex;
 
 use penstock_data::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::lower::{Loop, Lowered};
 use super::step::{Reg, Role, Step};
-use super::{Kind, Output, Plan};
+use super::{Kind, Output, Plan, Spares};
 
 type Position = u32;
 type Interval = (Position, Position);
@@ -330,8 +329,13 @@ fn finish(
     let count = registers.kinds.len() as Reg;
     let len = out_steps.len() as u32;
     let mut sound = outputs.iter().all(|o| o.reg < count);
+    // An argument that nobody reads need not be there.
+    let mut read: FxHashSet<Reg> = outputs.iter().map(|o| o.reg).collect();
     for step in &mut out_steps {
-        step.registers(&mut |r, _| sound &= *r < count);
+        step.registers(&mut |r, _| {
+            sound &= *r < count;
+            read.insert(*r);
+        });
         step.targets(&mut |t| sound &= *t <= len);
     }
     if !sound {
@@ -341,14 +345,19 @@ fn finish(
         steps: out_steps,
         origins: out_origins,
         constants: code.constants.iter().map(|(v, t)| (registers.of[*v as usize], t.clone())).collect(),
-        arguments: code.arguments.iter().map(|&(v, i)| (registers.of[v as usize], i)).collect(),
+        arguments: code
+            .arguments
+            .iter()
+            .map(|&(v, i)| (registers.of[v as usize], i))
+            .filter(|a| read.contains(&a.0))
+            .collect(),
         kinds: std::mem::take(&mut registers.kinds),
         outputs,
         sweep,
         cost,
         planned_bytes,
         loops: code.loops.len(),
-        frames: Mutex::new(Vec::new()),
+        frames: Spares::default(),
     })
 }
 

@@ -24,47 +24,73 @@ const POLL_EVERY: i64 = 2_000_000;
 const BRIEF_NS: i64 = 1_000;
 /// Elementwise loops over more elements count, at a nanosecond each; shorter ones only in the cost of a loop around them.
 const LONG_LOOP: usize = 1 << 14;
-/// Frames that a plan keeps for its next runs.
-const KEPT_FRAMES: usize = 4;
 /// Registers of more bytes give their memory back to the pool between runs.
 const KEPT_BYTES: usize = 64 << 20;
 
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types.
     pub(crate) fn run(self: &Arc<Self>, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
-        let mut frame = self.enter(args)?;
-        let mut at = 0;
-        // A frame that a panic or an error leaves behind is dropped, never used again.
-        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
-        let called =
-            walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
-        if called { calls::run(self, frame, args, at, env) } else { Ok(self.leave(frame)) }
+        let mut outputs = SmallVec::new();
+        self.run_frame(self.enter(args)?, args, env, &mut outputs)?;
+        Ok(outputs)
     }
 
     /// A frame that holds the arguments.
-    pub(super) fn enter(&self, args: &[Arg]) -> Result<Frame> {
+    pub(super) fn enter(&self, args: &[Arg]) -> Result<Box<Frame>> {
         let mut frame = self.take_frame()?;
         for &(reg, index) in &self.arguments {
             if let Arg::Tensor(tensor) = &args[index] {
                 frame.regs[reg as usize] = tensor.clone();
             }
         }
-        frame.rounds.fill(0);
         Ok(frame)
     }
 
-    /// The results that a finished run has left in its frame.
-    pub(super) fn leave(&self, mut frame: Frame) -> SmallVec<[Tensor; 2]> {
-        let outputs = self
-            .outputs
-            .iter()
-            .map(|out| {
-                let reg = &mut frame.regs[out.reg as usize];
-                if out.take { std::mem::take(reg) } else { reg.clone() }
-            })
-            .collect();
+    /// As [`Plan::run`], but takes the tensors that it reads out of `args`, and adds the results to `outputs`.
+    #[inline]
+    pub(crate) fn run_taking(
+        self: &Arc<Self>,
+        args: &mut [Arg],
+        env: &dyn Env,
+        outputs: &mut SmallVec<[Tensor; 2]>,
+    ) -> Result<()> {
+        let mut frame = self.take_frame()?;
+        for &(reg, index) in &self.arguments {
+            if let Arg::Tensor(tensor) = &mut args[index] {
+                std::mem::swap(&mut frame.regs[reg as usize], tensor);
+            }
+        }
+        self.run_frame(frame, args, env, outputs)
+    }
+
+    /// Runs the plan on a frame that holds the arguments.
+    fn run_frame(
+        self: &Arc<Self>,
+        mut frame: Box<Frame>,
+        args: &[Arg],
+        env: &dyn Env,
+        outputs: &mut SmallVec<[Tensor; 2]>,
+    ) -> Result<()> {
+        let mut at = 0;
+        // A frame that a panic or an error leaves behind is dropped, never used again.
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
+        let called =
+            walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
+        if called {
+            return calls::run(self, frame, args, at, env, outputs);
+        }
+        self.leave(frame, outputs);
+        Ok(())
+    }
+
+    /// Adds the results that a finished run has left in its frame.
+    #[inline]
+    pub(super) fn leave(&self, mut frame: Box<Frame>, outputs: &mut SmallVec<[Tensor; 2]>) {
+        for out in &self.outputs {
+            let reg = &mut frame.regs[out.reg as usize];
+            outputs.push(if out.take { std::mem::take(reg) } else { reg.clone() });
+        }
         self.keep_frame(frame);
-        outputs
     }
 
     /// The error of step `at`, with its operator and place.
@@ -84,13 +110,20 @@ impl Plan {
         }
     }
 
-    fn take_frame(&self) -> Result<Frame> {
-        // A lock that another thread holds is not waited for: it may be held for ever in a forked child.
-        if let Ok(mut frames) = self.frames.try_lock()
-            && let Some(frame) = frames.pop()
-        {
-            return Ok(frame);
+    #[inline]
+    fn take_frame(&self) -> Result<Box<Frame>> {
+        match self.frames.take() {
+            Some(mut frame) => {
+                if self.loops > 0 {
+                    frame.rounds.fill(0);
+                }
+                Ok(frame)
+            }
+            None => self.make_frame(),
         }
+    }
+
+    fn make_frame(&self) -> Result<Box<Frame>> {
         let mut regs = self
             .kinds
             .iter()
@@ -102,10 +135,11 @@ impl Plan {
         for (reg, value) in &self.constants {
             regs[*reg as usize] = value.clone();
         }
-        Ok(Frame { regs, rounds: vec![0; self.loops].into() })
+        Ok(Box::new(Frame { regs, rounds: vec![0; self.loops].into() }))
     }
 
-    fn keep_frame(&self, mut frame: Frame) {
+    #[inline]
+    fn keep_frame(&self, mut frame: Box<Frame>) {
         for &(reg, _) in &self.arguments {
             frame.regs[reg as usize] = Tensor::default();
         }
@@ -122,11 +156,7 @@ impl Plan {
                 }
             }
         }
-        if let Ok(mut frames) = self.frames.try_lock()
-            && frames.len() < KEPT_FRAMES
-        {
-            frames.push(frame);
-        }
+        self.frames.put(frame);
     }
 
     /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
