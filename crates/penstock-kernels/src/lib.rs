@@ -16,6 +16,7 @@ mod cast;
 mod complex;
 pub mod conv;
 pub mod copy;
+pub mod fold;
 pub mod gather;
 mod loops;
 mod math;
@@ -34,7 +35,6 @@ mod small_gemm;
 pub mod softmax;
 pub mod sort;
 mod special;
-mod tile;
 mod unary;
 
 pub use arch::{Level, level};
@@ -47,5 +47,4 @@ pub use ops::{Binary, Unary, binary_dtypes, binary_output, unary_dtypes, unary_o
 pub use random::Philox;
 pub use reduce::{Reduce, reduce, reduce_dtypes};
 pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative};
-pub use tile::{TileBuilder, TileProgram, TileReg};
 pub use unary::unary;
