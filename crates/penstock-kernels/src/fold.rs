@@ -255,10 +255,7 @@ unsafe fn add_rows<F: Fold>(acc: *mut u8, src: *const u8, rows: usize, width: us
 unsafe fn join_columns<F: Fold>(acc: *mut u8, other: *const u8, width: usize) {
     // SAFETY: the caller's contract.
     let (acc, other) = unsafe {
-        (
-            slice::from_raw_parts_mut(acc.cast::<F::Acc>(), width),
-            slice::from_raw_parts(other.cast::<F::Acc>(), width),
-        )
+        (slice::from_raw_parts_mut(acc.cast::<F::Acc>(), width), slice::from_raw_parts(other.cast::<F::Acc>(), width))
     };
     dispatch(
         #[inline(always)]

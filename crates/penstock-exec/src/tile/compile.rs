@@ -149,7 +149,8 @@ impl<'a> Compiler<'a> {
             let full = space.classes[&result] == Class::Full;
             let mut phase = 0;
             for v in &op.operands {
-                let item = self.items.get(v).ok_or_else(|| Error::internal("a fused region uses a value from outside"))?;
+                let item =
+                    self.items.get(v).ok_or_else(|| Error::internal("a fused region uses a value from outside"))?;
                 let of_rows = space.classes.get(v) == Some(&Class::Row);
                 phase = phase.max(item.phase + usize::from(full && of_rows));
             }
@@ -159,7 +160,11 @@ impl<'a> Compiler<'a> {
             }
             let made = Op { act: Act::Map(f), ins, out: place };
             let phase_ops = self.phase(phase);
-            if full { phase_ops.ops.push(made) } else { phase_ops.rows.push(made) }
+            if full {
+                phase_ops.ops.push(made)
+            } else {
+                phase_ops.rows.push(made)
+            }
             self.items.insert(result, Item { place, phase });
         }
         self.finish(inputs, outputs)

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "runs resolved loops over tiles of raw memory")]
 
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{ALIGNMENT, Error, Tensor};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
@@ -72,29 +72,22 @@ impl TileProgram {
         }
         let memory = Memory { ins: &ins, outs: &outs };
         let failed: Mutex<Option<Fault>> = Mutex::new(None);
-        let note = |result: Result<(), Fault>| {
-            if let Err(fault) = result
-                && let Ok(mut failed) = failed.lock()
-            {
-                *failed = Some(fault);
-            }
-        };
         // SAFETY: inputs and outputs are of the types of the program; an output has one owner, so none overlaps an input or
         // another output.
         unsafe {
             let folds = self.phases.iter().any(|p| !p.folds.is_empty());
             if self.over_rows {
-                self.columns_of_rows(&memory, &note);
+                self.columns_of_rows(&memory, &failed);
             } else if self.phases.len() == 1 && self.columns > if folds { PART } else { PIECE } {
-                self.long_rows(&memory, &note);
+                self.long_rows(&memory, &failed);
             } else {
                 let tiles = self.rows.div_ceil(self.batch);
                 parallel_for(tiles, grain(self.cost * (self.batch * self.columns) as f64), |range| {
-                    note(with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, range)));
+                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, range)));
                 });
             }
         }
-        failed.into_inner().ok().flatten().map_or(Ok(()), |f| Err(fault(f)))
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |f| Err(fault(f)))
     }
 
     /// Bytes of temporary memory, with `more` for other uses in front.
@@ -212,7 +205,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn long_rows(&self, memory: &Memory<'_>, note: &(impl Fn(Result<(), Fault>) + Sync)) {
+    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
         let phase = &self.phases[0];
         let folds = phase.folds.len();
         let piece = if folds == 0 { PIECE } else { PART };
@@ -243,9 +236,9 @@ impl TileProgram {
                 Ok(())
             };
             // SAFETY: as above.
-            note(unsafe { with_scratch(self.scratch(0), work) });
+            note(failed, unsafe { with_scratch(self.scratch(0), work) });
         });
-        if folds == 0 {
+        if folds == 0 || has_failed(failed) {
             return;
         }
         let finish = |scratch: Scratch| {
@@ -254,9 +247,10 @@ impl TileProgram {
                 for (f, fold) in phase.folds.iter().enumerate() {
                     let first = (row * folds + f) * pieces;
                     let acc = (fold.folds.tree)(&mut accs[first..first + pieces]);
-                    // SAFETY: the caller's contract; this thread alone is at work now. Where a part failed, and so left its
-                    // accumulators unwritten, the results are not used, but any bytes would be numbers.
-                    unsafe { (fold.folds.finish)(&acc, self.columns, self.target(fold.out, false, memory, scratch, tile)) };
+                    // SAFETY: the caller's contract; this thread alone is at work now.
+                    unsafe {
+                        (fold.folds.finish)(&acc, self.columns, self.target(fold.out, false, memory, scratch, tile))
+                    };
                 }
                 // SAFETY: the caller's contract.
                 unsafe { self.ops(&phase.rows, false, memory, scratch, tile)? };
@@ -264,7 +258,7 @@ impl TileProgram {
             Ok(())
         };
         // SAFETY: as above.
-        note(unsafe { with_scratch(self.scratch(0), finish) });
+        note(failed, unsafe { with_scratch(self.scratch(0), finish) });
     }
 
     /// Computes what leaves an element for each column: blocks of columns, and of rows where there are many, go to
@@ -272,7 +266,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, note: &(impl Fn(Result<(), Fault>) + Sync)) {
+    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
         let phase = &self.phases[0];
         let width = self.columns.min(self.tile);
         let strips = self.columns.div_ceil(width);
@@ -303,17 +297,19 @@ impl TileProgram {
                     };
                     // SAFETY: the caller's contract; tasks have disjoint parts of outputs and of the table.
                     unsafe {
-                        let place = |f: usize| {
-                            kept.at(0).cast::<u8>().add(line(f, at) + column * phase.folds[f].folds.size)
-                        };
+                        let place =
+                            |f: usize| kept.at(0).cast::<u8>().add(line(f, at) + column * phase.folds[f].folds.size);
                         self.strip(phase, memory, scratch, tile, block, place)?;
                     }
                 }
                 Ok(())
             };
             // SAFETY: as above.
-            note(unsafe { with_scratch(self.scratch(block), work) });
+            note(failed, unsafe { with_scratch(self.scratch(block), work) });
         });
+        if has_failed(failed) {
+            return;
+        }
         for (f, fold) in phase.folds.iter().enumerate() {
             let Place::Output(k) = fold.out else { continue };
             let size = self.outputs[k as usize].dtype.size();
@@ -454,7 +450,9 @@ impl TileProgram {
                     let ptr = self.slot(place, scratch, tile);
                     if full { Lane::fixed(ptr) } else { Lane::new(ptr, size as usize) }
                 }
-                Place::Temp(_, size) | Place::Kept(_, size) => Lane::new(self.slot(place, scratch, tile), size as usize),
+                Place::Temp(_, size) | Place::Kept(_, size) => {
+                    Lane::new(self.slot(place, scratch, tile), size as usize)
+                }
             }
         }
     }
@@ -516,6 +514,18 @@ impl TileProgram {
             }
         }
     }
+}
+
+/// Keeps the fault of a thread.
+fn note(failed: &Mutex<Option<Fault>>, result: Result<(), Fault>) {
+    if let Err(fault) = result {
+        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+    }
+}
+
+/// Whether a thread met a fault: it left its accumulators unwritten.
+fn has_failed(failed: &Mutex<Option<Fault>>) -> bool {
+    failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// Where a row starts, in elements.
