@@ -58,13 +58,14 @@ impl Device for CpuDevice {
 impl Program for TileProgram {
     fn launch(&self, inputs: &[&DeviceTensor], outputs: &mut [DeviceTensor]) -> Result<()> {
         let tensors: Vec<&Tensor> = inputs.iter().map(|t| t.memory::<Tensor>()).collect::<Result<_>>()?;
-        let first = outputs.first().ok_or_else(|| Error::invalid("no output to write"))?;
-        let dims = first.dims().to_vec();
+        if outputs.is_empty() {
+            return Err(Error::invalid("no output to write"));
+        }
         let mut results: Vec<Tensor> = Vec::with_capacity(outputs.len());
         for out in outputs.iter_mut() {
             results.push(std::mem::take(out.memory_mut::<Tensor>()?));
         }
-        let ran = self.run(&dims, &tensors, &mut results);
+        let ran = self.run(&tensors, &mut results);
         for (out, result) in outputs.iter_mut().zip(results) {
             *out.memory_mut::<Tensor>()? = result;
         }

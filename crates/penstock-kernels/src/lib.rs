@@ -17,6 +17,7 @@ mod complex;
 pub mod conv;
 pub mod copy;
 mod erf;
+pub mod fold;
 pub mod gather;
 mod hyperbolic;
 mod inverse;
@@ -40,7 +41,6 @@ pub mod softmax;
 pub mod sort;
 mod sort_keys;
 mod special;
-mod tile;
 mod trig;
 mod unary;
 
@@ -54,5 +54,4 @@ pub use ops::{Binary, Unary, binary_dtypes, binary_output, unary_dtypes, unary_o
 pub use random::Philox;
 pub use reduce::{Reduce, reduce, reduce_dtypes};
 pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative};
-pub use tile::{TileBuilder, TileProgram, TileReg};
 pub use unary::unary;

@@ -17,7 +17,7 @@ use crate::arch::dispatch;
 use crate::complex::Part;
 use crate::math::Math;
 use crate::num::{Int, Real};
-use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::pool::{Shared, grain, parallel_for};
 
 /// What a reduction computes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -197,7 +197,7 @@ impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
     }
 }
 
-struct FoldBool<const OP: u8>;
+pub(crate) struct FoldBool<const OP: u8>;
 
 /// Bytes, of which any but 0 is true: `Any` joins their bits, `All` takes the least.
 impl<const OP: u8> Fold for FoldBool<OP> {
@@ -226,16 +226,23 @@ impl<const OP: u8> Fold for FoldBool<OP> {
 }
 
 /// Accumulators side by side; a power of two.
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 /// Elements that one set of accumulators takes before the tree starts.
-const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 /// Blocks of a part of a long run; parts may go to different threads.
-const PART: usize = 16 * BLOCK;
+pub(crate) const PART: usize = 16 * BLOCK;
 
 /// Folds a run of at most [`BLOCK`] elements.
 #[inline(always)]
 fn fold_block<F: Fold>(run: &[F::T]) -> F::Acc {
     let mut acc = [F::init(); LANES];
+    fold_lanes::<F>(run, &mut acc);
+    fold_across::<F>(&mut acc)
+}
+
+/// Takes a run into accumulators side by side.
+#[inline(always)]
+pub(crate) fn fold_lanes<F: Fold>(run: &[F::T], acc: &mut [F::Acc; LANES]) {
     let (chunks, rest) = run.as_chunks::<LANES>();
     for chunk in chunks {
         for l in 0..LANES {
@@ -245,6 +252,11 @@ fn fold_block<F: Fold>(run: &[F::T]) -> F::Acc {
     for (a, &x) in acc.iter_mut().zip(rest) {
         *a = F::join(*a, F::load(x));
     }
+}
+
+/// Folds accumulators side by side.
+#[inline(always)]
+pub(crate) fn fold_across<F: Fold>(acc: &mut [F::Acc; LANES]) -> F::Acc {
     let mut width = LANES / 2;
     while width > 0 {
         for l in 0..width {
@@ -256,7 +268,7 @@ fn fold_block<F: Fold>(run: &[F::T]) -> F::Acc {
 }
 
 /// Folds accumulators in a balanced tree.
-fn fold_tree<F: Fold>(parts: &mut [F::Acc]) -> F::Acc {
+pub(crate) fn fold_tree<F: Fold>(parts: &mut [F::Acc]) -> F::Acc {
     let mut n = parts.len();
     if n == 0 {
         return F::init();
@@ -295,7 +307,7 @@ fn fold_part<F: Fold>(run: &[F::T]) -> F::Acc {
 }
 
 /// Folds a run of any length, on several threads if it is long.
-fn fold_run<F: Fold>(run: &[F::T]) -> F::Acc
+pub(crate) fn fold_run<F: Fold>(run: &[F::T]) -> F::Acc
 where
     F::T: Sync,
 {
@@ -340,7 +352,13 @@ where
 /// Columns of a block of a reduction over rows.
 const COLUMNS: usize = 1024;
 /// Rows that are added in sequence before their sum joins the total.
-const ROWS: usize = 64;
+pub(crate) const ROWS: usize = 64;
+
+/// Rows that are folded before they join those of other parts, for rows of so many columns: by the shape alone, so that
+/// results do not depend on the number of threads.
+pub fn rows_of_part(columns: usize) -> usize {
+    (PART / columns.max(1)).next_multiple_of(ROWS).max(ROWS)
+}
 
 /// Folds `rows` rows of `width <= COLUMNS` columns, `stride` elements apart, into `acc`.
 ///
@@ -468,17 +486,21 @@ where
     let row = kept.pop().expect("the innermost dimension is kept");
     let rows = reduced.pop().expect("not empty");
     let others: usize = reduced.iter().map(|d| d.size).product();
-    // Blocks of columns are as wide as leaves enough of them for the threads; results do not depend on it.
-    let lines = kept_count / row.size;
-    let wanted = if ns * (count * kept_count) as f64 > 100_000.0 { threads().div_ceil(lines) } else { 1 };
-    let columns = row.size.div_ceil(wanted).next_multiple_of(64).min(COLUMNS);
-    let blocks = row.size.div_ceil(columns);
-    parallel_for(lines * blocks, grain(ns * (count * row.size.min(columns)) as f64), |range| {
+    let blocks = row.size.div_ceil(COLUMNS);
+    let part = rows_of_part(row.size);
+    let parts = rows.size.div_ceil(part);
+    let lines = kept_count / row.size * parts;
+    let mut table = vec![F::init(); if parts > 1 { lines * row.size } else { 0 }];
+    let shared = Shared(table.as_mut_ptr());
+    let ns = ns * (others * rows.size.min(part) * row.size.min(COLUMNS)) as f64;
+    parallel_for(lines * blocks, grain(ns), |range| {
         for task in range {
-            let (k, block) = (task / blocks, task % blocks);
-            let first = block * columns;
-            let width = columns.min(row.size - first);
-            let base = offset(&kept, k) + first;
+            let (line, block) = (task / blocks, task % blocks);
+            let (k, start) = (line / parts, line % parts * part);
+            let count_rows = part.min(rows.size - start);
+            let first = block * COLUMNS;
+            let width = COLUMNS.min(row.size - first);
+            let base = offset(&kept, k) + first + start * rows.stride;
             let mut acc = [F::init(); COLUMNS];
             dispatch(
                 #[inline(always)]
@@ -487,17 +509,31 @@ where
                         // SAFETY: the offsets are inside the input; rows have `width` more elements.
                         unsafe {
                             let src = source.get().add(base + offset(&reduced, i));
-                            fold_rows::<F>(src, rows.size, rows.stride, width, &mut acc);
+                            fold_rows::<F>(src, count_rows, rows.stride, width, &mut acc);
                         }
                     }
                 },
             );
             for (j, &a) in acc[..width].iter().enumerate() {
-                // SAFETY: inside the output, in columns that no other task has.
-                unsafe { dest.get().add(k * row.size + first + j).write(F::finish(a, count)) };
+                // SAFETY: inside the table or the output, in columns that no other task has.
+                unsafe {
+                    if parts > 1 {
+                        shared.get().add(line * row.size + first + j).write(a);
+                    } else {
+                        dest.get().add(k * row.size + first + j).write(F::finish(a, count));
+                    }
+                }
             }
         }
     });
+    for (k, lines) in table.chunks_exact(parts * row.size).enumerate() {
+        for j in 0..row.size {
+            let first = lines[j];
+            let acc = (1..parts).fold(first, |acc, p| F::join(acc, lines[p * row.size + j]));
+            // SAFETY: inside the output.
+            unsafe { dest.get().add(k * row.size + j).write(F::finish(acc, count)) };
+        }
+    }
 }
 
 /// # Safety

@@ -10,14 +10,15 @@ fn no_samples() -> Vec<Sample> {
     Vec::new()
 }
 
-/// A group of elementwise instructions.
+/// A group of elementwise instructions and reductions.
 pub static FUSED: OpDef = OpDef {
     name: "fused",
     tf_name: "Fused",
     doc: "The results of its region, whose parameters are the operands.\n\n\
-          The region holds elementwise instructions and nothing else, all of one result shape, and uses no value from \
-          outside. An operand has that shape or a single element. The optimiser makes these instructions, so that a \
-          device runs the group in one pass over memory.",
+          The region holds elementwise instructions on operands that broadcast to one shape, reductions of results of that \
+          shape, and elementwise instructions on what reductions of the last dimensions leave; nothing else. It uses no \
+          value from outside. The optimiser makes these instructions, so that a device runs the group in one pass over \
+          memory.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],
     attrs: &[],

@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
-    Sample, Type, Vjp, VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, Graph, InferCx, Inst, OpDef,
+    OutTypes, Sample, Type, Vjp, VjpCx, arg,
 };
 use penstock_kernels::{ARG_REDUCE_DTYPES, Binary, Reduce, Unary, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
@@ -153,6 +153,28 @@ table! {
         "Whether any element is true; false of nothing.";
     REDUCE_ALL "reduce_all" "All" All Vjp::Zero,
         "Whether all elements are true; true of nothing.";
+}
+
+/// What an instruction reduces its first operand by, and the dimensions of it that it reduces; `None` for other operators
+/// than those above and `sum_to_shape`, and where the sizes are not known.
+pub fn reduction_of(graph: &Graph, inst: Inst) -> Option<(Reduce, SmallVec<[bool; 4]>)> {
+    const KINDS: [(&OpDef, Reduce); 7] = [
+        (&REDUCE_SUM, Reduce::Sum),
+        (&REDUCE_PROD, Reduce::Prod),
+        (&REDUCE_MAX, Reduce::Max),
+        (&REDUCE_MIN, Reduce::Min),
+        (&REDUCE_MEAN, Reduce::Mean),
+        (&REDUCE_ANY, Reduce::Any),
+        (&REDUCE_ALL, Reduce::All),
+    ];
+    let data = &graph.insts[inst];
+    if data.op.is(&SUM_TO_SHAPE) {
+        let (from, to) = (graph.ty(data.operands[0]).shape().extents()?, graph.ty(data.results[0]).shape().extents()?);
+        return Some((Reduce::Sum, summed(&from, &to)));
+    }
+    let kind = KINDS.iter().find(|(op, _)| data.op.is(op))?.1;
+    let dims = graph.ty(data.operands[0]).shape().extents()?;
+    Some((kind, plan(&dims, &data.attrs).ok()?.0))
 }
 
 /// The operators of this family.
@@ -317,10 +339,7 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
         if !fits {
             return Err(no_source(&Shape::known(&dims), &Shape::known(x.dims())));
         }
-        let lead = x.rank() - dims.len();
-        let marked: SmallVec<[bool; 4]> =
-            (0..x.rank()).map(|i| i < lead || (dims[i - lead] == 1 && x.dims()[i] != 1)).collect();
-        reduce_into(Reduce::Sum, x, &marked, &dims, &mut call.outputs[0])
+        reduce_into(Reduce::Sum, x, &summed(x.dims(), &dims), &dims, &mut call.outputs[0])
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().broadcast_as(t.x(0))), None])),
@@ -342,6 +361,12 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
         out
     },
 };
+
+/// The dimensions of extents `from` along which a tensor of extents `to` is repeated when it is broadcast to them.
+fn summed(from: &[usize], to: &[usize]) -> SmallVec<[bool; 4]> {
+    let lead = from.len() - to.len();
+    (0..from.len()).map(|i| i < lead || (to[i - lead] == 1 && from[i] != 1)).collect()
+}
 
 fn no_source(shape: &Shape, of: &Shape) -> Error {
     Error::invalid(format!("{shape} does not broadcast to {of}")).argument("shape")

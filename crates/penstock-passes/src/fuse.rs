@@ -1,13 +1,15 @@
-//! Groups elementwise instructions, so that they run in one pass over memory.
+//! Groups elementwise instructions and the reductions of what they make, so that they run in one pass over memory.
 
-use penstock_data::{DType, DTypeSet, Dims, Result};
+use penstock_data::{DType, DTypeSet, Result};
 use penstock_ir::{Cpu, Graph, Inst, Value};
 use penstock_ops::fused::FUSED;
+use penstock_ops::reduce::reduction_of;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::Cx;
 use crate::group::{Rule, group};
+use crate::space::{Space, work};
 
 /// Results smaller than this stay in the first-level cache anyway: grouping them gains nothing.
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
@@ -18,35 +20,32 @@ const MAX_STREAMS: usize = 16;
 /// The most operands of an instruction of a group.
 const MAX_ARITY: usize = 4;
 
-/// Makes `fused` instructions of elementwise instructions of one result shape that use each other.
+/// Makes `fused` instructions of instructions that use each other and work on the same rows and columns.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     group(graph, cx, &Rule { op: &FUSED, candidate, fits, pays: |_, insts| insts.len() > 1, constants: false });
     Ok(())
 }
 
-/// The extents of the result, where the instruction can be in a group.
-fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<Dims> {
+/// Whether an instruction can be in a group, and whether one can start with it: where it works on enough memory.
+fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
     let data = &graph.insts[inst];
-    let (Cpu::Elementwise(lookup), [result]) = (data.op.cpu, &data.results[..]) else { return None };
-    let ty = graph.ty(*result);
-    let dims = ty.shape().extents()?;
-    let n = ty.shape().num_elements()?;
-    let fits = |&v: &Value| {
-        let shape = graph.ty(v).shape();
-        shape.extents().as_ref() == Some(&dims) || shape.num_elements() == Some(1)
-    };
+    let [result] = data.results[..] else { return None };
+    let size = graph.ty(result).dtype().size();
+    let n = work(graph, inst)?.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n > 0)?;
     let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-    (n * ty.dtype().size().max(1) >= cx.min_fused_bytes
-        && (1..=MAX_ARITY).contains(&data.operands.len())
-        && data.operands.iter().all(fits)
-        && dtypes.iter().all(|&d| DTypeSet::PLAIN.contains(d))
-        && DTypeSet::PLAIN.contains(ty.dtype())
-        && lookup(&dtypes, &data.attrs).is_some())
-    .then_some(dims)
+    let possible = match data.op.cpu {
+        Cpu::Elementwise(lookup) => {
+            (1..=MAX_ARITY).contains(&data.operands.len())
+                && dtypes.iter().all(|&d| DTypeSet::PLAIN.contains(d))
+                && lookup(&dtypes, &data.attrs).is_some()
+        }
+        _ => reduction_of(graph, inst).is_some(),
+    };
+    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype())).then(|| n * size.max(1) >= cx.min_fused_bytes)
 }
 
 fn fits(graph: &Graph, insts: &[Inst]) -> bool {
-    insts.len() <= MAX_INSTS && streams(graph, insts) <= MAX_STREAMS
+    insts.len() <= MAX_INSTS && streams(graph, insts) <= MAX_STREAMS && Space::of(graph, insts).is_some()
 }
 
 /// The number of operands from outside.

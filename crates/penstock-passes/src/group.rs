@@ -1,6 +1,5 @@
 //! Puts instructions that use each other into groups, each of which becomes one instruction with a region.
 
-use penstock_data::Dims;
 use penstock_ir::{Attrs, Def, Graph, Inst, InstData, OpDef, OpRef, Region, RegionData, Value, ValueData};
 use penstock_ops::fused::{FUSED, NATIVE};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,9 +12,9 @@ use crate::edit::{inputs, nested, regions, uses};
 pub(crate) struct Rule {
     /// The operator of the instruction that a group becomes.
     pub(crate) op: &'static OpDef,
-    /// The extents of the results of an instruction that can be in a group; the members of one agree in them.
-    pub(crate) candidate: fn(&Graph, Inst, &Cx) -> Option<Dims>,
-    /// Whether these instructions may be one group.
+    /// Whether a group can start with an instruction; `None` for one that can be in no group.
+    pub(crate) candidate: fn(&Graph, Inst, &Cx) -> Option<bool>,
+    /// Whether these instructions, in their order in the region, may be one group.
     pub(crate) fits: fn(&Graph, &[Inst]) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: fn(&Graph, &[Inst]) -> bool,
@@ -31,7 +30,9 @@ pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule) {
         for &inst in graph.regions[region].insts.iter().filter(|i| groups(i)) {
             inside.extend(nested(graph, inst));
         }
-        let any = |graph: &Graph| graph.regions[region].insts.iter().any(|&i| (rule.candidate)(graph, i, cx).is_some());
+        let any = |graph: &Graph| {
+            graph.regions[region].insts.iter().any(|&i| (rule.candidate)(graph, i, cx).is_some_and(|starts| starts))
+        };
         if !inside.contains(&region) && any(graph) {
             group_region(graph, region, cx, rule, &mut inside);
         }
@@ -40,7 +41,6 @@ pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule) {
 
 /// Instructions that will be one, at the place of the last of them.
 struct Group {
-    dims: Dims,
     insts: Vec<Inst>,
     /// Whether something outside has used a result already: then no instruction can move past it.
     closed: bool,
@@ -48,56 +48,51 @@ struct Group {
 
 fn group_region(graph: &mut Graph, region: Region, cx: &Cx, rule: &Rule, inside: &mut FxHashSet<Region>) {
     let insts = graph.regions[region].insts.clone();
+    let position: FxHashMap<Inst, usize> = insts.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: FxHashMap<Value, usize> = FxHashMap::default();
     for &inst in &insts {
-        let dims = (rule.candidate)(graph, inst, cx);
-        let mut joined: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut used: SmallVec<[usize; 4]> = SmallVec::new();
         uses(graph, inst, &mut |v| {
-            let Some(&group) = group_of.get(&v) else { return };
-            if groups[group].closed {
-                return;
-            }
-            if dims.as_ref() == Some(&groups[group].dims) {
-                if !joined.contains(&group) {
-                    joined.push(group);
-                }
-            } else {
-                groups[group].closed = true;
+            if let Some(&group) = group_of.get(&v)
+                && !groups[group].closed
+                && !used.contains(&group)
+            {
+                used.push(group);
             }
         });
-        let Some(dims) = dims else { continue };
-        let mut merged = vec![];
-        for &group in &joined {
-            merged.extend(&groups[group].insts);
-        }
-        merged.push(inst);
-        if !(rule.fits)(graph, &merged) {
-            for &group in &joined {
-                groups[group].closed = true;
-            }
-            merged = vec![inst];
-            joined.clear();
-        }
-        for &group in &joined {
-            groups[group].insts.clear();
+        let candidate = (rule.candidate)(graph, inst, cx);
+        let mut merged = vec![inst];
+        for group in used {
+            // What is joined is closed as a group of its own, as is what another instruction has used.
             groups[group].closed = true;
+            if candidate.is_none() {
+                continue;
+            }
+            let mut both: Vec<Inst> = groups[group].insts.iter().chain(&merged).copied().collect();
+            both.sort_unstable_by_key(|i| position[i]);
+            if (rule.fits)(graph, &both) {
+                merged = both;
+                groups[group].insts.clear();
+            }
+        }
+        let starts = candidate.is_some_and(|starts| starts);
+        if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged)) {
+            continue;
         }
         for &member in &merged {
             group_of.extend(graph.insts[member].results.iter().map(|&v| (v, groups.len())));
         }
-        groups.push(Group { dims, insts: merged, closed: false });
+        groups.push(Group { insts: merged, closed: false });
     }
-    let position: FxHashMap<Inst, usize> = insts.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
     let used = used_by(graph);
     let mut replaced = FxHashMap::default();
     let mut at: FxHashMap<Inst, Inst> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
-    for mut group in groups {
+    for group in groups {
         if group.insts.is_empty() || !(rule.pays)(graph, &group.insts) || !cx.spend() {
             continue;
         }
-        group.insts.sort_unstable_by_key(|i| position[i]);
         let last = group.insts[group.insts.len() - 1];
         gone.extend(&group.insts);
         for &member in &group.insts {

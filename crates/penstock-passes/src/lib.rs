@@ -14,6 +14,7 @@ mod fuse;
 mod group;
 mod hoist;
 mod native;
+pub mod space;
 mod specialise;
 
 use std::cell::Cell;

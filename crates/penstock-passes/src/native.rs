@@ -1,6 +1,6 @@
 //! Groups scalar instructions, control flow among them, so that they run as machine code.
 
-use penstock_data::{DType, Dims, Result};
+use penstock_data::{DType, Result};
 use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::NATIVE;
@@ -21,7 +21,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let pays = |graph: &Graph, insts: &[Inst]| {
         size(graph, insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE))
     };
-    let candidate = |graph: &Graph, inst: Inst, _: &Cx| scalar(graph, inst).then(Dims::new);
+    let candidate = |graph: &Graph, inst: Inst, _: &Cx| scalar(graph, inst).then_some(true);
     group(graph, cx, &Rule { op: &NATIVE, candidate, fits, pays, constants: true });
     Ok(())
 }

@@ -142,19 +142,30 @@ fn calls_are_inlined_and_their_symbols_become_sizes() {
     assert_eq!(*graph.ty(graph.outputs()[0]), f32s(&[5]));
 }
 
-#[test]
-fn elementwise_instructions_fuse_up_to_what_reads_them_between() {
-    let graph = build(|b| {
+/// `tanh(c - sum c)` and `exp x`, where `c = 2 exp x`.
+fn centred(axes: &[i64]) -> Graph {
+    build(|b| {
         let x = b.input(f32s(&[100, 100]), None);
         let two = b.constant(Tensor::from(2.0f32));
         let a = emit(b, "exp", &[x]);
         let c = emit(b, "mul", &[a, two]);
-        let sum = emit(b, "reduce_sum", &[c]);
-        // Needs the sum, which needs the group above: it cannot join that.
+        let attrs = [("axes", axes.to_vec().into()), ("keepdims", true.into())];
+        let sum = b.emit(op("reduce_sum"), &[c], &attrs).unwrap()[0];
         let d = emit(b, "sub", &[c, sum]);
         let e = emit(b, "tanh", &[d]);
         vec![e, a]
-    });
+    })
+}
+
+#[test]
+fn instructions_fuse_up_to_what_reads_them_between() {
+    // What a row leaves is read again while the row is in the cache.
+    for axes in [&[1][..], &[0, 1]] {
+        let fused = optimize(&centred(axes)).unwrap();
+        assert_eq!(ops(&fused), ["const", "fused", "exp", "mul", "reduce_sum", "sub", "tanh"]);
+    }
+    // What a column leaves is known only after all rows.
+    let graph = centred(&[0]);
     let fused = optimize(&graph).unwrap();
     assert_eq!(ops(&fused), ["const", "fused", "exp", "mul", "reduce_sum", "fused", "sub", "tanh"]);
     let types: Vec<Type> = vec![f32s(&[100, 100])];

@@ -303,11 +303,9 @@ impl Lowerer<'_> {
     fn fused(&mut self, data: &InstData) -> Result<()> {
         let region = data.regions[0];
         let program = TileProgram::new(self.graph, region)?;
-        let dims = self.graph.ty(data.results[0]).shape().extents();
-        let dims = dims.ok_or_else(|| Error::internal("a fused instruction of unknown shape"))?;
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Fused(Box::new(FusedStep { program, dims, ins, outs })));
+        self.push(Step::Fused(Box::new(FusedStep { program, ins, outs })));
         Ok(())
     }
 

@@ -194,15 +194,15 @@ impl Plan {
                     check_result(0, out, &s.ty)?;
                 }
                 Step::Fused(s) => {
-                    budget -= s.dims.iter().product::<usize>() as i64;
+                    budget -= s.program.elements() as i64;
                     poll(&mut budget, env)?;
                     // SAFETY: as said above.
                     let ins = unsafe { regs.list(&s.ins) };
                     match s.outs[..] {
                         // SAFETY: as said above.
-                        [out] => s.program.run(&s.dims, &ins, std::slice::from_mut(unsafe { regs.get_mut(out) }))?,
+                        [out] => s.program.run(&ins, std::slice::from_mut(unsafe { regs.get_mut(out) }))?,
                         // SAFETY: as said above.
-                        _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&s.dims, &ins, outs)) }?,
+                        _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&ins, outs)) }?,
                     }
                 }
                 Step::Native(s) => {

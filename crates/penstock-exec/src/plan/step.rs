@@ -80,7 +80,6 @@ pub(crate) struct BroadcastStep {
 
 pub(crate) struct FusedStep {
     pub(crate) program: TileProgram,
-    pub(crate) dims: Dims,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
 }
@@ -252,7 +251,7 @@ impl Step {
             Step::Scalar2 { .. } => 8,
             Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
-            Step::Fused(s) => 100 + s.dims.iter().product::<usize>() as u64 * 2,
+            Step::Fused(s) => s.program.nanoseconds(),
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {

@@ -3,6 +3,7 @@
 mod lists;
 mod ops;
 mod random;
+mod rows;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,0 +1,126 @@
+//! Fused regions on the CPU: tile by tile, so that what passes between the instructions stays in the first-level cache.
+//!
+//! A region works on rows of columns (`penstock_passes::space`). A tile is a part of a row, or several rows where they are
+//! short. Where what a reduction leaves of a row is used again, the row is walked in *phases*: those of one
+//! row follow each other, so that all but the first find it in the cache.
+
+mod compile;
+mod run;
+
+use penstock_data::{DType, Dims};
+use penstock_kernels::LoopFn;
+use penstock_kernels::fold::Folds;
+use smallvec::SmallVec;
+
+/// The most operands of an instruction.
+const ARITY: usize = 4;
+
+/// Where an instruction of the program reads or writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// An operand, by the strides of its elements.
+    Input(u16),
+    /// A result.
+    Output(u16),
+    /// Temporary memory for a tile, by slot, of elements of that many bytes.
+    Temp(u16, u8),
+    /// Temporary memory for all columns.
+    Kept(u16, u8),
+    /// Temporary memory for an element a row.
+    Row(u16, u8),
+}
+
+/// What one step does with a tile, or with the elements of its rows.
+#[derive(Clone, Copy)]
+enum Act {
+    /// An elementwise loop.
+    Map(LoopFn),
+    /// Copies an input to where the rows of a tile lie one after the other.
+    Load,
+    /// Repeats the element of each row over its columns; of that many bytes.
+    Spread(u8),
+}
+
+struct Op {
+    act: Act,
+    ins: SmallVec<[Place; ARITY]>,
+    out: Place,
+}
+
+/// A reduction.
+struct FoldOp {
+    folds: Folds,
+    src: Place,
+    out: Place,
+}
+
+/// What is done with a row before what its reductions leave can be used.
+#[derive(Default)]
+struct Phase {
+    /// For each tile.
+    ops: Vec<Op>,
+    folds: Vec<FoldOp>,
+    /// After the reductions, for the elements that they left.
+    rows: Vec<Op>,
+}
+
+/// An operand.
+struct Input {
+    dtype: DType,
+    dims: Dims,
+    layout: Layout,
+}
+
+/// Where the elements of an operand lie.
+enum Layout {
+    /// An element for each row and column, or, for what only elements of rows are computed with, for each row.
+    Dense,
+    /// One element for all.
+    Single,
+    /// Extents and element strides of rows, and whether columns advance.
+    Strided { rows: SmallVec<[(usize, usize); 2]>, advances: bool },
+}
+
+/// A result.
+struct Output {
+    dtype: DType,
+    dims: Dims,
+    /// Whether there is an element for each row and column.
+    full: bool,
+}
+
+/// A fused region, resolved to loops over tiles.
+pub(crate) struct TileProgram {
+    inputs: Vec<Input>,
+    outputs: Vec<Output>,
+    phases: Vec<Phase>,
+    /// Groups of rows that are reduced apart, where rows are reduced.
+    outer: usize,
+    /// Rows, of one such group where rows are reduced.
+    rows: usize,
+    columns: usize,
+    /// Whether rows are reduced, not columns.
+    over_rows: bool,
+    /// Rows of a tile; more than one only where a tile has all columns.
+    batch: usize,
+    /// Elements of a tile.
+    tile: usize,
+    /// Bytes of a slot for a tile, for all columns, and for the elements of rows; and how many there are.
+    temps: (usize, usize),
+    kept: (usize, usize),
+    row_slots: (usize, usize),
+    /// Estimated nanoseconds of an element.
+    cost: f64,
+}
+
+impl TileProgram {
+    /// Elements that a run works on.
+    pub(crate) fn elements(&self) -> usize {
+        self.outer * self.rows * self.columns
+    }
+
+    /// Estimated nanoseconds of a run.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        100 + (self.elements() as f64 * self.cost) as u64
+    }
+}

@@ -1,0 +1,614 @@
+//! Running a tile program.
+
+#![expect(unsafe_code, reason = "runs resolved loops over tiles of raw memory")]
+
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+use penstock_data::{ALIGNMENT, Error, Tensor};
+use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
+use penstock_kernels::pool::{grain, parallel_for};
+use penstock_kernels::{Fault, Lane};
+use penstock_passes::evaluate::fault;
+use smallvec::SmallVec;
+
+use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, TileProgram};
+
+/// Elements that a thread is given at a time, where nothing is reduced.
+const PIECE: usize = 1 << 14;
+
+/// A tile: rows from `row` on, and columns from `column` on.
+#[derive(Clone, Copy)]
+struct Tile {
+    row: usize,
+    rows: usize,
+    column: usize,
+    /// Columns.
+    width: usize,
+}
+
+/// Where a run of a program reads and writes.
+struct Memory<'a> {
+    ins: &'a [*const u8],
+    outs: &'a [*mut u8],
+}
+
+// SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs and write disjoint parts of the
+// outputs.
+unsafe impl Sync for Memory<'_> {}
+
+/// Temporary memory of one thread.
+#[derive(Clone, Copy)]
+struct Scratch(*mut u8);
+
+impl TileProgram {
+    /// Runs the program: `outputs` become its results, their memory used again where it may be.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for inputs that are not those of the program and for a division by zero; `ResourceExhausted`.
+    pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> penstock_data::Result<()> {
+        if inputs.len() != self.inputs.len() || outputs.len() != self.outputs.len() {
+            return Err(Error::invalid("inputs or outputs are missing"));
+        }
+        let mut ins: SmallVec<[*const u8; 8]> = SmallVec::new();
+        for (t, due) in inputs.iter().zip(&self.inputs) {
+            if t.dtype() != due.dtype || t.dims() != due.dims.as_slice() {
+                return Err(Error::invalid(format!(
+                    "expected {}{:?}, got {}{:?}",
+                    due.dtype,
+                    due.dims.as_slice(),
+                    t.dtype(),
+                    t.dims()
+                )));
+            }
+            ins.push(t.as_ptr());
+        }
+        let mut outs: SmallVec<[*mut u8; 4]> = SmallVec::new();
+        for (t, due) in outputs.iter_mut().zip(&self.outputs) {
+            outs.push(t.prepare(due.dtype, &due.dims)?);
+        }
+        if self.elements() == 0 {
+            return Ok(());
+        }
+        let memory = Memory { ins: &ins, outs: &outs };
+        let failed: Mutex<Option<Fault>> = Mutex::new(None);
+        // SAFETY: inputs and outputs are of the types of the program; an output has one owner, so none overlaps an input or
+        // another output.
+        unsafe {
+            let folds = self.phases.iter().any(|p| !p.folds.is_empty());
+            if self.over_rows {
+                self.columns_of_rows(&memory, &failed);
+            } else if self.phases.len() == 1 && self.columns > if folds { PART } else { PIECE } {
+                self.long_rows(&memory, &failed);
+            } else {
+                let tiles = self.rows.div_ceil(self.batch);
+                parallel_for(tiles, grain(self.cost * (self.batch * self.columns) as f64), |range| {
+                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, range)));
+                });
+            }
+        }
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |f| Err(fault(f)))
+    }
+
+    /// Bytes of temporary memory, with `more` for other uses in front.
+    fn scratch(&self, more: usize) -> usize {
+        more + self.temps.0 * self.temps.1 + self.kept.0 * self.kept.1 + self.row_slots.0 * self.row_slots.1
+    }
+
+    /// Computes tiles of whole rows.
+    ///
+    /// # Safety
+    /// `memory` is that of a run, nobody else touches these rows of the outputs, and `scratch` has the size that the program
+    /// asks for.
+    unsafe fn whole_rows(
+        &self,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        tiles: std::ops::Range<usize>,
+    ) -> Result<(), Fault> {
+        let mut accs: SmallVec<[SmallVec<[Acc; 16]>; 2]> = SmallVec::new();
+        let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
+        for t in tiles {
+            let row = t * self.batch;
+            let tile = Tile { row, rows: self.batch.min(self.rows - row), column: 0, width: self.columns };
+            for phase in &self.phases {
+                // SAFETY: the caller's contract; the rows are inside, and a tile of several rows has all columns.
+                unsafe {
+                    if self.columns <= self.tile {
+                        self.ops(&phase.ops, true, memory, scratch, tile)?;
+                        for fold in &phase.folds {
+                            let src = self.lane(fold.src, true, memory, scratch, tile).ptr;
+                            let out = self.target(fold.out, false, memory, scratch, tile);
+                            (fold.folds.rows)(src, tile.rows, self.columns, out);
+                        }
+                    } else if phase.folds.is_empty() {
+                        self.stretch(&phase.ops, memory, scratch, tile)?;
+                    } else {
+                        accs.resize_with(phase.folds.len(), SmallVec::new);
+                        for column in (0..self.columns).step_by(PART) {
+                            let part = Tile { column, width: PART.min(self.columns - column), ..tile };
+                            let mut f = 0;
+                            let keep = |acc| {
+                                accs[f].push(acc);
+                                f += 1;
+                            };
+                            self.part(phase, memory, scratch, part, &mut lanes, keep)?;
+                        }
+                        for (fold, accs) in phase.folds.iter().zip(&mut accs) {
+                            let out = self.target(fold.out, false, memory, scratch, tile);
+                            (fold.folds.finish)(&(fold.folds.tree)(accs), self.columns, out);
+                            accs.clear();
+                        }
+                    }
+                    self.ops(&phase.rows, false, memory, scratch, tile)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a part of one row, tile by tile, and hands what its reductions accumulated to `keep`, in order.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`], for a tile of one row and at most [`PART`] columns.
+    unsafe fn part(
+        &self,
+        phase: &Phase,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        part: Tile,
+        lanes: &mut SmallVec<[Lanes; 1]>,
+        keep: impl FnMut(Acc),
+    ) -> Result<(), Fault> {
+        lanes.resize(phase.folds.len(), Lanes::EMPTY);
+        let mut blocks: SmallVec<[SmallVec<[Acc; PART / BLOCK]>; 1]> = SmallVec::new();
+        blocks.resize_with(phase.folds.len(), SmallVec::new);
+        let end = part.column + part.width;
+        for block in (part.column..end).step_by(BLOCK) {
+            for (fold, lanes) in phase.folds.iter().zip(lanes.iter_mut()) {
+                (fold.folds.open)(lanes);
+            }
+            let stop = end.min(block + BLOCK);
+            for column in (block..stop).step_by(self.tile) {
+                let tile = Tile { column, width: self.tile.min(stop - column), ..part };
+                // SAFETY: the caller's contract; the columns are inside.
+                unsafe {
+                    self.ops(&phase.ops, true, memory, scratch, tile)?;
+                    for (fold, lanes) in phase.folds.iter().zip(lanes.iter_mut()) {
+                        (fold.folds.add)(lanes, self.lane(fold.src, true, memory, scratch, tile).ptr, tile.width);
+                    }
+                }
+            }
+            for ((fold, lanes), blocks) in phase.folds.iter().zip(lanes.iter_mut()).zip(&mut blocks) {
+                blocks.push((fold.folds.close)(lanes));
+            }
+        }
+        let joined = |(fold, blocks): (&FoldOp, &mut SmallVec<[Acc; PART / BLOCK]>)| (fold.folds.tree)(blocks);
+        phase.folds.iter().zip(&mut blocks).map(joined).for_each(keep);
+        Ok(())
+    }
+
+    /// Computes a part of one row that is not reduced.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`], for a tile of one row.
+    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Fault> {
+        let end = all.column + all.width;
+        (all.column..end).step_by(self.tile).try_for_each(|column| {
+            let tile = Tile { column, width: self.tile.min(end - column), ..all };
+            // SAFETY: the caller's contract; the columns are inside.
+            unsafe { self.ops(ops, true, memory, scratch, tile) }
+        })
+    }
+
+    /// Computes few long rows in one phase: parts of a row go to different threads.
+    ///
+    /// # Safety
+    /// `memory` is that of a run, and nobody else touches the outputs.
+    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+        let phase = &self.phases[0];
+        let folds = phase.folds.len();
+        let piece = if folds == 0 { PIECE } else { PART };
+        let pieces = self.columns.div_ceil(piece);
+        let mut accs: Vec<Acc> = vec![Acc::EMPTY; self.rows * pieces * folds];
+        let kept = Table(accs.as_mut_ptr());
+        parallel_for(self.rows * pieces, grain(self.cost * piece as f64), |range| {
+            let work = |scratch: Scratch| {
+                let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
+                for i in range {
+                    let column = i % pieces * piece;
+                    let width = piece.min(self.columns - column);
+                    let part = Tile { row: i / pieces, rows: 1, column, width };
+                    let mut at = (part.row * folds) * pieces + i % pieces;
+                    // SAFETY: the caller's contract; parts are disjoint, and so are their places in the table.
+                    unsafe {
+                        if folds == 0 {
+                            self.stretch(&phase.ops, memory, scratch, part)?;
+                            continue;
+                        }
+                        let keep = |acc| {
+                            kept.at(at).write(acc);
+                            at += pieces;
+                        };
+                        self.part(phase, memory, scratch, part, &mut lanes, keep)?;
+                    }
+                }
+                Ok(())
+            };
+            // SAFETY: as above.
+            note(failed, unsafe { with_scratch(self.scratch(0), work) });
+        });
+        if folds == 0 || has_failed(failed) {
+            return;
+        }
+        let finish = |scratch: Scratch| {
+            for row in 0..self.rows {
+                let tile = Tile { row, rows: 1, column: 0, width: self.columns };
+                for (f, fold) in phase.folds.iter().enumerate() {
+                    let first = (row * folds + f) * pieces;
+                    let acc = (fold.folds.tree)(&mut accs[first..first + pieces]);
+                    // SAFETY: the caller's contract; this thread alone is at work now.
+                    unsafe {
+                        (fold.folds.finish)(&acc, self.columns, self.target(fold.out, false, memory, scratch, tile))
+                    };
+                }
+                // SAFETY: the caller's contract.
+                unsafe { self.ops(&phase.rows, false, memory, scratch, tile)? };
+            }
+            Ok(())
+        };
+        // SAFETY: as above.
+        note(failed, unsafe { with_scratch(self.scratch(0), finish) });
+    }
+
+    /// Computes what leaves an element for each column: blocks of columns, and of rows where there are many, go to
+    /// different threads.
+    ///
+    /// # Safety
+    /// `memory` is that of a run, and nobody else touches the outputs.
+    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+        let phase = &self.phases[0];
+        let width = self.columns.min(self.tile);
+        let strips = self.columns.div_ceil(width);
+        let rows = rows_of_part(self.columns);
+        let parts = self.rows.div_ceil(rows);
+        let lines = self.outer * parts;
+        let sizes: usize = phase.folds.iter().map(|f| f.folds.size).sum();
+        let mut table: Vec<Acc> = vec![Acc::EMPTY; (lines * self.columns * sizes).div_ceil(size_of::<Acc>())];
+        let kept = Table(table.as_mut_ptr());
+        // The accumulators of a fold for a line of the table.
+        let line = |f: usize, line: usize| {
+            let before: usize = phase.folds[..f].iter().map(|f| f.folds.size).sum();
+            (before * lines + line * phase.folds[f].folds.size) * self.columns
+        };
+        let block = width * size_of::<Acc>() * phase.folds.len();
+        let ns = self.cost * (rows.min(self.rows) * width) as f64;
+        parallel_for(lines * strips, grain(ns), |range| {
+            let work = |scratch: Scratch| {
+                for i in range {
+                    let (at, strip) = (i / strips, i % strips);
+                    let (group, first) = (at / parts, at % parts * rows);
+                    let column = strip * width;
+                    let tile = Tile {
+                        row: group * self.rows + first,
+                        rows: rows.min(self.rows - first),
+                        column,
+                        width: width.min(self.columns - column),
+                    };
+                    // SAFETY: the caller's contract; tasks have disjoint parts of outputs and of the table.
+                    unsafe {
+                        let place =
+                            |f: usize| kept.at(0).cast::<u8>().add(line(f, at) + column * phase.folds[f].folds.size);
+                        self.strip(phase, memory, scratch, tile, block, place)?;
+                    }
+                }
+                Ok(())
+            };
+            // SAFETY: as above.
+            note(failed, unsafe { with_scratch(self.scratch(block), work) });
+        });
+        if has_failed(failed) {
+            return;
+        }
+        for (f, fold) in phase.folds.iter().enumerate() {
+            let Place::Output(k) = fold.out else { continue };
+            let size = self.outputs[k as usize].dtype.size();
+            for group in 0..self.outer {
+                // SAFETY: the caller's contract; this thread alone is at work now, and the lines of one group are disjoint.
+                unsafe {
+                    let total = kept.at(0).cast::<u8>().add(line(f, group * parts));
+                    for part in 1..parts {
+                        let other = kept.at(0).cast::<u8>().add(line(f, group * parts + part));
+                        (fold.folds.join_columns)(total, other, self.columns);
+                    }
+                    let out = memory.outs[k as usize].add(group * self.columns * size);
+                    (fold.folds.finish_columns)(total, self.columns, self.rows, out);
+                }
+            }
+        }
+    }
+
+    /// Computes a strip of columns of some rows, and accumulates each fold at `place`, of which [`ROWS`] rows at a time
+    /// are taken on their own first.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`]; `scratch` has `block` bytes more, and `place` gives memory for the accumulators
+    /// of the tile's columns.
+    unsafe fn strip(
+        &self,
+        phase: &Phase,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        all: Tile,
+        block: usize,
+        place: impl Fn(usize) -> *mut u8,
+    ) -> Result<(), Fault> {
+        let aside = self.scratch(0);
+        // SAFETY: the scratch memory has `block` bytes behind the slots, a part for each fold.
+        let block_of = |f: usize| unsafe { scratch.0.add(aside + f * (block / phase.folds.len())) };
+        for (f, fold) in phase.folds.iter().enumerate() {
+            // SAFETY: the caller's contract.
+            unsafe { (fold.folds.open_columns)(place(f), all.width) };
+        }
+        for start in (0..all.rows).step_by(ROWS) {
+            let stop = all.rows.min(start + ROWS);
+            for (f, fold) in phase.folds.iter().enumerate() {
+                // SAFETY: there is room for `width` accumulators of each fold.
+                unsafe { (fold.folds.open_columns)(block_of(f), all.width) };
+            }
+            for row in (start..stop).step_by(self.batch) {
+                let tile = Tile { row: all.row + row, rows: self.batch.min(stop - row), ..all };
+                // SAFETY: the caller's contract; the rows are inside.
+                unsafe {
+                    self.ops(&phase.ops, true, memory, scratch, tile)?;
+                    for (f, fold) in phase.folds.iter().enumerate() {
+                        let src = self.lane(fold.src, true, memory, scratch, tile).ptr;
+                        (fold.folds.add_rows)(block_of(f), src, tile.rows, tile.width);
+                    }
+                }
+            }
+            for (f, fold) in phase.folds.iter().enumerate() {
+                // SAFETY: both hold accumulators of the tile's columns.
+                unsafe { (fold.folds.join_columns)(place(f), block_of(f), all.width) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs steps on a tile, or on the elements of its rows.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`], for the tile alone.
+    #[inline]
+    unsafe fn ops(
+        &self,
+        ops: &[Op],
+        full: bool,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        tile: Tile,
+    ) -> Result<(), Fault> {
+        let n = if full { tile.rows * tile.width } else { tile.rows };
+        let mut lanes = [Lane::fixed(scratch.0); ARITY];
+        for op in ops {
+            // SAFETY: the caller's contract. Every lane has `n` elements of the dtype that the loop was resolved for (a
+            // step reads a slot only after the one that made its operand has filled it), and none overlaps `out`: a
+            // slot is given to a result while its operands still hold theirs.
+            unsafe {
+                let out = self.target(op.out, full, memory, scratch, tile);
+                match op.act {
+                    Act::Map(f) => {
+                        for (lane, &place) in lanes.iter_mut().zip(&op.ins) {
+                            *lane = self.lane(place, full, memory, scratch, tile);
+                        }
+                        f(n, &lanes[..op.ins.len()], out)?;
+                    }
+                    Act::Load => self.load(op.ins[0], memory, tile, out),
+                    Act::Spread(size) => {
+                        let from = self.lane(op.ins[0], false, memory, scratch, tile);
+                        spread(size as usize, from, tile, out);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a step reads: by row and column, or by row.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`].
+    #[inline]
+    unsafe fn lane(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> Lane {
+        let first = tile.row * self.columns + tile.column;
+        // SAFETY: the caller's contract: offsets are of elements of the tile.
+        unsafe {
+            match place {
+                Place::Input(i) => {
+                    let (input, ptr) = (&self.inputs[i as usize], memory.ins[i as usize]);
+                    let size = input.dtype.size();
+                    match &input.layout {
+                        Layout::Single => Lane::fixed(ptr),
+                        _ if !full => Lane::new(ptr.add(tile.row * size), size),
+                        Layout::Dense => Lane::new(ptr.add(first * size), size),
+                        Layout::Strided { rows, advances } => {
+                            let start = offset(rows, tile.row) + if *advances { tile.column } else { 0 };
+                            Lane { ptr: ptr.add(start * size), step: if *advances { size } else { 0 } }
+                        }
+                    }
+                }
+                Place::Output(k) => {
+                    let (output, ptr) = (&self.outputs[k as usize], memory.outs[k as usize]);
+                    let size = output.dtype.size();
+                    match (output.full, full) {
+                        (true, _) => Lane::new(ptr.add(first * size), size),
+                        (false, true) => Lane::fixed(ptr.add(tile.row * size)),
+                        (false, false) => Lane::new(ptr.add(tile.row * size), size),
+                    }
+                }
+                Place::Row(_, size) => {
+                    let ptr = self.slot(place, scratch, tile);
+                    if full { Lane::fixed(ptr) } else { Lane::new(ptr, size as usize) }
+                }
+                Place::Temp(_, size) | Place::Kept(_, size) => {
+                    Lane::new(self.slot(place, scratch, tile), size as usize)
+                }
+            }
+        }
+    }
+
+    /// Where a step writes: by row and column, or by row.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`].
+    #[inline]
+    unsafe fn target(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> *mut u8 {
+        match place {
+            Place::Output(k) => {
+                let at = if full { tile.row * self.columns + tile.column } else { tile.row };
+                // SAFETY: the caller's contract.
+                unsafe { memory.outs[k as usize].add(at * self.outputs[k as usize].dtype.size()) }
+            }
+            // SAFETY: the caller's contract.
+            _ => unsafe { self.slot(place, scratch, tile) },
+        }
+    }
+
+    /// Where a slot lies.
+    ///
+    /// # Safety
+    /// `scratch` has the size that the program asks for.
+    #[inline]
+    unsafe fn slot(&self, place: Place, scratch: Scratch, tile: Tile) -> *mut u8 {
+        let kept = self.temps.0 * self.temps.1;
+        let rows = kept + self.kept.0 * self.kept.1;
+        let at = match place {
+            Place::Temp(slot, _) => slot as usize * self.temps.0,
+            Place::Kept(slot, size) => kept + slot as usize * self.kept.0 + tile.column * size as usize,
+            Place::Row(slot, _) => rows + slot as usize * self.row_slots.0,
+            Place::Input(_) | Place::Output(_) => 0,
+        };
+        // SAFETY: the slot is one of those that the program counts.
+        unsafe { scratch.0.add(at) }
+    }
+
+    /// Copies the elements of an input for a tile of whole rows.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::whole_rows`]; `out` is writable for the elements of the tile.
+    unsafe fn load(&self, place: Place, memory: &Memory<'_>, tile: Tile, out: *mut u8) {
+        let Place::Input(i) = place else { return };
+        let (input, ptr) = (&self.inputs[i as usize], memory.ins[i as usize]);
+        let Layout::Strided { rows, advances } = &input.layout else { return };
+        let size = input.dtype.size();
+        for r in 0..tile.rows {
+            // SAFETY: the offsets are of elements of the tile.
+            unsafe {
+                let from = ptr.add(offset(rows, tile.row + r) * size);
+                let to = out.add(r * tile.width * size);
+                if *advances {
+                    std::ptr::copy_nonoverlapping(from, to, tile.width * size);
+                } else {
+                    spread(size, Lane::fixed(from), Tile { rows: 1, ..tile }, to);
+                }
+            }
+        }
+    }
+}
+
+/// Keeps the fault of a thread.
+fn note(failed: &Mutex<Option<Fault>>, result: Result<(), Fault>) {
+    if let Err(fault) = result {
+        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+    }
+}
+
+/// Whether a thread met a fault: it left its accumulators unwritten.
+fn has_failed(failed: &Mutex<Option<Fault>>) -> bool {
+    failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// Where a row starts, in elements.
+#[inline]
+fn offset(dims: &[(usize, usize)], row: usize) -> usize {
+    match *dims {
+        [] => 0,
+        [(_, step)] => row * step,
+        _ => {
+            let (mut at, mut row) = (0, row);
+            for &(extent, step) in dims.iter().rev() {
+                at += row % extent * step;
+                row /= extent;
+            }
+            at
+        }
+    }
+}
+
+/// Repeats an element for each row over its columns.
+///
+/// # Safety
+/// `from` has an element of `size` bytes, 16 at most, for each row of the tile; `out` is writable for all its elements.
+unsafe fn spread(size: usize, from: Lane, tile: Tile, out: *mut u8) {
+    /// # Safety
+    /// As for [`spread`], with elements of `T`.
+    unsafe fn typed<T: Copy>(from: Lane, tile: Tile, out: *mut u8) {
+        for r in 0..tile.rows {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let value = from.at(r).ptr.cast::<T>().read_unaligned();
+                let row = out.cast::<T>().add(r * tile.width);
+                for j in 0..tile.width {
+                    row.add(j).write_unaligned(value);
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        match size {
+            1 => typed::<u8>(from, tile, out),
+            2 => typed::<u16>(from, tile, out),
+            4 => typed::<u32>(from, tile, out),
+            8 => typed::<u64>(from, tile, out),
+            _ => typed::<u128>(from, tile, out),
+        }
+    }
+}
+
+/// Runs `f` with aligned temporary memory of `bytes`, which a thread keeps.
+///
+/// # Safety
+/// None needed: `f` promises to stay inside.
+unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Fault>) -> Result<(), Fault> {
+    thread_local! {
+        static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let mut memory = SPARE.take();
+    memory.resize(memory.len().max(bytes + ALIGNMENT), 0);
+    let skew = memory.as_ptr().align_offset(ALIGNMENT);
+    // SAFETY: the vector is ALIGNMENT bytes longer than what is asked for.
+    let result = f(Scratch(unsafe { memory.as_mut_ptr().add(skew) }));
+    SPARE.set(memory);
+    result
+}
+
+/// A table of accumulators that threads fill, each its own places.
+#[derive(Clone, Copy)]
+struct Table(*mut Acc);
+
+impl Table {
+    /// The place of a number; a method, so that closures capture the table and not its field.
+    ///
+    /// # Safety
+    /// The place is in the table.
+    unsafe fn at(self, i: usize) -> *mut Acc {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(i) }
+    }
+}
+
+// SAFETY: a pointer is only an address; threads write to disjoint places.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}

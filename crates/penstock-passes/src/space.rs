@@ -1,0 +1,239 @@
+//! What a group of elementwise instructions and reductions works on: rows of columns.
+//!
+//! All elementwise results of a group have the same extents, of which the last dimensions are *columns* and those before
+//! are *rows*. A group reduces columns, so that each row leaves an element (`Over::Columns`), or rows, so that each
+//! column leaves one (`Over::Rows`). What reductions of columns leave may be used again in the group, by element a row:
+//! this is what softmax and normalisations are made of.
+
+use penstock_data::Dims;
+use penstock_ir::{Cpu, Graph, Inst, Type, Value};
+use penstock_ops::reduce::reduction_of;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The most bytes of a row whose elements are read again after it was reduced: it stays in the second-level cache.
+const MAX_ROW: usize = 256 << 10;
+
+/// Which dimensions the reductions of a group reduce.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// There are none.
+    Nothing,
+    /// All columns.
+    Columns,
+    /// The rows from dimension `outer` on; those before stay.
+    Rows {
+        /// The first dimension that is reduced.
+        outer: usize,
+    },
+}
+
+/// What a value of a group is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// An element for each row and column.
+    Full,
+    /// An element for each row.
+    Row,
+    /// What a reduction of rows leaves, which only others than the group use.
+    Column,
+}
+
+/// The rows and columns of a group.
+#[derive(Debug)]
+pub struct Space {
+    /// The extents of elementwise results.
+    pub dims: Dims,
+    /// What is reduced.
+    pub over: Over,
+    /// The first dimension of columns.
+    pub split: usize,
+    /// What the results of the instructions are.
+    pub classes: FxHashMap<Value, Class>,
+}
+
+/// Where an operand's elements lie: for dimensions of rows, outermost first, `(extent, elements between neighbours)`; and
+/// whether neighbouring columns are neighbours in memory or share one element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strides {
+    /// Dimensions of rows, merged where that changes nothing.
+    pub rows: SmallVec<[(usize, usize); 2]>,
+    /// Whether columns advance.
+    pub advances: bool,
+}
+
+impl Space {
+    /// The rows and columns of instructions in order, none of which uses a result of a later one; `None` where they do not
+    /// fit together.
+    pub fn of(graph: &Graph, insts: &[Inst]) -> Option<Space> {
+        let dims = insts.iter().map(|&i| work(graph, i)).try_fold(None, |most: Option<Dims>, dims| {
+            let dims = dims?;
+            let larger = most.as_ref().is_none_or(|m| m.iter().product::<usize>() < dims.iter().product());
+            Some(if larger { Some(dims) } else { most })
+        })??;
+        let mut space = Space { dims, over: Over::Nothing, split: 0, classes: FxHashMap::default() };
+        for &inst in insts {
+            let data = &graph.insts[inst];
+            if reduction_of(graph, inst).is_none() {
+                continue;
+            }
+            let (over, split) = space.reduced(graph, inst)?;
+            if space.over != Over::Nothing && (space.over, space.split) != (over, split) {
+                return None;
+            }
+            (space.over, space.split) = (over, split);
+            space.classes.insert(data.results[0], if over == Over::Columns { Class::Row } else { Class::Column });
+        }
+        if space.over == Over::Nothing {
+            space.split = space.widest_columns(graph, insts)?;
+        }
+        let mut again = false;
+        for &inst in insts {
+            let data = &graph.insts[inst];
+            let result = data.results[0];
+            if space.classes.contains_key(&result) {
+                let x = data.operands[0];
+                let made = space.classes.get(&x).is_none_or(|&c| c == Class::Full);
+                if !made || graph.ty(x).shape().extents().as_ref() != Some(&space.dims) {
+                    return None;
+                }
+                continue;
+            }
+            let dims = graph.ty(result).shape().extents()?;
+            let class = if dims == space.dims {
+                for &v in &data.operands {
+                    match space.classes.get(&v) {
+                        Some(Class::Full) => {}
+                        Some(Class::Row) if space.is_element_a_row(graph.ty(v)) => again = true,
+                        Some(_) => return None,
+                        None => _ = space.strides(graph.ty(v))?,
+                    }
+                }
+                Class::Full
+            } else {
+                space.row_result(graph, inst, &dims)?
+            };
+            space.classes.insert(result, class);
+        }
+        let widest = insts.iter().map(|&i| graph.ty(graph.insts[i].results[0]).dtype().size()).max()?;
+        (!again || space.columns() * widest <= MAX_ROW).then_some(space)
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.dims[..self.split].iter().product()
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.dims[self.split..].iter().product()
+    }
+
+    /// Where the elements of an operand lie; `None` where it does not broadcast, or some columns advance and some do not.
+    pub fn strides(&self, ty: &Type) -> Option<Strides> {
+        let own = ty.shape().extents()?;
+        if own.len() > self.dims.len() {
+            let single = own.iter().all(|&d| d == 1);
+            return single.then(|| Strides { rows: SmallVec::new(), advances: false });
+        }
+        let lead = self.dims.len() - own.len();
+        let (mut rows, mut advances): (SmallVec<[(usize, usize); 2]>, _) = (SmallVec::new(), None);
+        let mut stride = 1;
+        for (d, &extent) in self.dims.iter().enumerate().rev() {
+            let size = if d < lead { 1 } else { own[d - lead] };
+            if size != extent && size != 1 {
+                return None;
+            }
+            if extent == 1 {
+                continue;
+            }
+            if d >= self.split {
+                if advances.is_some_and(|a| a != (size != 1)) {
+                    return None;
+                }
+                advances = Some(size != 1);
+            } else {
+                let step = if size == 1 { 0 } else { stride };
+                match rows.last_mut() {
+                    Some(inner) if step == inner.0 * inner.1 => inner.0 *= extent,
+                    _ => rows.push((extent, step)),
+                }
+            }
+            stride *= size;
+        }
+        rows.reverse();
+        Some(Strides { rows, advances: advances.unwrap_or(false) })
+    }
+
+    /// Whether a value that broadcasts to the elementwise extents has an element for each row, in order.
+    fn is_element_a_row(&self, ty: &Type) -> bool {
+        self.strides(ty).is_some_and(|s| {
+            let in_order = match s.rows[..] {
+                [] => true,
+                [(_, step)] => step == 1,
+                _ => false,
+            };
+            !s.advances && in_order
+        })
+    }
+
+    /// What an elementwise instruction is whose result is not of the elementwise extents.
+    fn row_result(&self, graph: &Graph, inst: Inst, dims: &Dims) -> Option<Class> {
+        let same = extents_but_one(dims).eq(extents_but_one(&self.dims[..self.split]));
+        let mut of_rows = false;
+        for &v in &graph.insts[inst].operands {
+            match self.classes.get(&v) {
+                Some(Class::Row) => of_rows = true,
+                Some(_) => return None,
+                None => {}
+            }
+            let own = graph.ty(v).shape().extents()?;
+            if own != *dims && own.iter().product::<usize>() != 1 {
+                return None;
+            }
+        }
+        (self.over == Over::Columns && same && of_rows).then_some(Class::Row)
+    }
+
+    /// Which dimensions a reduction reduces, and the first dimension of columns.
+    fn reduced(&self, graph: &Graph, inst: Inst) -> Option<(Over, usize)> {
+        let (_, marked) = reduction_of(graph, inst)?;
+        if marked.len() != self.dims.len() || self.dims.contains(&0) {
+            return None;
+        }
+        let wide = |d: &usize| self.dims[*d] != 1;
+        let first = (0..marked.len()).filter(wide).find(|&d| marked[d])?;
+        let end = (first..marked.len()).filter(wide).find(|&d| !marked[d]).unwrap_or(marked.len());
+        if (end..marked.len()).filter(wide).any(|d| marked[d]) {
+            return None;
+        }
+        Some(if end == marked.len() { (Over::Columns, first) } else { (Over::Rows { outer: first }, end) })
+    }
+
+    /// The first dimension of columns where nothing is reduced: the most that advance, or stand still, together.
+    fn widest_columns(&mut self, graph: &Graph, insts: &[Inst]) -> Option<usize> {
+        (0..=self.dims.len()).find(|&split| {
+            self.split = split;
+            let operands = insts.iter().flat_map(|&i| &graph.insts[i].operands);
+            operands.into_iter().all(|&v| self.strides(graph.ty(v)).is_some())
+        })
+    }
+}
+
+/// The extents other than 1, which alone tell where elements lie.
+fn extents_but_one(dims: &[usize]) -> impl Iterator<Item = usize> {
+    dims.iter().copied().filter(|&d| d != 1)
+}
+
+/// The extents over which an instruction works: those of its result, or of what it reduces.
+pub(crate) fn work(graph: &Graph, inst: Inst) -> Option<Dims> {
+    let data = &graph.insts[inst];
+    let of = if reduction_of(graph, inst).is_some() {
+        data.operands[0]
+    } else if matches!(data.op.cpu, Cpu::Elementwise(_)) {
+        data.results[0]
+    } else {
+        return None;
+    };
+    graph.ty(of).shape().extents()
+}
