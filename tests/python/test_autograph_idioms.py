@@ -289,7 +289,7 @@ def test_lists_of_pairs() -> None:
     def g(n: Any) -> Any:
         pairs = []
         for i in tf.range(n):
-            pairs.append((i, tf.cast(i, tf.float32)))
+            pairs.append((i, tf.cast(i, tf.float32)))  # noqa: PERF401
         return pairs
 
     with pytest.raises(TypeError, match="'pairs'"):
