@@ -4,7 +4,7 @@
 
 Each case runs in a process of its own, once to compile and once more. Its figure is the peak of the resident
 set beyond what the process held before the first call, inputs included; `docs/benchmarks.md` gets the table,
-between two marker lines. A framework that is not installed, or lacks a counterpart of a case, has an empty place.
+between two marker lines. A framework that is not installed, or lacks a counterpart of a case, has no figure.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ def on_penstock() -> Made:
     tf: Any = penstock
 
     def gradient(f: Callable[..., Any], *arrays: np.ndarray) -> Callable[[], Any]:
-        @tf.function(autograph=False)
         def both(*xs: Any) -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(xs)
@@ -59,7 +58,8 @@ def on_penstock() -> Made:
             return tape.gradient(y, list(xs))
 
         inputs = [tf.constant(a) for a in arrays]
-        return lambda: [g.numpy() for g in both(*inputs)]
+        traced = tf.function(both, autograph=False)
+        return lambda: [g.numpy() for g in traced(*inputs)]
 
     def rnn(xs: Any, w: Any, u: Any) -> Any:
         step = lambda i, h: (i + 1, tf.tanh(tf.gather(xs, i) @ w + h @ u))  # noqa: E731
@@ -86,21 +86,19 @@ def on_penstock() -> Made:
         return f
 
     def callbacks() -> Callable[[], Any]:
-        @tf.function(autograph=False)
         def run(x: Any) -> Any:
             for _ in range(100):
                 x = tf.numpy_function(lambda a: a, [x], tf.TensorSpec([LARGE], tf.float32))
             return x
 
-        x = tf.zeros([LARGE])
-        return lambda: run(x)
+        x, traced = tf.zeros([LARGE]), tf.function(run, autograph=False)
+        return lambda: traced(x)
 
     def mlp() -> Callable[[], Any]:
         weights = [tf.Variable(a) for a in (normal(784, 256), normal(256), normal(256, 10), normal(10))]
         adam = tf.optimizers.Adam(1e-3)
         x, labels = tf.constant(normal(64, 784)), tf.constant(np.arange(64) % 10)
 
-        @tf.function(autograph=False)
         def step() -> Any:
             with tf.GradientTape() as tape:
                 w, b, v, c = weights
@@ -109,7 +107,8 @@ def on_penstock() -> Made:
             adam.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
             return loss
 
-        return lambda: step().numpy()
+        traced = tf.function(step, autograph=False)
+        return lambda: traced().numpy()
 
     return {
         "rnn": lambda: gradient(rnn, normal(100, 32, 128), normal(128, 128), normal(128, 128)),
@@ -224,26 +223,24 @@ def on_jax() -> Made:
     def callbacks() -> Callable[[], Any]:
         kind = jax.ShapeDtypeStruct((LARGE,), np.float32)
 
-        @jax.jit
         def run(x: Any) -> Any:
             for _ in range(100):
                 x = jax.pure_callback(lambda a: a, kind, x)
             return x
 
-        x = jnp.zeros(LARGE)
-        return lambda: run(x).block_until_ready()
+        x, compiled = jnp.zeros(LARGE), jax.jit(run)
+        return lambda: compiled(x).block_until_ready()
 
     def mlp() -> Callable[[], Any]:
         x, labels = jnp.asarray(normal(64, 784)), np.arange(64) % 10
         start = [jnp.asarray(a) for a in (normal(784, 256), normal(256), normal(256, 10), normal(10))]
-        state = [start, [jnp.zeros_like(a) for a in start], [jnp.zeros_like(a) for a in start], 0]
+        state: list[Any] = [start, [jnp.zeros_like(a) for a in start], [jnp.zeros_like(a) for a in start], 0]
 
         def loss(weights: Any) -> Any:
             w, b, v, c = weights
             logp = jax.nn.log_softmax(jax.nn.relu(x @ w + b) @ v + c)
             return -jnp.mean(logp[np.arange(64), labels])
 
-        @jax.jit
         def update(weights: Any, m: Any, v: Any, t: Any) -> Any:
             grads = jax.grad(loss)(weights)
             m = [0.9 * a + 0.1 * g for a, g in zip(m, grads, strict=True)]
@@ -252,8 +249,10 @@ def on_jax() -> Made:
             new = [w - rate * a / (jnp.sqrt(b) + 1e-7) for w, a, b in zip(weights, m, v, strict=True)]
             return [new, m, v, t + 1]
 
+        compiled = jax.jit(update)
+
         def step() -> Any:
-            state[:] = update(*state)
+            state[:] = compiled(*state)
             return np.asarray(state[0][3])
 
         return step

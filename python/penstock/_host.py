@@ -15,8 +15,8 @@ def py_function(
 ) -> Any:
     """Calls a Python function with eager tensors; from a traced function each time that it runs.
 
-    It is differentiable where `func` is, to any order and in both modes: in a traced function the gradient runs
-    `func` once more, under a tape. An exception in `func` reaches the caller as it is.
+    It is differentiable where `func` is, to any order and in both modes: in a traced function the gradient
+    runs `func` once more, under a tape. An exception in `func` reaches the caller as it is.
 
     Args:
         func: takes a tensor, composite value or dict of tensors for each of `inp`, and gives a tensor, or

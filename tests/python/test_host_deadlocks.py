@@ -1,4 +1,8 @@
-"""Callbacks never deadlock: each known pattern a thousand times, in a process of its own under a watchdog."""
+"""Callbacks never deadlock: each known pattern a thousand times, in a process of its own under a watchdog.
+
+Ends of the interpreter take long, so there are few of them unless the environment says how many:
+`SHUTDOWNS=1000 pytest tests/python/test_host_deadlocks.py -k shutdown`.
+"""
 
 import os
 import subprocess
@@ -225,20 +229,21 @@ SHUTDOWN = """
 import atexit
 f = tf.function(lambda x: tf.py_function(lambda v: v + 1.0, [x], tf.float32))
 
+inside = threading.Event()
+def following(v):
+    inside.set()
+    return v + 1.0
+
 @tf.function
 def forever(x):
     while x >= 0.0:
-        x = tf.py_function(lambda v: v + 1.0, [x], tf.float32)
+        x = tf.py_function(following, [x], tf.TensorSpec([], tf.float32))
     return x
 
 def shut_down():
     # At exit a daemon thread is inside of a graph, and functions registered with atexit run graphs.
-    started = threading.Event()
-    def work():
-        started.set()
-        forever(tf.constant(0.0))
-    threading.Thread(target=work, daemon=True).start()
-    started.wait()
+    threading.Thread(target=forever, args=(tf.constant(0.0),), daemon=True).start()
+    inside.wait()
     assert float(f(tf.constant(1.0))) == 2.0
 """
 
@@ -253,16 +258,20 @@ def test_interpreter_shutdown():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_interpreter_shutdown_of_forked_children():
-    # A child goes on to the end of the program and shuts its interpreter down, without the time that imports take.
+    # A child goes on to the end of the program and shuts its interpreter down: no time goes into imports. Its
+    # watchdog is an alarm, as the thread of the other kind would be missing in it.
     run(
         SHUTDOWN
         + """
+import signal
+faulthandler.cancel_dump_traceback_later()
+
 def children():
     f(tf.constant(1.0))
-    for _ in range(REPEATS):
+    for _ in range(int(os.environ.get("SHUTDOWNS", 20))):
         read, write = os.pipe()
         if os.fork() == 0:
-            faulthandler.dump_traceback_later(60, exit=True)
+            signal.alarm(60)
             atexit.register(lambda: os.write(write, str(float(f(tf.constant(41.0)))).encode()))
             shut_down()
             return

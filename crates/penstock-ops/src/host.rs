@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, Effect, Fold, HostFn,
-    HostRef, OpDef, OutTypes, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, Effect, Fold, HostFn, HostRef,
+    OpDef, OutTypes, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
 use crate::format::{check_template, expand, tensor_summary, tensor_text};
