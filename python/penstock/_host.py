@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock import _core, nest, raw_ops
 from penstock._spec import TensorSpec, TypeSpec
-from penstock._tape import GradientTape
 from penstock._wrap import results
 
 
@@ -16,8 +15,8 @@ def py_function(
 ) -> Any:
     """Calls a Python function with eager tensors; from a traced function each time that it runs.
 
-    It is differentiable where `func` is: in a traced function the gradient runs `func` once more, under a
-    tape. An exception in `func` reaches the caller as it is.
+    It is differentiable where `func` is, to any order and in both modes: in a traced function the gradient
+    runs `func` once more, under a tape. An exception in `func` reaches the caller as it is.
 
     Args:
         func: takes a tensor, composite value or dict of tensors for each of `inp`, and gives a tensor, or
@@ -103,14 +102,12 @@ class _HostFunction:
         args = [] if inp is None else inp
         args = list(args) if isinstance(args, list | tuple) else [args]
         inputs, pack = _arguments(args)
-        run = self.engine = self._engine(pack)
+        run = self._engine(pack)
         if not _core._is_tracing():
             outputs = run(*inputs)
         else:
             found = raw_ops.host_call(inputs, func=run, outs=self.specs, stateful=stateful)
             outputs = results(found)
-            if not self.as_numpy:
-                outputs = self._differentiable(inputs, outputs)
         if self.structure is None:
             return None
         outputs = self._composed(outputs)
@@ -132,40 +129,6 @@ class _HostFunction:
         """The declared values, of which some are composite, from their tensors."""
         source = iter(tensors)
         return [_compose(spec, source) for spec in self.declared]
-
-    # --- the gradient ---
-
-    def _differentiable(self, inputs: list[Any], outputs: list[Any]) -> list[Any]:
-        """The results of a call, with the gradient that running the function under a tape gives."""
-        smooth = [i for i, x in enumerate(inputs) if _is_smooth(x)]
-        seeded = [i for i, y in enumerate(outputs) if _is_smooth(y)]
-        if not smooth or not seeded:
-            return outputs
-
-        def backward(grads: Sequence[Any]) -> list[Any]:
-            seeds = [raw_ops.zeros_like(outputs[i]) if grads[i] is None else grads[i] for i in seeded]
-
-            def run(*args: Any) -> list[Any]:
-                return self._gradient(args[: len(inputs)], args[len(inputs) :], smooth, seeded)
-
-            run.__name__ = f"{self.engine.__name__}_gradient"
-            specs = [TensorSpec(inputs[i].shape, inputs[i].dtype) for i in smooth]
-            found = raw_ops.host_call([*inputs, *seeds], func=_core._HostFunction(run, specs), outs=specs)
-            gradients = results(found)
-            by_place = dict(zip(smooth, gradients, strict=True))
-            return [by_place.get(i) for i in range(len(inputs))]
-
-        return _core._with_gradient(outputs, inputs, backward)
-
-    def _gradient(
-        self, args: Sequence[Any], seeds: Sequence[Any], smooth: list[int], seeded: list[int]
-    ) -> list[Any]:
-        sources = [args[i] for i in smooth]
-        with GradientTape() as tape:
-            tape.watch(sources)
-            results = self.engine(*args)
-        found: list[Any] = tape.gradient([results[i] for i in seeded], sources, list(seeds), "zero")
-        return found
 
 
 def _unpacking(structure: Any, declared: list[Any]) -> Callable[[Any], list[Any]]:
@@ -249,7 +212,3 @@ def _type_spec(value: Any) -> Any:
         return None
     spec = getattr(value, "_type_spec", None)
     return spec if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec) else None
-
-
-def _is_smooth(tensor: _core.Tensor) -> bool:
-    return tensor.dtype.is_floating or tensor.dtype.is_complex

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from penstock import _conversion, _core, raw_ops
@@ -32,6 +33,7 @@ class IndexedSlices:
     """
 
     __slots__ = ("_dense_shape", "_indices", "_values")
+    _penstock_fields = ("_values", "_indices", "_dense_shape")
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self._values = values
@@ -147,6 +149,17 @@ class IndexedSlicesSpec(TypeSpec):
 
     def _from_components(self, parts: list[Any]) -> IndexedSlices:
         return IndexedSlices(*parts)
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The values, the indices, and the dense shape where there is one."""
+        return self._to_components(value)
+
+    def from_tensors(self, tensors: Iterator[Any]) -> IndexedSlices:
+        """The slices of the next tensors."""
+        return self._from_components([next(tensors) for _ in self._component_specs])
+
+    def _specified_value(self) -> IndexedSlices:
+        return self._from_components(self._component_specs)
 
     def _key(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from typing import Any
 
@@ -110,6 +111,8 @@ def _filtered(traceback: Any) -> Any:
 def install() -> None:
     """Hands the table over."""
     atexit.register(_core._interpreter_ends)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_core._forked)
     _core._set_error_classes(errors._BY_CLASS)
     _core._set_layer(
         {

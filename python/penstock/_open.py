@@ -29,3 +29,10 @@ def mark() -> int | None:
     """The number of instructions of the open graph, for `operation`."""
     graph = current()
     return None if graph is None else len(graph.engine)
+
+
+def session(given: Any) -> Any:
+    """The session given, or the one that is open."""
+    from penstock.compat.v1._session import session_for
+
+    return session_for(given)

@@ -401,12 +401,17 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             raise ValueError(f"argument 'shape' {shape} contradicts the shape {self.shape} of the variable")
 
     def eval(self, session: Any = None) -> Any:
-        """The value as a NumPy array."""
+        """The value as a NumPy array: in a session, by default the one that is open, where a graph has it."""
+        if "_graph" in self.__dict__:
+            return _open.session(session).run(self)
         with _core._Outside():
             return self.numpy()
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Makes `value` its value now, even in a graph."""
+        """Makes `value` its value now, even in a graph: in a session, as `eval`."""
+        if "_graph" in self.__dict__:
+            _open.session(session).load(self, value)
+            return
         with _core._Outside():
             self._assign(value)
 

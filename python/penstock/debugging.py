@@ -456,7 +456,7 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Te
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Has every operation check that its floating point results are finite, in traced functions too.
+    """Has every operation check that its real and complex results are finite, in traced functions too.
 
     A result that is not raises an error with the operation, its line in the program and the place of the
     first such element. Functions that are traced already check from their next call on; all run more slowly

@@ -76,3 +76,23 @@ def test_branches_loops_and_gradients_are_checked():
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="result of"):
         gradient(tf.constant(0.0))
+
+
+@pytest.mark.usefixtures("checking")
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.complex64, tf.complex128])
+def test_every_dtype_with_a_nan_is_checked(dtype):
+    x = tf.constant([1.0, 2.0, 0.0], dtype)
+    one = tf.constant(1.0, dtype)
+    reciprocal = tf.function(lambda v: tf.constant(1.0, dtype) / v)
+    for f in (lambda v: one / v, reciprocal):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"result of div .* at \[2\]"):
+            f(x)
+        assert bool(tf.reduce_all(f(x[:2]) == tf.constant([1.0, 0.5], dtype)))
+
+
+@pytest.mark.parametrize("bad", [complex(0, math.nan), complex(math.inf, 0), complex(0, -math.inf)])
+def test_either_part_of_a_complex_number_counts(bad):
+    x = tf.constant([1.0 + 1.0j, bad])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"message .* at \[1\]"):
+        tf.debugging.check_numerics(x, "message")
+    assert tf.debugging.check_numerics(x[:1], "message").numpy().tolist() == [1.0 + 1.0j]

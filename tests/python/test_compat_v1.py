@@ -230,3 +230,67 @@ def test_py_func_and_host_functions_run_in_sessions():
         with v1.Session() as sess:
             assert sess.run(y, {x: [3.0, 1.0, 2.0]}).tolist() == [1.0, 2.0, 3.0]
             assert sess.run(v1.placeholder_with_default(tf.constant(4), [])) == 4
+
+
+def test_each_session_has_its_own_values_of_the_variables():
+    outside = tf.Variable(100.0)
+    with tf.Graph().as_default() as graph:
+        v = tf.Variable([1.0, 2.0], name="v")
+        bump = v.assign_add([1.0, 1.0])
+        shared = outside.assign_add(1.0)
+        init = v1.global_variables_initializer()
+    first, second = v1.Session(graph=graph), v1.Session(graph=graph)
+    first.run(init)
+    assert first.run(bump).tolist() == [2.0, 3.0]
+    for fetch in (v, bump):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="'v' has no value"):
+            second.run(fetch)
+    second.run(init)
+    assert second.run(bump).tolist() == [2.0, 3.0]
+    assert second.run(bump).tolist() == [3.0, 4.0]
+    assert first.run(v).tolist() == [2.0, 3.0]
+    # A variable of eager execution is one for all.
+    assert (first.run(shared), second.run(shared), outside.numpy()) == (101.0, 102.0, 102.0)
+    first.close()
+    assert second.run(v).tolist() == [3.0, 4.0]
+    with v1.Session(graph=graph) as third, pytest.raises(tf.errors.FailedPreconditionError):
+        third.run(v)
+
+
+def test_variables_are_read_and_loaded_by_the_session_that_is_open():
+    with tf.Graph().as_default() as graph:
+        v = tf.Variable(1.0)
+        init = v1.global_variables_initializer()
+        with v1.Session() as a:
+            a.run(init)
+            v.load(5.0)
+            assert v.eval() == 5.0
+            with v1.Session() as b:
+                b.run(init)
+                assert v.eval() == 1.0
+                assert v.eval(session=a) == 5.0
+                v.load(7.0, session=a)
+            assert v.eval() == 7.0
+    sess = v1.Session(graph=graph)
+    sess.run(init)
+    with sess.as_default():
+        assert v.eval() == 1.0
+    with pytest.raises(ValueError, match="no default session"):
+        v.eval()
+
+
+def test_gradients_are_overridden_by_graphs():
+    @tf.RegisterGradient("SevenfoldOfAGraph")
+    def sevenfold(op, grad):
+        return 7.0 * grad
+
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [])
+        with graph.gradient_override_map({"Square": "SevenfoldOfAGraph"}):
+            y = tf.square(x)
+        z = tf.square(x)
+        with v1.Session() as sess:
+            assert sess.run(v1.gradients([y, z], [x, x]), {x: 3.0}) == [13.0, 13.0]
+            assert sess.run(v1.gradients(y, x), {x: 3.0}) == [7.0]
+        with pytest.raises(TypeError, match="op_type_map"), graph.gradient_override_map(["Square"]):
+            pass

@@ -312,3 +312,75 @@ def test_gradients_of_composed_functions_agree_with_differences(case):
         found = gradient(f, *operands)
         for k in range(len(operands)):
             np.testing.assert_allclose(found[k].numpy(), numeric(function, operands, k), rtol=1e-5, atol=1e-7)
+
+
+TABLE = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+def test_gradients_of_rows_read_in_a_function_are_rows():
+    table = tf.Variable(TABLE)
+    other = tf.Variable([10.0, 20.0])
+
+    @tf.function
+    def once(ids):
+        return tf.reduce_sum(tf.gather(table, ids) * other)
+
+    @tf.function
+    def twice(ids):
+        return tf.reduce_sum(tf.gather(table, ids) * other) + tf.reduce_sum(tf.gather(table, ids[:1]))
+
+    @tf.function
+    def given(table, ids):
+        return tf.reduce_sum(tf.nn.embedding_lookup(table, ids) * other)
+
+    ids = tf.constant([2, 0, 2])
+    for loss, dense in (
+        (once, [[10.0, 20.0], [0.0, 0.0], [20.0, 40.0]]),
+        (twice, [[10.0, 20.0], [0.0, 0.0], [21.0, 41.0]]),
+        (lambda ids: given(table, ids), [[10.0, 20.0], [0.0, 0.0], [20.0, 40.0]]),
+    ):
+        with tf.GradientTape() as tape:
+            y = loss(ids)
+        grad, plain = tape.gradient(y, [table, other])
+        assert isinstance(plain, tf.Tensor)
+        assert isinstance(grad, tf.IndexedSlices)
+        np.testing.assert_allclose(tf.convert_to_tensor(grad), dense)
+    x = tf.constant(TABLE)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = given(x, ids)
+    rows = tape.gradient(y, x)
+    assert isinstance(rows, tf.IndexedSlices)
+    assert rows.indices.numpy().tolist() == [2, 0, 2]
+    assert rows.values.numpy().tolist() == [[10.0, 20.0]] * 3
+
+
+def test_rows_of_a_function_join_other_gradients():
+    table = tf.Variable(TABLE)
+    read = tf.function(lambda ids: tf.gather(table, ids))
+    ids = tf.constant([1, 1])
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(read(ids)) + tf.reduce_sum(tf.gather(table, [0]))
+    rows = tape.gradient(y, table)
+    assert isinstance(rows, tf.IndexedSlices)
+    assert tf.convert_to_tensor(rows).numpy().tolist() == [[1.0, 1.0], [2.0, 2.0], [0.0, 0.0]]
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(read(ids)) + tf.reduce_sum(table * 3.0)
+    assert tape.gradient(y, table).numpy().tolist() == [[3.0, 3.0], [5.0, 5.0], [3.0, 3.0]]
+    # Again by a tape around: the gradient of the gradient.
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(read(ids) ** 3)
+        slope = tf.reduce_sum(tf.convert_to_tensor(tape.gradient(y, table)))
+    np.testing.assert_allclose(
+        tf.convert_to_tensor(outer.gradient(slope, table)), [[0, 0], [36.0, 48.0], [0, 0]]
+    )
+
+
+def test_an_optimizer_updates_only_the_rows_that_a_function_read():
+    table = tf.Variable(tf.ones([4, 2]))
+    loss = tf.function(lambda ids: tf.reduce_sum(tf.gather(table, ids)))
+    with tf.GradientTape() as tape:
+        y = loss(tf.constant([1, 3]))
+    tf.optimizers.SGD(0.5).apply_gradients([(tape.gradient(y, table), table)])
+    assert table.numpy().tolist() == [[1.0, 1.0], [0.5, 0.5], [1.0, 1.0], [0.5, 0.5]]

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Cotangents, Cpu, Emitter, FuncRef, OpDef, Type, Value, Vjp};
-use penstock_ops::{array, binary, control, shape_ops, state};
+use penstock_ops::{array, binary, control, host, shape_ops, state};
 use smallvec::SmallVec;
 
 use crate::function::{Residual, vjp_function};
@@ -29,6 +29,8 @@ enum Form {
     Diagonal,
     /// By transposing the vjp rule.
     Transposed,
+    /// By transposing the derivative of host code, which is host code too.
+    Host,
 }
 
 fn form(op: &OpDef, complex: bool) -> Form {
@@ -80,6 +82,7 @@ fn form(op: &OpDef, complex: bool) -> Form {
         "concat" | "stack" | "add_n" | "complex" | "bias_add" | "barrier" | "list_add" => Form::AllLinear,
         "tensor_scatter_nd_update" | "tensor_scatter_nd_add" | "tensor_scatter_nd_sub" => Form::Linear(&[0, 2]),
         "mul" | "matmul" => Form::Bilinear,
+        "host_call" => Form::Host,
         _ if matches!(op.cpu, Cpu::Elementwise(_)) && !complex => Form::Diagonal,
         _ => Form::Transposed,
     }
@@ -126,6 +129,7 @@ pub(crate) fn jvp(
         Form::Bilinear => call.bilinear(),
         Form::Diagonal => call.diagonal(),
         Form::Transposed => call.transposed(),
+        Form::Host => call.host(),
     };
     let made = made.map_err(|e| e.in_op(op.name))?;
     Ok(made.into_iter().zip(carries).map(|(t, carries)| t.filter(|_| carries)).collect())
@@ -229,6 +233,26 @@ impl Jvp<'_> {
         let pairs = pairs.into_iter().filter(|(target, _)| path.reaches(*target)).collect::<Vec<_>>();
         let mut found = path.run(&mut Transposer(self.emit), pairs)?.into_iter();
         Ok(seeds.iter().map(|seed| seed.and_then(|_| found.next().flatten())).collect())
+    }
+
+    /// What [`Jvp::transposed`] comes to, without a call of the derivative itself: it would run for nothing.
+    fn host(&mut self) -> Result<Cotangents> {
+        let (inputs, tangents) = (self.inputs, self.tangents);
+        let smooth: Vec<bool> = self.outputs.iter().map(|&y| rules::carries(&self.emit.type_of(y))).collect();
+        let given: Vec<bool> = tangents.iter().map(Option::is_some).collect();
+        let count = smooth.iter().filter(|s| **s).count();
+        let of_seeds: Vec<bool> = (0..inputs.len() + count).map(|i| i >= inputs.len()).collect();
+        let gradient = self.attrs.host(0).derivative(&given, &smooth)?;
+        let forward = gradient.derivative(&of_seeds, &vec![true; tangents.iter().flatten().count()])?;
+        let (mut operands, mut outs) = (inputs.to_vec(), Vec::new());
+        for (&y, _) in self.outputs.iter().zip(&smooth).filter(|(_, s)| **s) {
+            operands.push(rules::ones(self.emit, y)?);
+            outs.push(self.emit.type_of(y));
+        }
+        operands.extend(tangents.iter().flatten());
+        let named = [("func", forward.into()), ("outs", outs.into()), ("stateful", self.attrs.flag(2).into())];
+        let mut found = self.emit.emit_all(&host::HOST_CALL, &operands, &named)?.into_iter();
+        Ok(smooth.iter().map(|&smooth| if smooth { found.next() } else { None }).collect())
     }
 }
 
@@ -343,7 +367,7 @@ mod tests {
                     assert!(group.iter().all(|&i| op.operand(i).is_some()), "{}: {group:?}", op.name);
                 }
                 Form::Bilinear => assert_eq!(op.operands.len(), 2, "{}", op.name),
-                Form::AllLinear | Form::Diagonal | Form::Transposed => {}
+                Form::AllLinear | Form::Diagonal | Form::Transposed | Form::Host => {}
             }
         }
         assert!(linear > 25);

@@ -51,6 +51,10 @@ pub trait Dispatcher<H> {
 pub type CustomVjp<H> =
     Box<dyn Fn(&mut dyn Dispatcher<H>, &[Option<H>], &[bool]) -> Result<Vec<Option<H>>> + Send + Sync>;
 
+/// A derivative as [`CustomVjp`], which may give cotangents as rows.
+pub type RowsVjp<H> =
+    Box<dyn Fn(&mut dyn Dispatcher<H>, &[Option<H>], &[bool]) -> Result<Vec<Option<Grad<H>>>> + Send + Sync>;
+
 /// A cotangent as a tape gives it.
 #[derive(Clone)]
 pub enum Grad<H> {
@@ -97,14 +101,14 @@ struct Entry<H> {
 )]
 enum Action<H> {
     Rule { op: &'static OpDef, attrs: Attrs, inputs: SmallVec<[H; 3]>, outputs: SmallVec<[H; 1]>, loc: Loc },
-    Custom(CustomVjp<H>),
+    Custom(RowsVjp<H>),
 }
 
 fn key<H: Handle>(handle: &H) -> Option<u64> {
     handle.dtype().carries_cotangents().then(|| handle.id())
 }
 
-impl<H: Handle> Tape<H> {
+impl<H: Handle + 'static> Tape<H> {
     /// An empty tape. A `persistent` one may be differentiated any number of times.
     pub fn new(persistent: bool, watch_accessed_variables: bool) -> Tape<H> {
         Tape {
@@ -171,6 +175,14 @@ impl<H: Handle> Tape<H> {
     /// Records an operation with a derivative of its own, unless no input is watched: a custom
     /// gradient, host code, the call of a traced function.
     pub fn record_custom(&mut self, inputs: &[H], outputs: &[H], vjp: CustomVjp<H>) {
+        let dense = move |dispatcher: &mut dyn Dispatcher<H>, grads: &[Option<H>], needed: &[bool]| {
+            Ok(vjp(dispatcher, grads, needed)?.into_iter().map(|grad| grad.map(Grad::Dense)).collect())
+        };
+        self.record_rows(inputs, outputs, Box::new(dense));
+    }
+
+    /// As [`Tape::record_custom`], with cotangents that may be rows.
+    pub fn record_rows(&mut self, inputs: &[H], outputs: &[H], vjp: RowsVjp<H>) {
         if self.records(inputs) {
             self.push(inputs, outputs, Action::Custom(vjp));
         }
@@ -401,11 +413,12 @@ impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
             return Ok(found);
         }
         let grads: Grads<H> = grads.into_iter().map(|g| g.map(|g| self.dense(g)).transpose()).collect::<Result<_>>()?;
-        let found = match &entry.action {
+        match &entry.action {
             Action::Rule { op, attrs, inputs, outputs, loc } => {
                 let result = self.rule(op, attrs, inputs, outputs, &grads, needed);
                 self.values.clear();
-                result.map_err(|e| e.at(*loc))?
+                let found = result.map_err(|e| e.at(*loc))?;
+                Ok(found.into_iter().map(|g| g.map(Grad::Dense)).collect())
             }
             Action::Custom(vjp) => {
                 let found = vjp(self.dispatcher, &grads, needed)?;
@@ -416,10 +429,9 @@ impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
                         needed.len()
                     )));
                 }
-                Grads::from_vec(found)
+                Ok(Grads::from_vec(found))
             }
-        };
-        Ok(found.into_iter().map(|g| g.map(Grad::Dense)).collect())
+        }
     }
 
     fn add(&mut self, a: &Grad<H>, b: &Grad<H>) -> Result<Grad<H>> {

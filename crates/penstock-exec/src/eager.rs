@@ -41,7 +41,7 @@ pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn En
 #[cold]
 fn checked(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
     let outputs = general(op, inputs, attrs, env)?;
-    for (i, out) in outputs.iter().enumerate().filter(|(_, t)| DTypeSet::FLOAT.contains(t.dtype())) {
+    for (i, out) in outputs.iter().enumerate().filter(|(_, t)| DTypeSet::INEXACT.contains(t.dtype())) {
         let message = penstock_passes::check::describe(op.name, i, outputs.len());
         let attrs = CHECK_NUMERICS.attributes(&[("message", message.as_str().into())])?;
         general(&CHECK_NUMERICS, &[out], &attrs, env)?;

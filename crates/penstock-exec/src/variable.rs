@@ -50,6 +50,18 @@ impl Variable {
         })
     }
 
+    /// Another variable of the same name and type, without a value.
+    pub fn without_value(&self) -> Arc<Variable> {
+        Arc::new(Variable {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: self.name.clone(),
+            dtype: self.dtype,
+            shape: self.shape.clone(),
+            value: Mutex::new(None),
+            origin: None,
+        })
+    }
+
     /// What it stands in for.
     pub fn origin(&self) -> Option<&Arc<Variable>> {
         self.origin.as_ref()

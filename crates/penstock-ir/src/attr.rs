@@ -302,6 +302,17 @@ pub trait HostFn: Send + Sync {
     /// Whatever it reports; [`Error::host`] carries the host's own error object to the caller.
     fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>>;
 
+    /// Host code for its reverse mode; `None` where it has no derivative.
+    ///
+    /// That takes the inputs, then the cotangent of each output that is `flowing`, and gives the cotangent of each
+    /// input that is `needed`, of the dtype and shape of the input. Only tensors of floating-point and complex dtypes
+    /// have cotangents. Being host code it may have a derivative in turn, which derivatives of higher order and
+    /// forward mode take.
+    fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Option<HostRef> {
+        let _ = (needed, flowing);
+        None
+    }
+
     /// For the crate that made it: access to what it is.
     fn as_any(&self) -> &dyn std::any::Any;
 }
@@ -309,6 +320,18 @@ pub trait HostFn: Send + Sync {
 /// Host code. Equal where it is the same object.
 #[derive(Clone)]
 pub struct HostRef(pub Arc<dyn HostFn>);
+
+impl HostRef {
+    /// As [`HostFn::derivative`].
+    ///
+    /// # Errors
+    /// `NotFound` where it has none.
+    pub fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Result<HostRef> {
+        self.0.derivative(needed, flowing).ok_or_else(|| {
+            Error::not_found(format!("has no gradient: {} does not say what its derivative is", self.0.name()))
+        })
+    }
+}
 
 impl PartialEq for HostRef {
     fn eq(&self, other: &HostRef) -> bool {

@@ -186,8 +186,9 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
     name: "check_numerics",
     tf_name: "CheckNumerics",
     doc: "`tensor`, all of whose elements must be finite.\n\n\
-          Raises InvalidArgument with `message` where one is infinite or not a number. The gradient is checked too.",
-    dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
+          Raises InvalidArgument with `message` where one, or a part of a complex one, is infinite or not a number. The \
+          gradient is checked too.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::INEXACT)],
     operands: &[arg("tensor")],
     attrs: &[AttrDef::new("message", AttrKind::Str, AttrDefault::Str(""))],
     effects: &[Effect::Assert],
@@ -195,7 +196,7 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let (mut nan, mut infinite) = (false, false);
         let x = call.inputs[0];
-        with_dtype!(float, x.dtype(), T => {
+        with_dtype!(inexact, x.dtype(), T => {
             for v in x.as_slice::<T>() {
                 nan |= v.is_nan();
                 infinite |= v.is_infinite();
@@ -208,7 +209,7 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
             (true, true) => "Inf and NaN",
         };
         let first =
-            with_dtype!(float, x.dtype(), T => x.as_slice::<T>().iter().position(|v| !v.is_finite()), else None);
+            with_dtype!(inexact, x.dtype(), T => x.as_slice::<T>().iter().position(|v| !v.is_finite()), else None);
         let place = crate::gather::position(x.dims(), first.unwrap_or(0));
         let place = if place.is_empty() { String::new() } else { format!(", the first at {place}") };
         Err(Error::invalid(format!("{} : Tensor had {what} values{place}", call.attrs.str(0))))
@@ -222,7 +223,7 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
     }),
     fold: Fold::Never("a failed check belongs to the run"),
     samples: || {
-        let mut out: Vec<Sample> = DTypeSet::FLOAT.iter().map(|d| Sample::new(vec![tensor(d, &[5], LINE)])).collect();
+        let mut out: Vec<Sample> = DTypeSet::INEXACT.iter().map(|d| Sample::new(vec![tensor(d, &[5], LINE)])).collect();
         out.extend([&[][..], &[0], &[2, 1]].map(|dims| Sample::new(vec![f64s(dims)])));
         out
     },

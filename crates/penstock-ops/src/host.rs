@@ -1,11 +1,12 @@
 //! Operators that reach the host: printing, assertions, host code, the clock.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, Effect, Fold, HostFn, HostRef, OpDef,
-    OutTypes, Sample, Type, Vjp, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, Effect, Fold, HostFn, HostRef,
+    OpDef, OutTypes, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
 use crate::format::{check_template, expand, tensor_summary, tensor_text};
@@ -153,7 +154,8 @@ pub static HOST_CALL: OpDef = OpDef {
     doc: "What the host code `func` gives for `args`: tensors of the types `outs`.\n\n\
           It runs on the thread that runs the graph. Calls keep their order among all that has effects, and are neither dropped \
           nor merged, unless `stateful` is false: such code only computes its results, and runs where they are used. Raises InvalidArgument where the number or a shape \
-          of the results is not as declared, DType where a dtype is not, and whatever the code raises.",
+          of the results is not as declared, DType where a dtype is not, and whatever the code raises. Its derivative is the host \
+          code that `func` gives for it, called with the same `stateful`.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::ANY))],
     attrs: &[
@@ -172,30 +174,62 @@ pub static HOST_CALL: OpDef = OpDef {
     },
     cpu: Cpu::Kernel(run_host_call),
     cuda: ON_HOST,
-    vjp: Vjp::NonDifferentiable("host code does not say what its derivative is"),
+    vjp: Vjp::Rule(host_call_vjp),
     fold: Fold::Never("host code runs when the graph does"),
     samples: || {
         let outs = [Type::scalar(DType::F64), Type::tensor(DType::Str, Shape::UNRANKED)];
-        let echo = HostRef(std::sync::Arc::new(Echo));
+        let echo = HostRef(Arc::new(Route { name: "echo", results: vec![(0, true), (1, true)], operands: 2 }));
         vec![Sample::new(vec![f64s(&[]), strings(&[2], &["a", "b"])]).with("func", echo).with("outs", outs.to_vec())]
     },
 };
 
-/// Host code that gives its operands back.
-struct Echo;
+/// Host code that gives operands back, or zeros like them.
+struct Route {
+    name: &'static str,
+    /// For each result the operand that it is, or which it is like and zero.
+    results: Vec<(usize, bool)>,
+    /// How many operands it takes.
+    operands: usize,
+}
 
-impl HostFn for Echo {
+impl HostFn for Route {
     fn name(&self) -> &str {
-        "echo"
+        self.name
     }
 
     fn call(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        Ok(inputs.iter().map(|&t| t.clone()).collect())
+        let one = |&(i, given): &(usize, bool)| {
+            if given { Ok(inputs[i].clone()) } else { Tensor::zeros(inputs[i].dtype(), inputs[i].dims()) }
+        };
+        self.results.iter().map(one).collect()
+    }
+
+    fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Option<HostRef> {
+        let flows: Vec<usize> = (0..flowing.len()).filter(|&k| flowing[k]).collect();
+        let cotangent = |i: usize| {
+            let place = flows.iter().position(|&k| self.results[k] == (i, true));
+            place.map_or((i, false), |at| (self.operands + at, true))
+        };
+        let results = (0..needed.len()).filter(|&i| needed[i]).map(cotangent).collect();
+        Some(HostRef(Arc::new(Route { name: "route_gradient", results, operands: self.operands + flows.len() })))
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }
+}
+
+fn host_call_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
+    let smooth = |v: Value| cx.emit.type_of(v).dtype().is_differentiable();
+    let needed: Vec<bool> = cx.inputs.iter().zip(cx.needed).map(|(&v, n)| *n && smooth(v)).collect();
+    let flowing: Vec<bool> = cx.grads.iter().map(Option::is_some).collect();
+    let gradient = cx.attrs.host(0).derivative(&needed, &flowing)?;
+    let operands: Vec<Value> = cx.inputs.iter().copied().chain(cx.grads.iter().flatten().copied()).collect();
+    let wanted = cx.inputs.iter().zip(&needed).filter(|(_, n)| **n);
+    let outs: Vec<Type> = wanted.map(|(&v, _)| cx.emit.type_of(v)).collect();
+    let attrs = [("func", gradient.into()), ("outs", outs.into()), ("stateful", cx.attrs.flag(2).into())];
+    let mut found = cx.emit.emit_all(&HOST_CALL, &operands, &attrs)?.into_iter();
+    Ok(needed.iter().map(|&needed| if needed { found.next() } else { None }).collect())
 }
 
 fn run_host_call(call: &mut Call<'_>) -> Result<()> {

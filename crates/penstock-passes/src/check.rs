@@ -9,7 +9,7 @@ use smallvec::smallvec;
 
 use crate::edit::regions;
 
-/// Has every floating point result of an instruction pass through a `check_numerics` of the same location, which names
+/// Has every floating point or complex result of an instruction pass through a `check_numerics` of the same location, which names
 /// the operator. Constants and what comes out of branches and loops, which is checked inside of them, are left out.
 pub(crate) fn run(graph: &mut Graph) -> Result<()> {
     for region in regions(graph) {
@@ -24,7 +24,7 @@ pub(crate) fn run(graph: &mut Graph) -> Result<()> {
             let (op, results) = (data.op.name, data.results.clone());
             for (i, &result) in results.iter().enumerate() {
                 let ty = graph.ty(result).clone();
-                if !DTypeSet::FLOAT.contains(ty.dtype()) || ty.is_variable() {
+                if !DTypeSet::INEXACT.contains(ty.dtype()) || ty.is_variable() {
                     continue;
                 }
                 let attrs =

@@ -1,17 +1,22 @@
 //! Python functions that graphs call: tensors in, tensors of the declared types out.
+//!
+//! The derivative of such a function runs it under a tape. That is Python code which tapes can follow in turn, so it has
+//! a derivative of the same kind, to any order.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use penstock_autodiff::Tape;
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{HostFn, HostRef};
-use penstock_trace as trace;
+use penstock_ops::array::ZEROS_LIKE;
+use penstock_trace::{self as trace, Recorder, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-use crate::errors::{from_py, to_py};
+use crate::errors::{OrPy, from_py, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
 use crate::{array, convert, exit, ops};
@@ -181,13 +186,68 @@ fn may_become(array: &Bound<'_, PyAny>, dtype: DType) -> bool {
     }
 }
 
-impl HostFn for Callback {
+/// What a derivative is by and of.
+#[derive(Clone)]
+struct Pass {
+    /// The inputs whose cotangents it gives.
+    needed: Vec<bool>,
+    /// The outputs whose cotangents it takes.
+    flowing: Vec<bool>,
+}
+
+/// A Python function, or a derivative of it: host code for graphs.
+struct Code {
+    callback: Arc<Callback>,
+    name: String,
+    /// The derivatives that were taken of the function, each of what the one before gives.
+    passes: Vec<Pass>,
+}
+
+impl Code {
+    fn new(callback: Callback) -> Code {
+        Code { name: callback.name.clone(), callback: Arc::new(callback), passes: Vec::new() }
+    }
+
+    /// The results of the derivative of this order, which the recorders of the thread follow.
+    fn run<'py>(&self, py: Python<'py>, order: usize, inputs: &[Bound<'py, PyTensor>]) -> PyResult<Tensors<'py>> {
+        let Some(below) = order.checked_sub(1) else {
+            return self.callback.run(py, inputs.iter().map(|t| Ok(t.clone().into_any())));
+        };
+        let Pass { needed, flowing } = &self.passes[below];
+        let (args, cotangents) = inputs.split_at(needed.len());
+        let picked = |tensors: &[Bound<'py, PyTensor>], which: &[bool]| -> Vec<Var> {
+            tensors.iter().zip(which).filter(|(_, w)| **w).map(|(t, _)| t.get().var.clone()).collect()
+        };
+        let sources = picked(args, needed);
+        let mut tape = Tape::new(false, false);
+        sources.iter().for_each(|source| tape.watch(source));
+        let tape = Arc::new(Mutex::new(tape));
+        let recorder = Recorder::Tape(tape.clone());
+        trace::push_recorder(recorder.clone());
+        let outputs = self.run(py, below, args);
+        trace::pop_recorder(&recorder);
+        let targets = picked(&outputs?, flowing);
+        let weights: Vec<Option<Var>> = cotangents.iter().map(|t| Some(t.get().var.clone())).collect();
+        let backward = tape.lock().unwrap_or_else(PoisonError::into_inner).backward(&targets, &sources).or_py(py)?;
+        let found = backward.run(&weights, &mut trace::Live).or_py(py)?;
+        let given = |(grad, source): (Option<Var>, &Var)| match grad {
+            Some(grad) => wrap(py, grad),
+            None => {
+                let mut zeros = trace::apply(&ZEROS_LIKE, std::slice::from_ref(source), &[]).or_py(py)?;
+                wrap(py, zeros.remove(0))
+            }
+        };
+        found.into_iter().zip(&sources).map(given).collect()
+    }
+}
+
+impl HostFn for Code {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn place(&self) -> &str {
-        &self.place
+        &self.callback.place
     }
 
     /// Calls the Python function with eager tensors. Traces and tapes that the thread has open are left for the call:
@@ -197,13 +257,24 @@ impl HostFn for Callback {
         Python::attach(|py| {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {
-                let inputs = inputs.iter().map(|t| Ok(wrap_eager(py, (*t).clone())?.into_any()));
-                let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.describe()));
-                let results = self.run(py, inputs)?;
+                let inputs = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Tensors<'_>>>()?;
+                let describe = || self.callback.describe();
+                let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", describe()));
+                let results = self.run(py, self.passes.len(), &inputs)?;
                 results.iter().map(|t| t.get().var.tensor().cloned().ok_or_else(symbolic)).collect()
             };
             run().map_err(|e| from_py(py, e))
         })
+    }
+
+    fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Option<HostRef> {
+        if self.callback.as_numpy {
+            return None;
+        }
+        let mut passes = self.passes.clone();
+        passes.push(Pass { needed: needed.into(), flowing: flowing.into() });
+        let name = format!("{}_gradient", self.name);
+        Some(HostRef(Arc::new(Code { callback: self.callback.clone(), name, passes })))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -213,7 +284,7 @@ impl HostFn for Callback {
 
 /// A Python function for the `func` of a `host_call`, with the types of its results.
 #[pyclass(frozen, name = "_HostFunction", module = "penstock._core")]
-pub(crate) struct PyHostFunction(Arc<Callback>);
+pub(crate) struct PyHostFunction(Arc<Code>);
 
 #[pymethods]
 impl PyHostFunction {
@@ -242,13 +313,13 @@ impl PyHostFunction {
         };
         callback.as_numpy = as_numpy;
         callback.pack = pack;
-        Ok(PyHostFunction(Arc::new(callback)))
+        Ok(PyHostFunction(Arc::new(Code::new(callback))))
     }
 
     /// Calls the function now; the results are tensors of the declared types.
     #[pyo3(signature = (*tensors))]
     fn __call__<'py>(&self, py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
-        let results = self.0.run(py, tensors.iter().map(Ok))?;
+        let results = self.0.callback.run(py, tensors.iter().map(Ok))?;
         PyList::new(py, results)
     }
 

@@ -22,6 +22,8 @@ thread_local! {
     static DETACHED: Cell<bool> = const { Cell::new(false) };
     /// Whether it is the thread that ends the interpreter.
     static LAST: Cell<bool> = const { Cell::new(false) };
+    /// How many stays of `INSIDE` are the thread's.
+    static STAYS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// A stay inside of the interpreter by way of a graph.
@@ -29,23 +31,39 @@ pub(crate) struct Stay {
     detached: bool,
 }
 
-/// Begins a stay: before attaching, where the thread is detached. Does not return where the interpreter is about to end.
+/// Begins a stay: before attaching, where the thread is detached. Does not return where the interpreter is about to end,
+/// unless the thread is inside and attached: then it is waited for.
 pub(crate) fn enter() -> Stay {
     let detached = DETACHED.replace(false);
+    let stays = STAYS.replace(STAYS.get() + 1);
     INSIDE.fetch_add(1, Ordering::SeqCst);
-    // A thread that is attached must not stop here: it is waited for.
-    if detached && EXITING.load(Ordering::SeqCst) && !LAST.get() {
-        INSIDE.fetch_sub(1, Ordering::SeqCst);
-        loop {
-            std::thread::park();
+    if (detached || stays == 0) && EXITING.load(Ordering::SeqCst) && !LAST.get() {
+        // The thread never comes back, so it leaves the stays around this one as well.
+        INSIDE.fetch_sub(stays + 1, Ordering::SeqCst);
+        if detached {
+            park();
         }
+        Python::attach(|py| py.detach(park));
     }
     Stay { detached }
+}
+
+fn park() {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Forgets the stays of threads that are missing in a forked child; called in the child.
+#[pyfunction]
+pub(crate) fn _forked() {
+    INSIDE.store(STAYS.get(), Ordering::SeqCst);
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
         DETACHED.set(self.detached);
+        STAYS.set(STAYS.get() - 1);
         INSIDE.fetch_sub(1, Ordering::SeqCst);
     }
 }

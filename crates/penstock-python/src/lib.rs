@@ -107,6 +107,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<graph::PyRegion>()?;
     m.add_class::<open::PyOpenGraph>()?;
     m.add_class::<open::PyPart>()?;
+    m.add_class::<open::PyValues>()?;
     m.add_class::<variable::PyVariableSlice>()?;
     for function in [
         wrap_pyfunction!(_convert, m)?,
@@ -130,6 +131,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(function::_functions_run_eagerly, m)?,
         wrap_pyfunction!(stack::with_vectorcall, m)?,
         wrap_pyfunction!(exit::_interpreter_ends, m)?,
+        wrap_pyfunction!(exit::_forked, m)?,
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,
         wrap_pyfunction!(_taken_bytes, m)?,

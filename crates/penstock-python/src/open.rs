@@ -1,13 +1,17 @@
 //! Graphs that stay open, for the names of TensorFlow 1.
 
-use penstock_exec::Arg;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_exec::{Arg, Variable};
 use penstock_trace::{self as trace, Concrete, OpenGraph, Part, Var};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::errors::OrPy;
 use crate::ops::spec_type;
 use crate::tensor::{PyTensor, wrap, wrap_eager};
+use crate::variable::PyVariable;
 
 /// A graph that the program enters, adds to and leaves, and of which it runs parts.
 #[pyclass(frozen, name = "_OpenGraph", module = "penstock._core")]
@@ -66,15 +70,66 @@ pub(crate) struct PyPart(Concrete);
 
 #[pymethods]
 impl PyPart {
-    /// Runs it on the values of the feeds, at once even if a trace is open.
-    fn __call__<'py>(&self, py: Python<'py>, feeds: Vec<Bound<'py, PyTensor>>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+    /// Runs it on the values of the feeds and the variables of `values`, at once even if a trace is open.
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        feeds: Vec<Bound<'py, PyTensor>>,
+        values: &Bound<'py, PyValues>,
+    ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
         let symbolic = || PyTypeError::new_err("a value of feed_dict is a symbolic tensor");
         let tensor = |t: &Bound<'py, PyTensor>| t.get().var.tensor().cloned().map(Arg::Tensor).ok_or_else(symbolic);
         let mut args = feeds.iter().map(tensor).collect::<PyResult<trace::Args>>()?;
         let _outside = trace::suspend();
         let mut outs = Default::default();
-        self.0.run(&mut args, &mut outs).or_py(py)?;
+        self.0.run_on(&mut args, &mut outs, |variable| values.get().cell(variable)).or_py(py)?;
         outs.into_iter().map(|t| wrap_eager(py, t)).collect()
+    }
+}
+
+/// The variables of open graphs as one session has them.
+///
+/// A variable that was made in an open graph has no value of its own: each session gives it one. Others are the
+/// same in all sessions.
+#[pyclass(frozen, name = "_SessionValues", module = "penstock._core")]
+pub(crate) struct PyValues(Mutex<FxHashMap<u64, Arc<Variable>>>);
+
+impl PyValues {
+    /// What holds the value of a variable in the session.
+    fn cell(&self, variable: &Arc<Variable>) -> Arc<Variable> {
+        if variable.is_initialized() {
+            return variable.clone();
+        }
+        let mut cells = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.entry(variable.id()).or_insert_with(|| variable.without_value()).clone()
+    }
+}
+
+#[pymethods]
+impl PyValues {
+    #[new]
+    fn new() -> PyValues {
+        PyValues(Mutex::default())
+    }
+
+    /// The value of a variable.
+    fn read<'py>(&self, variable: &Bound<'py, PyVariable>) -> PyResult<Bound<'py, PyTensor>> {
+        let py = variable.py();
+        wrap_eager(py, self.cell(&variable.get().variable).read().or_py(py)?)
+    }
+
+    /// Whether a variable has a value.
+    fn has(&self, variable: &Bound<'_, PyVariable>) -> bool {
+        self.cell(&variable.get().variable).is_initialized()
+    }
+
+    /// Gives a variable a value.
+    fn write(&self, variable: &Bound<'_, PyVariable>, value: &Bound<'_, PyTensor>) -> PyResult<()> {
+        let py = variable.py();
+        let Some(value) = value.get().var.tensor() else {
+            return Err(PyTypeError::new_err("the value of a variable in a session cannot be a symbolic tensor"));
+        };
+        self.cell(&variable.get().variable).assign(value.clone()).or_py(py)
     }
 }
 

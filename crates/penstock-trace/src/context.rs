@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in};
+use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in, row_pieces};
 use penstock_data::{Error, Loc, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value};
-use penstock_ops::{binary, control, gather};
+use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -755,25 +755,7 @@ pub fn as_rows(grad: Var, like: &Var) -> Grad<Var> {
     let Some(s) = grad.as_symbolic().cloned() else { return Grad::Dense(grad) };
     with_state(|state| {
         let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) else { return Grad::Dense(grad) };
-        let mut pieces: SmallVec<[(Value, Value); 1]> = SmallVec::new();
-        let mut open = vec![s.value];
-        while let Some(value) = open.pop() {
-            let graph = tracer.builder.graph();
-            let Some(inst) = graph.def_inst(value) else { return Grad::Dense(grad) };
-            let data = &graph.insts[inst];
-            if data.op.0.is(&binary::ADD) {
-                open.extend(data.operands.iter().rev());
-            } else if data.op.0.is(&gather::GATHER_GRAD)
-                && data.attrs.int(0) == 0
-                && data.attrs.int(1) == 0
-                && !data.attrs.flag(2)
-                && data.attrs.flag(3)
-            {
-                pieces.push((data.operands[2], data.operands[1]));
-            } else {
-                return Grad::Dense(grad);
-            }
-        }
+        let Some(pieces) = row_pieces(tracer.builder.graph(), s.value) else { return Grad::Dense(grad) };
         let pieces = pieces.into_iter().map(|(v, i)| (tracer.var(v), tracer.var(i))).collect();
         Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
     })

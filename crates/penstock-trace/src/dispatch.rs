@@ -4,9 +4,12 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use penstock_autodiff::{Accumulator, CustomVjp, Dispatcher, Residual, Tape, jvp_function, tangents_of, vjp_function};
+use penstock_autodiff::{
+    Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, by_rows, jvp_function, tangents_of,
+    vjp_function,
+};
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_exec::{Arg, Executable};
+use penstock_exec::{Arg, Executable, Variable};
 use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
@@ -243,10 +246,24 @@ impl Concrete {
     /// What running reports.
     #[inline]
     pub fn run(&self, args: &mut Args, outs: &mut SmallVec<[Tensor; 2]>) -> Result<()> {
+        self.run_on(args, outs, Arc::clone)
+    }
+
+    /// As [`Concrete::run`], with the variable that `cell` gives in place of each one that it takes from outside.
+    ///
+    /// # Errors
+    /// What running reports.
+    #[inline]
+    pub fn run_on(
+        &self,
+        args: &mut Args,
+        outs: &mut SmallVec<[Tensor; 2]>,
+        cell: impl Fn(&Arc<Variable>) -> Arc<Variable>,
+    ) -> Result<()> {
         for v in &self.captures {
             args.push(match v.kind() {
                 Kind::Eager(t) => Arg::Tensor(t.clone()),
-                Kind::Variable(v) => Arg::Variable(v.clone()),
+                Kind::Variable(v) => Arg::Variable(cell(v)),
                 Kind::Symbolic(s) => return Err(context::out_of_scope(s)),
             });
         }
@@ -340,6 +357,14 @@ fn call_forward(
     Ok(outs)
 }
 
+/// How a backward function gives the cotangent of an input.
+enum Cotangent {
+    /// As this output.
+    Whole(usize),
+    /// As rows of this input: for each piece the outputs that are its values and its indices.
+    Rows(Var, Vec<(usize, usize)>),
+}
+
 fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, outer: &[Recorder]) -> Result<Outs> {
     let needed: Vec<bool> = {
         let tape = lock(tape);
@@ -366,8 +391,24 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
             Residual::Output(i) => all[*i].clone(),
         })
         .collect();
+    // A function that is being defined, which calls itself, gives no rows.
+    let (backward, given) = if backward.graph().is_some() {
+        let rows = by_rows(&backward)?;
+        (rows.function.clone(), rows.given.clone())
+    } else {
+        let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
+        (backward, whole)
+    };
+    let cotangents: Vec<Option<Cotangent>> = (pair.grads.iter().zip(operands))
+        .map(|(place, operand)| {
+            Some(match &given[(*place)?] {
+                Given::Whole(i) => Cotangent::Whole(*i),
+                Given::Rows(pieces) => Cotangent::Rows(operand.clone(), pieces.clone()),
+            })
+        })
+        .collect();
     let flowing = outs.clone();
-    let vjp: CustomVjp<Var> = Box::new(move |_, grads, _| {
+    let vjp: RowsVjp<Var> = Box::new(move |_, grads, _| {
         let mut args = residuals.clone();
         for (grad, out) in grads.iter().zip(&flowing) {
             match grad {
@@ -377,9 +418,16 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
             }
         }
         let found = call(&backward, &args)?;
-        Ok(pair.grads.iter().map(|g| g.map(|i| found[i].clone())).collect())
+        let cotangent = |cotangent: &Cotangent| match cotangent {
+            Cotangent::Whole(i) => Grad::Dense(found[*i].clone()),
+            Cotangent::Rows(like, pieces) => {
+                let pieces = pieces.iter().map(|&(v, i)| (found[v].clone(), found[i].clone())).collect();
+                Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
+            }
+        };
+        Ok(cotangents.iter().map(|c| c.as_ref().map(cotangent)).collect())
     });
-    lock(tape).record_custom(operands, &outs, vjp);
+    lock(tape).record_rows(operands, &outs, vjp);
     Ok(outs)
 }
 

@@ -7,11 +7,11 @@ once for each set of fetches and feeds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from penstock import _core, _gradients, _open, nest
+from penstock import _core, _gradients, _open, _registered, nest
 from penstock._scope import current_name_scope
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
@@ -179,6 +179,17 @@ class Graph:
         """An operation that runs all of `inputs`: operations, tensors, and nests of them."""
         numbers = [n for item in nest.flatten(list(inputs)) for n in self.instructions(item)]
         return Operation(self, numbers, self.unique_name(kwargs.get("name") or "group"))
+
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
+        """Within it, operations of some types get gradients that `tf.RegisterGradient` gave other names.
+
+        Args:
+            op_type_map: for the type of an operation (`"Square"`) the name of a registered gradient.
+
+        Raises:
+            TypeError: where it is no mapping of strings to strings.
+        """
+        return _registered.gradient_override_map(op_type_map)
 
     def finalize(self) -> None:
         """Accepted; the graph may still be added to."""

@@ -39,7 +39,10 @@ def session_for(session: Session | None) -> Session:
 
 
 class Session:
-    """Runs parts of a graph. Variables keep their values from run to run, and between sessions.
+    """Runs parts of a graph.
+
+    A session has its own values of the variables that were made in the graph, from the run of an initialiser
+    on until it is closed. Variables that were made outside of graphs are the same in all sessions.
 
     Args:
         target: accepted and ignored.
@@ -58,6 +61,7 @@ class Session:
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         self.graph = graph or get_default_graph()
         self._closed = False
+        self._values = _core._SessionValues()
 
     def __enter__(self) -> Session:
         self._graph_context = self.graph.entered()
@@ -80,8 +84,9 @@ class Session:
             _stack.sessions.remove(self)
 
     def close(self) -> None:
-        """Ends the session: it runs nothing any more."""
+        """Ends the session: it runs nothing any more, and its values of variables are gone."""
         self._closed = True
+        self._values = _core._SessionValues()
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Runs what `fetches` need, and nothing else, in the order of the program.
@@ -107,7 +112,7 @@ class Session:
         forced = [n for f in flat if isinstance(f, Operation) for n in f._instructions]
         feeds, values = self._feeds(feed_dict)
         part = self._part(tensors, feeds, forced)
-        found = iter(part(values))
+        found = iter(part(values, self._values))
         out = []
         for fetch in flat:
             if isinstance(fetch, _core.Tensor):
@@ -115,9 +120,13 @@ class Session:
             elif isinstance(fetch, Operation):
                 out.append(None)
             else:
-                with _core._Outside():
-                    out.append(fetch.numpy())
+                out.append(self._values.read(fetch).numpy())
         return nest.pack_sequence_as(fetches, out) if nest.is_nested(fetches) else out[0]
+
+    def load(self, variable: Any, value: Any) -> None:
+        """Makes `value` the value of a variable in this session."""
+        with _core._Outside():
+            self._values.write(variable, _core._convert(value, variable.dtype))
 
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
