@@ -1,7 +1,7 @@
 //! Checks after each instruction that what it gives is finite.
 
 use penstock_data::{DTypeSet, Result};
-use penstock_ir::{Def, Graph, InstData, OpRef, ValueData};
+use penstock_ir::{Def, Graph, Inst, InstData, OpRef, Value, ValueData};
 use penstock_ops::array::CHECK_NUMERICS;
 use penstock_ops::control::CONST;
 use rustc_hash::FxHashMap;
@@ -12,6 +12,8 @@ use crate::edit::regions;
 /// Has every floating point or complex result of an instruction pass through a `check_numerics` of the same location, which names
 /// the operator. Constants and what comes out of branches and loops, which is checked inside of them, are left out.
 pub(crate) fn run(graph: &mut Graph) -> Result<()> {
+    let mut replaced = FxHashMap::default();
+    let mut checks: Vec<(Inst, Value)> = Vec::new();
     for region in regions(graph) {
         let insts = std::mem::take(&mut graph.regions[region].insts);
         let mut checked = Vec::with_capacity(2 * insts.len());
@@ -39,13 +41,18 @@ pub(crate) fn run(graph: &mut Graph) -> Result<()> {
                 let loc = graph.locs[inst];
                 graph.locs.push(loc);
                 let value = graph.values.push(ValueData { ty, def: Def::Result(check, 0), region });
-                graph.replace_uses(&FxHashMap::from_iter([(result, value)]));
-                graph.insts[check].operands.push(result);
+                replaced.insert(result, value);
+                checks.push((check, result));
                 graph.insts[check].results.push(value);
                 checked.push(check);
             }
         }
         graph.regions[region].insts = checked;
+    }
+    graph.replace_uses(&replaced);
+    // These alone use what they check.
+    for (check, result) in checks {
+        graph.insts[check].operands.push(result);
     }
     Ok(())
 }

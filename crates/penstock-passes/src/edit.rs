@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 
 /// Calls `visit` on every value that an instruction uses, in its regions too.
-pub(crate) fn uses(graph: &Graph, inst: Inst, visit: &mut impl FnMut(Value)) {
+fn uses(graph: &Graph, inst: Inst, visit: &mut impl FnMut(Value)) {
     let data = &graph.insts[inst];
     data.operands.iter().copied().for_each(&mut *visit);
     for &region in &data.regions {

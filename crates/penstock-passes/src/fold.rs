@@ -1,7 +1,7 @@
 //! Constant folding.
 
-use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{Env, Fold, Graph, Inst};
+use penstock_data::{DTypeSet, Error, Result, Tensor};
+use penstock_ir::{Env, Fold, Graph, Inst, Type};
 use smallvec::SmallVec;
 
 use crate::Cx;
@@ -13,7 +13,11 @@ const MAX_RESULT: usize = 64 << 10;
 /// The most bytes of the operands of a folded instruction: more would take long to compute.
 const MAX_OPERANDS: usize = 1 << 20;
 
-/// Replaces instructions on constants by their value. One that fails is left to fail when it runs.
+/// Operators that look at the dtypes and shapes of their operands alone.
+const OF_SHAPES: &[&str] = &["zeros_like", "ones_like"];
+
+/// Replaces instructions on constants by their value, and those that depend on known shapes alone. One that fails is left to
+/// fail when it runs.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     for region in regions(graph) {
         for i in 0..graph.regions[region].insts.len() {
@@ -36,13 +40,26 @@ fn folded(graph: &Graph, inst: Inst) -> Option<Tensor> {
     if !data.op.is_pure() || too_large {
         return None;
     }
-    let inputs: SmallVec<[&Tensor; 4]> = data.operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+    let of_shapes = OF_SHAPES.contains(&data.op.name);
+    let values = data.operands.iter().map(|&v| match graph.constant(v) {
+        Some(constant) => Some(constant.clone()),
+        None if of_shapes => zeros_of(graph.ty(v)),
+        None => None,
+    });
+    let values: SmallVec<[Tensor; 4]> = values.collect::<Option<_>>()?;
+    let inputs: SmallVec<[&Tensor; 4]> = values.iter().collect();
     if inputs.iter().map(|t| t.byte_len()).sum::<usize>() > MAX_OPERANDS {
         return None;
     }
     let mut outputs = Outputs::new();
     evaluate(data.op.0, &data.attrs, &inputs, &mut outputs, &NoEnv).ok()?;
     outputs.pop().filter(|t| t.byte_len() <= MAX_RESULT)
+}
+
+/// Zeros of a type, where its shape is known.
+fn zeros_of(ty: &Type) -> Option<Tensor> {
+    let dims = ty.shape().extents().filter(|_| DTypeSet::PLAIN.contains(ty.dtype()))?;
+    Tensor::zeros(ty.dtype(), &dims).ok()
 }
 
 /// Pure instructions have no surroundings.

@@ -22,7 +22,8 @@ const MAX_ARITY: usize = 4;
 
 /// Makes `fused` instructions of instructions that use each other and work on the same rows and columns.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    group(graph, cx, &Rule { op: &FUSED, candidate, fits, pays: |_, insts| insts.len() > 1, constants: false });
+    let pays = |_: &Graph, insts: &[Inst]| insts.len() > 1;
+    group(graph, cx, &Rule { op: &FUSED, candidate: &candidate, fits: &fits, pays: &pays, constants: false });
     Ok(())
 }
 

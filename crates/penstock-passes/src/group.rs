@@ -6,25 +6,31 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::Cx;
-use crate::edit::{inputs, nested, regions, uses};
+use crate::edit::{inputs, nested, regions};
+use crate::uses::Uses;
 
 /// What makes a group.
-pub(crate) struct Rule {
+pub(crate) struct Rule<'a> {
     /// The operator of the instruction that a group becomes.
     pub(crate) op: &'static OpDef,
     /// Whether a group can start with an instruction; `None` for one that can be in no group.
-    pub(crate) candidate: fn(&Graph, Inst, &Cx) -> Option<bool>,
+    pub(crate) candidate: &'a dyn Fn(&Graph, Inst, &Cx) -> Option<bool>,
     /// Whether these instructions, in their order in the region, may be one group.
-    pub(crate) fits: fn(&Graph, &[Inst]) -> bool,
+    pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Whether the group is worth making.
-    pub(crate) pays: fn(&Graph, &[Inst]) -> bool,
+    pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Whether the region has constants of its own; else they are operands.
     pub(crate) constants: bool,
 }
 
 /// Makes the groups of a rule in every region, but for those inside groups, of this rule or another.
-pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule) {
+///
+/// Uses are looked up once and replaced once, after all groups are made. In between, what is not in a group refers to values
+/// that a group gives by their old names, which have the same types: only `build` needs the new ones.
+pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule<'_>) {
     let mut inside: FxHashSet<Region> = FxHashSet::default();
+    let mut replaced = FxHashMap::default();
+    let mut uses = None;
     for region in regions(graph) {
         let groups = |&i: &Inst| graph.insts[i].op.is(&FUSED) || graph.insts[i].op.is(&NATIVE);
         for &inst in graph.regions[region].insts.iter().filter(|i| groups(i)) {
@@ -34,9 +40,11 @@ pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule) {
             graph.regions[region].insts.iter().any(|&i| (rule.candidate)(graph, i, cx).is_some_and(|starts| starts))
         };
         if !inside.contains(&region) && any(graph) {
-            group_region(graph, region, cx, rule, &mut inside);
+            let uses = uses.get_or_insert_with(|| Uses::of(graph));
+            group_region(graph, region, cx, rule, uses, &mut inside, &mut replaced);
         }
     }
+    graph.replace_uses(&replaced);
 }
 
 /// Instructions that will be one, at the place of the last of them.
@@ -44,23 +52,34 @@ struct Group {
     insts: Vec<Inst>,
     /// Whether something outside has used a result already: then no instruction can move past it.
     closed: bool,
+    /// The last instruction that was found to use a result.
+    user: Option<Inst>,
 }
 
-fn group_region(graph: &mut Graph, region: Region, cx: &Cx, rule: &Rule, inside: &mut FxHashSet<Region>) {
+fn group_region(
+    graph: &mut Graph,
+    region: Region,
+    cx: &Cx,
+    rule: &Rule<'_>,
+    uses: &Uses,
+    inside: &mut FxHashSet<Region>,
+    replaced: &mut FxHashMap<Value, Value>,
+) {
     let insts = graph.regions[region].insts.clone();
     let position: FxHashMap<Inst, usize> = insts.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: FxHashMap<Value, usize> = FxHashMap::default();
     for &inst in &insts {
         let mut used: SmallVec<[usize; 4]> = SmallVec::new();
-        uses(graph, inst, &mut |v| {
-            if let Some(&group) = group_of.get(&v)
+        for v in uses.used(inst) {
+            if let Some(&group) = group_of.get(v)
                 && !groups[group].closed
-                && !used.contains(&group)
+                && groups[group].user != Some(inst)
             {
+                groups[group].user = Some(inst);
                 used.push(group);
             }
-        });
+        }
         let candidate = (rule.candidate)(graph, inst, cx);
         let mut merged = vec![inst];
         for group in used {
@@ -83,10 +102,8 @@ fn group_region(graph: &mut Graph, region: Region, cx: &Cx, rule: &Rule, inside:
         for &member in &merged {
             group_of.extend(graph.insts[member].results.iter().map(|&v| (v, groups.len())));
         }
-        groups.push(Group { insts: merged, closed: false });
+        groups.push(Group { insts: merged, closed: false, user: None });
     }
-    let used = used_by(graph);
-    let mut replaced = FxHashMap::default();
     let mut at: FxHashMap<Inst, Inst> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
     for group in groups {
@@ -98,42 +115,25 @@ fn group_region(graph: &mut Graph, region: Region, cx: &Cx, rule: &Rule, inside:
         for &member in &group.insts {
             inside.extend(nested(graph, member));
         }
-        at.insert(last, build(graph, region, rule, &group.insts, &used, &mut replaced));
+        at.insert(last, build(graph, region, rule, &group.insts, uses, replaced));
     }
     graph.regions[region].insts = insts
         .into_iter()
         .filter_map(|inst| at.get(&inst).copied().or_else(|| (!gone.contains(&inst)).then_some(inst)))
         .collect();
-    replace_outside(graph, &replaced, &gone);
-}
-
-/// Who uses each value: listed instructions, and `None` for a region's results.
-fn used_by(graph: &Graph) -> FxHashMap<Value, Vec<Option<Inst>>> {
-    let mut used: FxHashMap<Value, Vec<Option<Inst>>> = FxHashMap::default();
-    graph.visit(&mut |_, inst, data| {
-        for &v in &data.operands {
-            used.entry(v).or_default().push(Some(inst));
-        }
-    });
-    for region in regions(graph) {
-        for &v in &graph.regions[region].results {
-            used.entry(v).or_default().push(None);
-        }
-    }
-    used
 }
 
 /// Makes the instruction of a group, and notes what replaces the results that others use.
 fn build(
     graph: &mut Graph,
     outer: Region,
-    rule: &Rule,
+    rule: &Rule<'_>,
     insts: &[Inst],
-    used: &FxHashMap<Value, Vec<Option<Inst>>>,
+    uses: &Uses,
     replaced: &mut FxHashMap<Value, Value>,
 ) -> Inst {
     let inner = graph.regions.push(RegionData::default());
-    let members: FxHashSet<Inst> = insts.iter().flat_map(|&i| members(graph, i)).collect();
+    let members: FxHashSet<Inst> = insts.iter().copied().collect();
     let mut map: FxHashMap<Value, Value> = FxHashMap::default();
     let mut operands: SmallVec<[Value; 3]> = SmallVec::new();
     let mut leaving: SmallVec<[Value; 4]> = SmallVec::new();
@@ -160,7 +160,7 @@ fn build(
         let new = copy(graph, inst, inner, &map);
         for (old, new) in old.into_iter().zip(new) {
             map.insert(old, new);
-            if used.get(&old).is_some_and(|users| users.iter().any(|u| u.is_none_or(|u| !members.contains(&u)))) {
+            if uses.users(old).iter().any(|user| user.is_none_or(|user| !members.contains(&user))) {
                 graph.regions[inner].results.push(new);
                 leaving.push(old);
             }
@@ -185,15 +185,6 @@ fn build(
         replaced.insert(old, new);
     }
     made
-}
-
-/// An instruction and those in its regions.
-fn members(graph: &Graph, inst: Inst) -> Vec<Inst> {
-    let mut all = vec![inst];
-    for &region in &graph.insts[inst].regions {
-        graph.visit_region(region, &mut |_, inner, _| all.push(inner));
-    }
-    all
 }
 
 /// Lists an instruction in another region, with other operands, and gives its new results. Its regions move with it.
@@ -221,10 +212,4 @@ fn copy(graph: &mut Graph, inst: Inst, region: Region, map: &FxHashMap<Value, Va
     }
     graph.regions[region].insts.push(made);
     graph.insts[made].results.clone()
-}
-
-/// Replaces the uses of what groups gave to others.
-fn replace_outside(graph: &mut Graph, replaced: &FxHashMap<Value, Value>, gone: &FxHashSet<Inst>) {
-    debug_assert!(replaced.keys().all(|v| graph.def_inst(*v).is_some_and(|i| gone.contains(&i))));
-    graph.replace_uses(replaced);
 }

@@ -3,9 +3,10 @@
 use penstock_data::Result;
 use penstock_ir::{Cpu, Graph, Inst, Region};
 use penstock_ops::control::{CONST, WHILE};
+use rustc_hash::FxHashMap;
 
 use crate::Cx;
-use crate::edit::nested;
+use crate::edit::regions;
 
 /// Kernels that never fail on operands of the shapes that inference accepted.
 const SAFE: &[&str] = &[
@@ -17,6 +18,10 @@ const SAFE: &[&str] = &[
     "squeeze",
     "reshape",
     "broadcast_to",
+    "fill",
+    "zeros_like",
+    "ones_like",
+    "one_hot",
     "reduce_sum",
     "reduce_mean",
     "reduce_max",
@@ -34,20 +39,25 @@ const DIVISIONS: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod
 ///
 /// A loop may run no round, and then these ran for nothing: so only such move as cannot fail.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    visit(graph, graph.body(), cx);
+    let mut order: FxHashMap<Region, usize> = FxHashMap::default();
+    for region in regions(graph) {
+        order.insert(region, order.len());
+    }
+    visit(graph, graph.body(), &order, cx);
     Ok(())
 }
 
-fn visit(graph: &mut Graph, region: Region, cx: &Cx) {
+/// `order` numbers the regions, each after the one around it; what is moved goes to a region that has a number.
+fn visit(graph: &mut Graph, region: Region, order: &FxHashMap<Region, usize>, cx: &Cx) {
     let mut listed = Vec::new();
     for inst in std::mem::take(&mut graph.regions[region].insts) {
         // Inner loops first: what leaves them may leave this one too.
         for inner in graph.insts[inst].regions.clone() {
-            visit(graph, inner, cx);
+            visit(graph, inner, order, cx);
         }
         if graph.insts[inst].op.is(&WHILE) {
             for inner in graph.insts[inst].regions.clone() {
-                listed.extend(invariants(graph, inst, inner, region, cx));
+                listed.extend(invariants(graph, inst, inner, region, order, cx));
             }
         }
         listed.push(inst);
@@ -56,12 +66,20 @@ fn visit(graph: &mut Graph, region: Region, cx: &Cx) {
 }
 
 /// Takes the invariants of a region of the loop `owner` out, into `outer`.
-fn invariants(graph: &mut Graph, owner: Inst, region: Region, outer: Region, cx: &Cx) -> Vec<Inst> {
-    let own = nested(graph, owner);
+fn invariants(
+    graph: &mut Graph,
+    owner: Inst,
+    region: Region,
+    outer: Region,
+    order: &FxHashMap<Region, usize>,
+    cx: &Cx,
+) -> Vec<Inst> {
+    // What an instruction can see is of its own region and those around it, whose numbers fall outward.
+    let first = order[&graph.insts[owner].regions[0]];
     let mut taken = Vec::new();
     for inst in std::mem::take(&mut graph.regions[region].insts) {
         let data = &graph.insts[inst];
-        let invariant = data.operands.iter().all(|&v| !own.contains(&graph.values[v].region));
+        let invariant = data.operands.iter().all(|&v| order[&graph.values[v].region] < first);
         if invariant && never_fails(graph, inst) && cx.spend() {
             for v in graph.insts[inst].results.clone() {
                 graph.values[v].region = outer;

@@ -16,6 +16,7 @@ mod hoist;
 mod native;
 pub mod space;
 mod specialise;
+mod uses;
 
 use std::cell::Cell;
 

@@ -4,10 +4,10 @@ use penstock_data::{DType, Result};
 use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::NATIVE;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::Cx;
-use crate::edit::inputs;
 use crate::group::{Rule, group};
 
 /// The fewest instructions that pay for entering and leaving machine code.
@@ -17,50 +17,65 @@ const MAX_INSTS: usize = 512;
 
 /// Makes `native` instructions of instructions on scalars that use each other.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let fits = |graph: &Graph, insts: &[Inst]| size(graph, insts) <= MAX_INSTS;
-    let pays = |graph: &Graph, insts: &[Inst]| {
-        size(graph, insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE))
-    };
-    let candidate = |graph: &Graph, inst: Inst, _: &Cx| scalar(graph, inst).then_some(true);
-    group(graph, cx, &Rule { op: &NATIVE, candidate, fits, pays, constants: true });
+    let sizes = Sizes::of(graph);
+    let size = |insts: &[Inst]| insts.iter().map(|i| sizes.0.get(i).copied().unwrap_or(1)).sum::<usize>();
+    let fits = |_: &Graph, insts: &[Inst]| size(insts) <= MAX_INSTS;
+    let pays =
+        |graph: &Graph, insts: &[Inst]| size(insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
+    let candidate = |_: &Graph, inst: Inst, _: &Cx| sizes.0.contains_key(&inst).then_some(true);
+    group(graph, cx, &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, pays: &pays, constants: true });
     Ok(())
 }
 
-/// How many instructions these are with those in their regions.
-fn size(graph: &Graph, insts: &[Inst]) -> usize {
-    let mut count = insts.len();
-    for &inst in insts {
-        for &region in &graph.insts[inst].regions {
-            graph.visit_region(region, &mut |_, _, _| count += 1);
-        }
+/// The instructions that work on scalars alone, in their regions too, and how many each is with those in its regions.
+struct Sizes(FxHashMap<Inst, usize>);
+
+impl Sizes {
+    fn of(graph: &Graph) -> Sizes {
+        let mut sizes = Sizes(FxHashMap::default());
+        sizes.region(graph, graph.body());
+        sizes
     }
-    count
+
+    /// Notes the instructions of a region; gives their number, where all are on scalars or constants.
+    fn region(&mut self, graph: &Graph, region: Region) -> Option<usize> {
+        let data = &graph.regions[region];
+        let mut all = Some(0);
+        for &inst in &data.insts {
+            let size = self.inst(graph, inst);
+            if let Some(size) = size {
+                self.0.insert(inst, size);
+            }
+            let constant = graph.insts[inst].op.is(&CONST) && are_scalars(graph, &graph.insts[inst].results);
+            all = all.zip(size.or(constant.then_some(1))).map(|(all, size)| all + size);
+        }
+        all.filter(|_| are_scalars(graph, &data.results))
+    }
+
+    fn inst(&mut self, graph: &Graph, inst: Inst) -> Option<usize> {
+        let data = &graph.insts[inst];
+        let mut size = Some(1);
+        for &region in &data.regions {
+            size = size.zip(self.region(graph, region)).map(|(size, inner)| size + inner);
+        }
+        let scalars = are_scalars(graph, &data.results) && are_scalars(graph, &data.operands);
+        let known = match data.op.cpu {
+            Cpu::Elementwise(lookup) => {
+                let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
+                !dtypes.is_empty() && lookup(&dtypes, &data.attrs).is_some()
+            }
+            _ => data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE),
+        };
+        size.filter(|_| scalars && known && !data.results.is_empty())
+    }
+}
+
+fn are_scalars(graph: &Graph, values: &[Value]) -> bool {
+    values.iter().all(|&v| is_scalar(graph, v))
 }
 
 fn is_scalar(graph: &Graph, value: Value) -> bool {
     let ty = graph.ty(value);
     let numeric = ty.dtype() <= DType::F64 && !ty.is_variable();
     numeric && ty.shape().dims().is_some_and(<[_]>::is_empty)
-}
-
-/// Whether an instruction works on scalars alone.
-fn scalar(graph: &Graph, inst: Inst) -> bool {
-    let data = &graph.insts[inst];
-    let scalars = |values: &[Value]| values.iter().all(|&v| is_scalar(graph, v));
-    if data.results.is_empty() || !scalars(&data.results) || !scalars(&data.operands) {
-        return false;
-    }
-    if let Cpu::Elementwise(lookup) = data.op.cpu {
-        let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-        return !dtypes.is_empty() && lookup(&dtypes, &data.attrs).is_some();
-    }
-    let control = data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE);
-    let inside = |region: &Region| {
-        let region = &graph.regions[*region];
-        region
-            .insts
-            .iter()
-            .all(|&i| scalar(graph, i) || graph.insts[i].op.is(&CONST) && scalars(&graph.insts[i].results))
-    };
-    control && data.regions.iter().all(inside) && scalars(&inputs(graph, inst))
 }

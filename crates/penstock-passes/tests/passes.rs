@@ -47,6 +47,23 @@ fn constants_fold_but_failing_ones_are_left_to_fail() {
 }
 
 #[test]
+fn what_depends_on_a_shape_alone_is_a_constant_where_it_is_small() {
+    let of = |dims: &[usize]| {
+        optimized(|b| {
+            let x = b.input(f32s(dims), None);
+            vec![emit(b, "zeros_like", &[x]), emit(b, "ones_like", &[x])]
+        })
+    };
+    let graph = of(&[2, 3]);
+    for (&v, n) in graph.outputs().iter().zip([0.0f32, 1.0]) {
+        let value = graph.constant(v).unwrap();
+        assert_eq!((value.dims(), value.as_slice::<f32>()), (&[2, 3][..], &[n; 6][..]));
+    }
+    assert_eq!(ops(&of(&[0])), ["const", "const"]);
+    assert_eq!(ops(&of(&[1 << 20])), ["zeros_like", "ones_like"]);
+}
+
+#[test]
 fn rules_respect_signed_zeros() {
     let add = |zero: f32| {
         optimized(|b| {
