@@ -198,9 +198,36 @@ pub fn cast(from: DType, to: DType) -> Option<LoopFn> {
     }, else None)
 }
 
+/// Elements of one size, whatever they mean.
+trait Bits: Copy {
+    /// `a` if `condition`, else `b`, without a jump.
+    fn choose(condition: bool, a: Self, b: Self) -> Self;
+}
+
+macro_rules! bits {
+    ($($t:ty),*) => {$(
+        impl Bits for $t {
+            #[inline(always)]
+            fn choose(condition: bool, a: $t, b: $t) -> $t {
+                let mask = <$t>::from(condition).wrapping_neg();
+                (a & mask) | (b & !mask)
+            }
+        }
+    )*};
+}
+
+bits!(u8, u16, u32, u64);
+
+impl Bits for [u64; 2] {
+    #[inline(always)]
+    fn choose(condition: bool, a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+        [u64::choose(condition, a[0], b[0]), u64::choose(condition, a[1], b[1])]
+    }
+}
+
 /// # Safety
 /// As for [`LoopFn`], with lanes of a condition byte and two of `T`, and an output of `T`.
-unsafe fn select_loop<T: Copy>(n: usize, ins: &[Lane], out: *mut u8) -> Result<(), Fault> {
+unsafe fn select_loop<T: Bits>(n: usize, ins: &[Lane], out: *mut u8) -> Result<(), Fault> {
     debug_assert_eq!(ins.len(), 3);
     // SAFETY: the caller passes three lanes.
     let (c, a, b) = unsafe { (*ins.get_unchecked(0), *ins.get_unchecked(1), *ins.get_unchecked(2)) };
@@ -229,37 +256,40 @@ unsafe fn select_loop<T: Copy>(n: usize, ins: &[Lane], out: *mut u8) -> Result<(
         }
         return Ok(());
     }
+    let (condition, a_moves, b_moves) = (c.ptr, a.step != 0, b.step != 0);
     dispatch(
+        // By value: pointers that are read through a reference might be changed by what is written to `out`, for all that
+        // the compiler knows, and the loops would not vectorise.
         #[inline(always)]
-        || {
+        move || {
             // SAFETY: the lanes are readable for `n` elements (or one, if fixed) and `out` writable
             // for `n`. Each iteration reads its elements before it writes the one of the same index.
             unsafe {
-                match (a.step != 0, b.step != 0) {
+                match (a_moves, b_moves) {
                     (true, true) => {
                         for i in 0..n {
                             let (x, y) = (pa.add(i).read(), pb.add(i).read());
-                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                            dst.add(i).write(T::choose(*condition.add(i) != 0, x, y));
                         }
                     }
                     (true, false) => {
                         let y = pb.read();
                         for i in 0..n {
                             let x = pa.add(i).read();
-                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                            dst.add(i).write(T::choose(*condition.add(i) != 0, x, y));
                         }
                     }
                     (false, true) => {
                         let x = pa.read();
                         for i in 0..n {
                             let y = pb.add(i).read();
-                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                            dst.add(i).write(T::choose(*condition.add(i) != 0, x, y));
                         }
                     }
                     (false, false) => {
                         let (x, y) = (pa.read(), pb.read());
                         for i in 0..n {
-                            dst.add(i).write(if *c.ptr.add(i) != 0 { x } else { y });
+                            dst.add(i).write(T::choose(*condition.add(i) != 0, x, y));
                         }
                     }
                 }
