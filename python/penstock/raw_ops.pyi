@@ -1639,7 +1639,8 @@ def lu(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
 
     `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the
     diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i`
-    of the product of the factors is row `p[i]` of `x`. The derivative is that of square matrices.
+    of the product of the factors is row `p[i]` of `x`. The derivative takes matrices of unknown sizes for
+    square.
 
     Errors: `InvalidArgument` for rank below 2.
 
@@ -1734,6 +1735,81 @@ def self_adjoint_eigvals(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: float32, float64, complex64, complex128.
+    """
+
+# --- eigen ---
+
+def eig(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and eigenvectors of square matrices: `x v = v diag(e)`.
+
+    `x` of shape `[..., n, n]` gives `e` of `[..., n]`, in the order in which they are found, and `v` of
+    `[..., n, n]`, whose columns have length 1; both are complex. Of each column the first element that is at
+    least half as great as the greatest is positive. The derivative takes this factor of absolute value 1 for
+    constant; it is infinite or NaN where eigenvalues are equal.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+def eigvals(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The eigenvalues of square matrices, in the order in which they are found.
+
+    `x` of shape `[..., n, n]` gives `[..., n]`, complex.
+
+    Errors: `InvalidArgument` for matrices that are not square, and for elements that are not finite.
+
+    Dtypes:
+        x: float32, float64, complex64, complex128.
+    """
+
+# --- fourier ---
+
+def fft(x: _TensorLike, *, inverse: bool = False, scaled: bool = False, name: str | None = None) -> Tensor:
+    """The discrete Fourier transform along the last dimension: element `k` of `n` is the sum of `x[j] exp(-2
+    pi i j k / n)`.
+
+    `x` has shape `[..., n]`, as has the result. With `inverse` the exponent has the other sign; with `scaled`
+    the result is divided by `n`.
+
+    Errors: `InvalidArgument` for a scalar.
+
+    Dtypes:
+        x: complex64, complex128.
+    """
+
+def rfft(x: _TensorLike, *, scaled: bool = False, mirrored: bool = False, name: str | None = None) -> Tensor:
+    """The first half of the discrete Fourier transform of real rows; the other half is its conjugate.
+
+    `x` of shape `[..., n]` gives `[..., n / 2 + 1]`, complex. With `scaled` the result is divided by `n`;
+    with `mirrored` the coefficients that stand for two are doubled.
+
+    Errors: `InvalidArgument` for a scalar.
+
+    Dtypes:
+        x: float32, float64.
+    """
+
+def irfft(
+    x: _TensorLike,
+    length: _TensorLike,
+    *,
+    scaled: bool = False,
+    mirrored: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The real parts of the inverse discrete Fourier transform of the first half of coefficients.
+
+    `x` of shape `[..., length / 2 + 1]` gives `[..., length]`, real, for the scalar `length`. With `scaled`
+    the result is divided by `length`. With `mirrored` each coefficient stands for its conjugate in the other
+    half as well; where it is its own conjugate, its imaginary part is not read.
+
+    Errors: `InvalidArgument` for a scalar, a negative length, and for another number of coefficients.
+
+    Dtypes:
+        x: complex64, complex128.
+        length: int32, int64.
     """
 
 # --- nn ---
@@ -2034,10 +2110,11 @@ def ensure_shape(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) 
 def check_numerics(tensor: _TensorLike, *, message: str = "", name: str | None = None) -> Tensor:
     """`tensor`, all of whose elements must be finite.
 
-    Raises InvalidArgument with `message` where one is infinite or not a number. The gradient is checked too.
+    Raises InvalidArgument with `message` where one, or a part of a complex one, is infinite or not a number.
+    The gradient is checked too.
 
     Dtypes:
-        tensor: float16, bfloat16, float32, float64.
+        tensor: float16, bfloat16, float32, float64, complex64, complex128.
     """
 
 def shape(x: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None) -> Tensor:
@@ -3199,7 +3276,8 @@ def host_call(
     It runs on the thread that runs the graph. Calls keep their order among all that has effects, and are
     neither dropped nor merged, unless `stateful` is false: such code only computes its results, and runs
     where they are used. Raises InvalidArgument where the number or a shape of the results is not as declared,
-    DType where a dtype is not, and whatever the code raises.
+    DType where a dtype is not, and whatever the code raises. Its derivative is the host code that `func`
+    gives for it, called with the same `stateful`.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -3276,9 +3354,10 @@ def with_gradient(
 def fused(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
     """The results of its region, whose parameters are the operands.
 
-    The region holds elementwise instructions and nothing else, all of one result shape, and uses no value
-    from outside. An operand has that shape or a single element. The optimiser makes these instructions, so
-    that a device runs the group in one pass over memory.
+    The region holds elementwise instructions on operands that broadcast to one shape, reductions of results
+    of that shape, and elementwise instructions on what reductions of the last dimensions leave; nothing else.
+    It uses no value from outside. The optimiser makes these instructions, so that a device runs the group in
+    one pass over memory.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
