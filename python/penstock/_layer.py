@@ -31,7 +31,9 @@ def tensor_repr(tensor: _core.Tensor) -> str:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
     if tensor.dtype == _core.variant:
         return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
-    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={tensor.numpy()!r}>"
+    value = repr(tensor.numpy())
+    lines = "\n" if "\n" in value else ""
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={lines}{value}>"
 
 
 def _list_text(tensor: _core.Tensor) -> str:

@@ -267,8 +267,12 @@ impl PyOp {
                 }
                 _ => (None, None),
             };
-            let var =
-                to_var(value, dtype, hint).map_err(|e| name_argument(value.py(), e, op, arg.map_or("", |a| a.name)))?;
+            let var = to_var(value, dtype, hint)
+                // Indices that the hint is too narrow for have the dtype that they need.
+                .or_else(|e| {
+                    if matches!(arg.map(|a| a.ty), Some(ArgType::In(_))) { to_var(value, None, None) } else { Err(e) }
+                })
+                .map_err(|e| name_argument(value.py(), e, op, arg.map_or("", |a| a.name)))?;
             if let Some(ArgType::Var(v)) = arg.map(|a| a.ty) {
                 bound[v as usize].get_or_insert(var.dtype());
             }

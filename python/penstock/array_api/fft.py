@@ -75,7 +75,7 @@ def _several(
     """
     rank = len(known_rank(x))
     if axes is None:
-        along = list(range(rank if s is None else rank - len(s), rank))
+        along = list(range(0 if s is None else rank - len(s), rank))
     else:
         along = [axis_of(axis, rank, "axes") for axis in axes]
     if not along or len(set(along)) != len(along):
