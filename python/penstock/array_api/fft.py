@@ -182,7 +182,7 @@ def rfftn(
 
     >>> from penstock import array_api as xp
     >>> xp.fft.rfftn(xp.asarray([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).shape
-    TensorShape([2, 2])
+    (2, 2)
     """
     real = _real(x, "rfftn")
     return new(real_transform(real, *_several(real, "rfftn", s, axes), _checked("rfftn", norm)))
