@@ -658,6 +658,10 @@ pub(crate) fn run_unsorted_segments(call: &mut Call<'_>, how: (Reduce, Empty)) -
     };
     let dims: Dims = std::iter::once(n).chain(inner.iter().copied()).collect();
     let width = inner.iter().product();
+    // Without elements there is nothing to fold, and a count for each segment may be more than the memory.
+    if width == 0 && ids.to_ints()?.iter().all(|&id| id < n as i64) {
+        return call.out(0, x.dtype(), &dims).map(drop);
+    }
     moves::segment_reduce(call, how, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
 }
 
