@@ -74,7 +74,8 @@ mod tests {
         let size = 512 << 10;
         let asked = move || {
             let (here, there) = (stack_left(), below(10));
-            assert!(here < size + (64 << 10), "{here}");
+            // The system may give a larger stack, one that another thread has left.
+            assert!(here > size / 2, "{here}");
             assert!(there + 10 * 4096 <= here, "{here} {there}");
         };
         std::thread::Builder::new().stack_size(size).spawn(asked).unwrap().join().unwrap();

@@ -92,7 +92,7 @@ macro_rules! reals {
                 plan.process_with_scratch(rows, &mut vec![$complex::default(); plan.get_inplace_scratch_len()]);
                 if scaled {
                     let factor = 1.0 / n as $real;
-                    rows.iter_mut().for_each(|z| *z = *z * factor);
+                    rows.iter_mut().for_each(|z| *z *= factor);
                 }
             }
 
@@ -108,10 +108,10 @@ macro_rules! reals {
                     row.copy_from_slice(x);
                     plan.process_with_scratch(&mut row, out, &mut scratch).expect("buffers of the plan's lengths");
                     if scaled {
-                        out.iter_mut().for_each(|z| *z = *z * factor);
+                        out.iter_mut().for_each(|z| *z *= factor);
                     }
                     if mirrored {
-                        out[paired(n)].iter_mut().for_each(|z| *z = *z * 2.0);
+                        out[paired(n)].iter_mut().for_each(|z| *z *= 2.0);
                     }
                 }
             }
@@ -132,7 +132,7 @@ macro_rules! reals {
                         row[width - 1].im = 0.0;
                     }
                     if !mirrored {
-                        row[paired(n)].iter_mut().for_each(|z| *z = *z * 0.5);
+                        row[paired(n)].iter_mut().for_each(|z| *z *= 0.5);
                     }
                     plan.process_with_scratch(&mut row, out, &mut scratch).expect("a row that a real one has");
                     if scaled {

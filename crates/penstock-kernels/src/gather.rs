@@ -339,8 +339,9 @@ macro_rules! scatters {
         ///
         /// # Safety
         /// As for [`combine`].
-        unsafe fn $name<$T: $bound, I: Index>(s: Scatter<'_, I>, op: Binary, updates: *const u8, out: *mut u8)
+        unsafe fn $name<$T, I: Index>(s: Scatter<'_, I>, op: Binary, updates: *const u8, out: *mut u8)
         where
+            $T: $bound,
             $element: Element,
         {
             match op {

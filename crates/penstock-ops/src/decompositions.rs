@@ -164,7 +164,7 @@ pub static LU: OpDef = OpDef {
     doc: "The triangular factors of each matrix with its rows in another order, by partial pivoting.\n\n\
           `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the \
           diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i` of \
-          the product of the factors is row `p[i]` of `x`. The derivative takes matrices of unknown sizes for square.\n\n\
+          the product of the factors is row `p[i]` of `x`. The derivative needs matrices that are known to be square, or whose sizes are known.\n\n\
           Errors: `InvalidArgument` for rank below 2.",
     dtypes: DTYPES,
     operands: &[arg("x")],
@@ -202,7 +202,12 @@ pub static LU: OpDef = OpDef {
             let permuted = match t.x(0).shape().dims() {
                 Some(&[.., Dim::Known(m), Dim::Known(n)]) if m > n => tall_lu_grad(t.y(0), g, n),
                 Some(&[.., Dim::Known(m), Dim::Known(n)]) if m < n => wide_lu_grad(t.y(0), g, m),
-                _ => square_lu_grad(t.y(0), g),
+                Some(&[.., m, n]) if m == n && m != Dim::Unknown => square_lu_grad(t.y(0), g),
+                _ => {
+                    return smallvec![Some(g.fail(Error::unimplemented(
+                        "the derivative needs the matrices to be square, or their sizes to be known"
+                    )))];
+                }
             };
             smallvec![Some(unpermuted(t, permuted))]
         })

@@ -318,7 +318,7 @@ fn a_function_may_call_itself() {
     sum.define(graph).unwrap();
     let executable = penstock_exec::executable(&sum).unwrap();
     assert_eq!(executable.run(&[Tensor::from(10i32).into()], &env()).unwrap()[0].item::<i32>(), Some(55));
-    let error = executable.run(&[Tensor::from(100_000i32).into()], &env()).unwrap_err();
+    let error = executable.run(&[Tensor::from(1_000_000i32).into()], &env()).unwrap_err();
     assert_eq!(error.class(), Class::ResourceExhausted);
 }
 
