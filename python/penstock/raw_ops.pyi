@@ -1639,8 +1639,8 @@ def lu(x: _TensorLike, *, name: str | None = None) -> tuple[Tensor, Tensor]:
 
     `x` of shape `[..., m, n]` gives `lu` of the same shape, which holds the upper factor on and above the
     diagonal and below it the lower one, whose diagonal is 1, and `p` (`int32`) of shape `[..., m]`: row `i`
-    of the product of the factors is row `p[i]` of `x`. The derivative takes matrices of unknown sizes for
-    square.
+    of the product of the factors is row `p[i]` of `x`. The derivative needs matrices that are known to be
+    square, or whose sizes are known.
 
     Errors: `InvalidArgument` for rank below 2.
 
