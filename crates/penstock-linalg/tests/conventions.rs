@@ -57,18 +57,18 @@ fn what_has_no_result_is_said() {
 
 #[test]
 fn eigenvectors_have_length_one_and_a_positive_element() {
-    let a = [0.0, 1.0, -4.0, 0.0];
+    let a = [0.0, 1.0, -9.0, 0.0];
     let (mut e, mut v) = ([C128::default(); 2], [C128::default(); 4]);
     f64::eig(2, &a, &mut e, Some(&mut v)).unwrap();
     let mut alone = [C128::default(); 2];
     f64::eig(2, &a, &mut alone, None).unwrap();
     for j in 0..2 {
-        assert!((e[j].norm() - 2.0).abs() < 1e-14 && (alone[j].norm() - 2.0).abs() < 1e-14);
+        assert!((e[j].norm() - 3.0).abs() < 1e-14 && (alone[j].norm() - 3.0).abs() < 1e-14);
         let (x, y) = (v[j], v[2 + j]);
         assert!((x.norm_sqr() + y.norm_sqr() - 1.0).abs() < 1e-14);
         // The first element that is at least half as great as the other is the second here.
         assert!(y.re > 0.0 && y.im.abs() < 1e-14);
-        assert!((y - e[j] * x).norm() < 1e-14 && (x * -4.0 - e[j] * y).norm() < 1e-14);
+        assert!((y - e[j] * x).norm() < 1e-14 && (x * -9.0 - e[j] * y).norm() < 1e-14);
     }
     assert_eq!(f64::eig(1, &[f64::NAN], &mut [C128::default()], None), Err(Failure::NoConvergence));
     assert_eq!(f64::eig(0, &[], &mut [], Some(&mut [])), Ok(()));
