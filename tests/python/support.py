@@ -78,3 +78,14 @@ def run_python(code: str, *, check: bool = True, timeout: float = 100) -> subpro
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=check, timeout=timeout
     )
+
+
+def counted(body: Callable[..., Any] = lambda *args, **kwargs: 0, **options: Any) -> tuple[list[Any], Any]:
+    """A traced function that notes what it was traced with."""
+    seen = []
+
+    def run(*args, **kwargs):
+        seen.append((args, kwargs))
+        return body(*args, **kwargs)
+
+    return seen, tf.function(run, autograph=False, **options)

@@ -122,7 +122,7 @@ def test_loops_carry_optionals():
             held = Optional.from_value(tf.constant([1.0, 2.0]))
         return held
 
-    with pytest.raises(TypeError, match="'held' must keep its type.*specification"):
+    with pytest.raises(TypeError, match=r"'held' must keep its type.*specification"):
         changes(tf.constant(2))
 
 

@@ -244,7 +244,9 @@ def test_short_floats_are_computed_in_single_precision(dtype: str) -> None:
     # Summed in 16 bits, the later terms would be lost.
     gives(tf.reduce_sum, [x], total)
     gives(tf.reduce_mean, [x], np.float32(wide.astype("float64").mean()).astype(of))
-    (dot,) = {np.asarray(t).item() for t in every_way(lambda a: tf.reshape(a, [1, -1]) @ tf.reshape(a, [-1, 1]), x)}
+    (dot,) = {
+        np.asarray(t).item() for t in every_way(lambda a: tf.reshape(a, [1, -1]) @ tf.reshape(a, [-1, 1]), x)
+    }
     assert dot == float(np.float32((wide.astype("float64") ** 2).sum()).astype(of))
     gives(tf.exp, [x[:7]], np.exp(wide[:7].astype("float64")).astype(of))
     gives(lambda a: tf.nn.softmax(a[:7]), [x], (np.exp(wide[:7]) / np.exp(wide[:7]).sum()).astype(of))

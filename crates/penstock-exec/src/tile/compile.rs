@@ -126,7 +126,7 @@ impl<'a> Compiler<'a> {
             let result = graph.insts[inst].results[0];
             let place = match data.results.iter().position(|&v| v == result) {
                 Some(k) => Place::Output(k as u16),
-                // A slot of its own for now.
+                // A slot of its own: `slots` lets those share that are not needed at once.
                 None if space.classes[&result] == Class::Full => Place::Temp(number as u16, self.size(result) as u8),
                 None => Place::Row(number as u16, self.size(result) as u8),
             };
