@@ -16,7 +16,7 @@ use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::arch::dispatch;
 use crate::num::Real;
-use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
 
 /// The dtypes that convolutions take.
 pub const CONV_DTYPES: DTypeSet = DTypeSet::FLOAT;
@@ -590,7 +590,7 @@ where
         return unsafe { depthwise_filter_grad(&sweep, g.groups, outs, x, dy, df) };
     }
     // Pieces of the filter's rows: some taps, or some channels of one tap.
-    let wanted = if g.flops() / T::Wide::FLOPS_PER_NS < 120_000.0 { 1 } else { threads() };
+    let wanted = if g.flops() / T::Wide::FLOPS_PER_NS < 2.0 * PIECE_NS { 1 } else { threads() };
     let by_taps = taps >= wanted;
     let parts = if by_taps { taps.min(wanted) } else { wanted.div_ceil(taps).min(ins) };
     let pieces = if by_taps { parts } else { parts * taps };

@@ -20,7 +20,7 @@ pub(crate) fn erf32(x: f32) -> f32 {
     );
     let (rest, power) = exp_minus_one32(q);
     let large = 1.0 - (rest + 1.0) * f32::from_bits((power.wrapping_add(127) << 23) as u32);
-    (if a < 1.0 { a + a * p } else { large }).copysign(x)
+    (if a < 1.0 { a.mul_add(p, a) } else { large }).copysign(x)
 }
 
 /// erfc |x| = t e^(g(t) - x^2) with t = 1 / (1 + |x| / 2).
@@ -51,7 +51,7 @@ fn erfc_positive_for32(a: f64) -> f64 {
             -1.265_511_940_221_347_7,
         ],
     );
-    t * exp(g - a * a)
+    t * exp(a.mul_add(-a, g))
 }
 
 #[inline(always)]
@@ -99,9 +99,8 @@ fn erfc_positive(a: f64) -> f64 {
             -0.629_580_539_022_419,
         ],
     );
-    let upper = f64::from_bits(a.to_bits() & 0xffff_ffff_f800_0000);
-    let square = -upper * upper;
-    let rest = g - (a - upper) * (a + upper);
+    let square = -a * a;
+    let rest = g - a.mul_add(a, square);
     let exponent = square + rest;
     let low = if a < 1.5 { square - (exponent - rest) } else { rest - (exponent - square) };
     t * exp_of_sum(exponent, low)

@@ -89,7 +89,7 @@ fn first_quadrant<M: Inverse>(y: M, x: M) -> M {
     let turn = if above { M::of(0.5) } else { turn };
     let t = numerator / denominator;
     let z = t * t;
-    turn * M::PI.0 + (t + (t * (z * M::atan_tail(z)) + turn * M::PI.1))
+    turn.mul_add(M::PI.0, t + t.mul_add(z * M::atan_tail(z), turn * M::PI.1))
 }
 
 #[inline(always)]
@@ -129,7 +129,7 @@ pub(crate) fn asin<M: Inverse>(x: M) -> M {
     let a = x.abs();
     let (z, tail, half) = halved(a);
     let s = if half { z.sqrt() } else { a };
-    let angle = s + s * tail;
+    let angle = s.mul_add(tail, s);
     let turned = M::of(0.5) * M::PI.0 - (M::of(2.0) * angle - M::of(0.5) * M::PI.1);
     (if half { turned } else { angle }).copysign(x)
 }
@@ -138,9 +138,9 @@ pub(crate) fn asin<M: Inverse>(x: M) -> M {
 pub(crate) fn acos<M: Inverse>(x: M) -> M {
     let (z, tail, half) = halved(x.abs());
     let s = z.sqrt();
-    let near = M::of(2.0) * (s + s * tail);
+    let near = M::of(2.0) * s.mul_add(tail, s);
     let far = M::PI.0 - (near - M::PI.1);
-    let middle = M::of(0.5) * M::PI.0 - (x - (M::of(0.5) * M::PI.1 - x * tail));
+    let middle = M::of(0.5) * M::PI.0 - (x - x.mul_add(-tail, M::of(0.5) * M::PI.1));
     let outer = if x < M::ZERO { far } else { near };
     if half { outer } else { middle }
 }

@@ -41,6 +41,7 @@ pub mod softmax;
 pub mod sort;
 mod sort_keys;
 mod special;
+mod team;
 mod trig;
 mod unary;
 

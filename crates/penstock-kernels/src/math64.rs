@@ -9,7 +9,7 @@ pub(crate) fn horner<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let mut acc = coefficients[0];
     let mut i = 1;
     while i < N {
-        acc = acc * x + coefficients[i];
+        acc = acc.mul_add(x, coefficients[i]);
         i += 1;
     }
     acc
@@ -22,9 +22,9 @@ pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// steps: less its greater part, which is exact, and the lesser part to take off.
 #[inline(always)]
 fn reduced(x: f64) -> (f64, f64, f64) {
-    let shifted = x * std::f64::consts::LOG2_E + MAGIC;
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, MAGIC);
     let n = shifted - MAGIC;
-    (shifted, x - n * 6.931_471_803_691_238e-1, n * 1.908_214_929_270_587_7e-10)
+    (shifted, n.mul_add(-6.931_471_803_691_238e-1, x), n * 1.908_214_929_270_587_7e-10)
 }
 
 /// (e^r - 1 - r) / r^2. The remainder of the Taylor series is below 5e-18 for |r| <= ln 2 / 2.
@@ -68,7 +68,7 @@ fn exp_scaled(x: f64, more: i32) -> f64 {
     let c = if nought { 0.0 } else { c };
     let (shifted, near, low) = reduced(c);
     let r = near - low;
-    let power = scaled((exp_tail(r) * (r * r) + r) + 1.0, shifted, more);
+    let power = scaled(exp_tail(r).mul_add(r * r, r) + 1.0, shifted, more);
     if nought { 0.0 } else { power }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn exp_of_sum(x: f64, low: f64) -> f64 {
     let r = near + move_by;
     let r_low = (near - r) + move_by;
     let sum = 1.0 + r;
-    let power = scaled(sum + ((1.0 - sum) + r + (exp_tail(r) * (r * r) + r_low)), shifted, 0);
+    let power = scaled(sum + ((1.0 - sum) + r + exp_tail(r).mul_add(r * r, r_low)), shifted, 0);
     if nought { 0.0 } else { power }
 }
 
@@ -106,9 +106,9 @@ pub(crate) fn expm1(x: f64) -> f64 {
     let c = if c < -50.0 { -50.0 } else { c };
     let (shifted, near, low) = reduced(c);
     let r = near - low;
-    let p = exp_tail(r) * (r * r) + r;
+    let p = exp_tail(r).mul_add(r * r, r);
     let power = scaled(1.0, shifted, 0);
-    let near = p * power + (power - 1.0);
+    let near = p.mul_add(power, power - 1.0);
     (if c > 100.0 { scaled(p + 1.0, shifted, 0) } else { near }).copysign(x)
 }
 
@@ -119,13 +119,14 @@ fn log_sum(k: f64, f: f64, low: f64) -> f64 {
     let s = f / (2.0 + f);
     let z = s * s;
     let w = z * z;
-    let t1 = w * (3.999_999_999_940_942e-1 + w * (2.222_219_843_214_978_4e-1 + w * 1.531_383_769_920_937_3e-1));
-    let t2 = z
-        * (6.666_666_666_666_735e-1
-            + w * (2.857_142_874_366_239e-1 + w * (1.818_357_216_161_805e-1 + w * 1.479_819_860_511_658_6e-1)));
-    let r = t2 + t1;
+    let t1 = w * horner(w, [1.531_383_769_920_937_3e-1, 2.222_219_843_214_978_4e-1, 3.999_999_999_940_942e-1]);
+    let even = horner(
+        w,
+        [1.479_819_860_511_658_6e-1, 1.818_357_216_161_805e-1, 2.857_142_874_366_239e-1, 6.666_666_666_666_735e-1],
+    );
+    let r = z.mul_add(even, t1);
     let hfsq = 0.5 * f * f;
-    s * (hfsq + r) + low - hfsq + f + k * 6.931_471_803_691_238e-1
+    k.mul_add(6.931_471_803_691_238e-1, s.mul_add(hfsq + r, low) - hfsq + f)
 }
 
 /// The natural logarithm.
@@ -165,9 +166,9 @@ pub(crate) fn log1p(x: f64) -> f64 {
 /// Splits `x` into `q * pi / 2 + r` with |r| <= pi / 4: `r` and the two low bits of `q`.
 #[inline(always)]
 fn quadrant(x: f64) -> (f64, u64) {
-    let shifted = x * std::f64::consts::FRAC_2_PI + MAGIC;
+    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, MAGIC);
     let n = shifted - MAGIC;
-    let r = (x - n * 1.570_796_310_901_641_8) - n * 1.589_325_477_352_819_6e-8;
+    let r = n.mul_add(-1.589_325_477_352_819_6e-8, n.mul_add(-1.570_796_310_901_641_8, x));
     (r, shifted.to_bits() & 3)
 }
 
@@ -178,7 +179,7 @@ fn sin_part(r: f64) -> f64 {
         z,
         [2.718_311_493_989_822e-6, -1.983_933_483_609_663_2e-4, 8.333_329_385_889_463e-3, -0.166_666_666_416_265_24],
     );
-    r + r * z * p
+    (r * z).mul_add(p, r)
 }
 
 #[inline(always)]
@@ -188,7 +189,7 @@ fn cos_part(r: f64) -> f64 {
         z,
         [2.439_044_879_627_741e-5, -1.388_676_377_460_993e-3, 4.166_662_332_373_906_3e-2, -0.499_999_997_251_031_1],
     );
-    1.0 + z * p
+    z.mul_add(p, 1.0)
 }
 
 /// sin x for |x| <= 1e5.
@@ -213,7 +214,7 @@ pub(crate) fn cos_for32(x: f64) -> f64 {
 pub(crate) fn tan_for32(x: f64) -> f64 {
     let (r, q) = quadrant(x);
     let (s, c) = (sin_part(r), cos_part(r));
-    let y = if q & 1 == 0 { s / c } else { -c / s };
+    let y = (if q & 1 == 0 { s } else { -c }) / if q & 1 == 0 { c } else { s };
     if x == 0.0 { x } else { y }
 }
 

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::{Int, Real};
-use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
 use crate::small_gemm;
 
 /// The dtypes that [`matmul`] takes.
@@ -224,7 +224,7 @@ pub unsafe fn gemm<T: Gemm>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, 
         return unsafe { ptr::write_bytes(out, 0, m * n) };
     }
     let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
-    let worth = ((ns / 60_000.0) as usize).min(threads());
+    let worth = ((ns / PIECE_NS) as usize).min(threads());
     if worth < 2 {
         // SAFETY: the same contract; no size is 0.
         return unsafe { T::serial(m, k, n, a, b, out, n) };

@@ -1,25 +1,27 @@
-//! The engine's own threads.
+//! The engine's own threads, and loops over them.
 //!
-//! A process has one pool, made at first need. Pools are keyed by process id: a forked child makes
-//! its own and never waits on threads that it does not have.
+//! A process has one team of them for a number of threads, made at first need. Teams are keyed by process id: a forked
+//! child makes its own and never waits for threads that it does not have.
 
-#![expect(unsafe_code, reason = "a lock-free list of pools, which a fork cannot leave locked")]
+#![expect(unsafe_code, reason = "a lock-free list of teams, which a fork cannot leave locked")]
 
 use std::ops::Range;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use crate::team::Team;
 
-/// A pool and what it is keyed by. Entries are never freed.
+/// A team and what it is keyed by. Entries are never freed.
 struct Entry {
     pid: u32,
     threads: usize,
-    pool: ThreadPool,
+    /// Made by whoever needs it first; others wait for that.
+    team: OnceLock<&'static Team>,
     next: *const Entry,
 }
 
-static POOLS: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+static TEAMS: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 /// The wanted number of threads; 0 until set or asked for.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -47,51 +49,35 @@ fn default_threads() -> usize {
     n
 }
 
-/// The pool of this process with `threads` threads.
-fn pool(threads: usize) -> Option<&'static ThreadPool> {
+/// The team of this process that makes `threads` threads with the calling one.
+fn team(threads: usize) -> &'static Team {
     let pid = std::process::id();
-    let mut head = POOLS.load(Ordering::Acquire);
-    let mut made: *mut Entry = ptr::null_mut();
+    let made = |entry: &Entry| *entry.team.get_or_init(|| Team::start(threads - 1));
+    let mut head = TEAMS.load(Ordering::Acquire);
     loop {
         let mut at = head.cast_const();
-        // SAFETY: entries are published by the release store below, and never freed or changed.
+        // SAFETY: entries are published by the release below, and never freed or changed.
         while let Some(entry) = unsafe { at.as_ref() } {
             if entry.pid == pid && entry.threads == threads {
-                if !made.is_null() {
-                    // SAFETY: `made` came from `Box::into_raw` below and was not published.
-                    drop(unsafe { Box::from_raw(made) });
-                }
-                return Some(&entry.pool);
+                return made(entry);
             }
             at = entry.next;
         }
-        if made.is_null() {
-            let pool =
-                ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("penstock-{i}")).build().ok()?;
-            made = Box::into_raw(Box::new(Entry { pid, threads, pool, next: ptr::null() }));
+        let entry = Box::into_raw(Box::new(Entry { pid, threads, team: OnceLock::new(), next: head }));
+        match TEAMS.compare_exchange(head, entry, Ordering::Release, Ordering::Acquire) {
+            // SAFETY: published, so never freed.
+            Ok(_) => return made(unsafe { &*entry }),
+            Err(now) => {
+                // SAFETY: from `Box::into_raw` above, and not published.
+                drop(unsafe { Box::from_raw(entry) });
+                head = now;
+            }
         }
-        // SAFETY: `made` is this thread's own until published.
-        unsafe { (*made).next = head };
-        match POOLS.compare_exchange(head, made, Ordering::Release, Ordering::Acquire) {
-            // SAFETY: just published; entries are never freed or changed from then on.
-            Ok(_) => return Some(unsafe { &(*made).pool }),
-            Err(now) => head = now,
-        }
-    }
-}
-
-/// Runs `f` inside the engine's pool, so that rayon's own parallel iterators use its threads. The
-/// calling thread waits; with one thread, or if no thread can be started, `f` runs inline.
-pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    let n = threads();
-    match if n > 1 { pool(n) } else { None } {
-        Some(pool) => pool.install(f),
-        None => f(),
     }
 }
 
 /// Estimated time, in nanoseconds, that a piece of split work must take to be worth handing over.
-const PIECE_NS: f64 = 60_000.0;
+pub(crate) const PIECE_NS: f64 = 20_000.0;
 
 /// The number of tasks of an estimated `ns` each that make a piece worth handing to a thread: the
 /// `grain` for [`parallel_for`].
@@ -99,26 +85,29 @@ pub fn grain(ns: f64) -> usize {
     ((PIECE_NS / ns.max(1e-3)) as usize).max(1)
 }
 
-/// Runs `f` over ranges that partition `0..tasks`, each at least `grain` long (but for the last),
-/// on the calling thread and the pool's. Runs inline as one range if there are fewer than two
-/// grains of tasks, or one thread.
+/// Runs `f` over ranges that partition `0..tasks`, each at least `grain` long (but for the last), on the calling thread
+/// and the engine's. Runs inline as one range if there are fewer than two grains of tasks, if there is one thread, or
+/// within another such loop.
 ///
 /// Which thread runs which range is not defined; `f` must write to places that depend on the range
 /// alone.
+///
+/// # Panics
+/// If `f` does, after all ranges that were begun have ended.
 pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
     if tasks == 0 {
         return;
     }
     let grain = grain.max(1);
     let n = if tasks / 2 < grain { 1 } else { threads() };
-    let Some(pool) = (if n > 1 { pool(n) } else { None }) else {
+    if n == 1 {
         return f(0..tasks);
-    };
+    }
     // A few pieces a thread even out unequal speeds.
     let piece = grain.max(tasks.div_ceil(n * 4));
     let pieces = tasks.div_ceil(piece);
     let next = AtomicUsize::new(0);
-    let work = || {
+    team(n).share(n.min(pieces) - 1, &|| {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= pieces {
@@ -126,12 +115,6 @@ pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync)
             }
             f(i * piece..tasks.min((i + 1) * piece));
         }
-    };
-    pool.in_place_scope(|scope| {
-        for _ in 1..n.min(pieces) {
-            scope.spawn(|_| work());
-        }
-        work();
     });
 }
 

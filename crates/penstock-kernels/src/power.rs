@@ -39,7 +39,7 @@ pub(crate) fn pow32(x: f32, y: f32) -> f32 {
             2.885_390_081_789_993,
         ],
     );
-    let log2 = s * series + k;
+    let log2 = s.mul_add(series, k);
     let log2 = if a == 0.0 { f64::NEG_INFINITY } else { log2 };
     let log2 = if a == f64::INFINITY { f64::INFINITY } else { log2 };
     let exponent = f64::from(y) * log2;
@@ -67,19 +67,11 @@ pub(crate) fn pow32(x: f32, y: f32) -> f32 {
     signed(x, y, magnitude)
 }
 
-/// The part of `x` in its upper 26 bits. The product of two such parts is exact.
-#[inline(always)]
-fn upper(x: f64) -> f64 {
-    f64::from_bits(x.to_bits() & 0xffff_ffff_f800_0000)
-}
-
-/// The product, and what its rounding took off (Dekker 1971).
+/// The product, and what its rounding took off.
 #[inline(always)]
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     let p = a * b;
-    let (ah, bh) = (upper(a), upper(b));
-    let (al, bl) = (a - ah, b - bh);
-    (p, (((ah * bh - p) + ah * bl) + al * bh) + al * bl)
+    (p, a.mul_add(b, -p))
 }
 
 /// The sum of a number and one that is not greater, and what its rounding took off.
@@ -105,9 +97,9 @@ fn log_of_two_parts(x: f64) -> (f64, f64) {
     let inverse = 1.0 / d;
     let s = f * inverse;
     let (sd, sd_low) = two_product(s, d);
-    let s_low = (((f - sd) - sd_low) - s * d_low) * inverse;
+    let s_low = s.mul_add(-d_low, (f - sd) - sd_low) * inverse;
     let (z, z_low) = two_product(s, s);
-    let z_low = z_low + 2.0 * s * s_low;
+    let z_low = (2.0 * s).mul_add(s_low, z_low);
     let rest = z * horner(
         z,
         [
@@ -124,12 +116,12 @@ fn log_of_two_parts(x: f64) -> (f64, f64) {
     );
     let (c, c_low) = two_sum(1.0 / 3.0, rest);
     let (t, t_low) = two_product(z, c);
-    let t_low = t_low + (z * (c_low + 1.850_371_707_708_594_2e-17) + z_low * c);
+    let t_low = t_low + z.mul_add(c_low + 1.850_371_707_708_594_2e-17, z_low * c);
     let (p, p_low) = two_product(s, t);
     let (h, low) = two_sum(s, p);
-    let low = low + (s_low + (p_low + (s * t_low + s_low * t)));
+    let low = low + (s_low + (p_low + s.mul_add(t_low, s_low * t)));
     let (hi, hi_low) = two_sum(k * 6.931_471_803_691_238e-1, 2.0 * h);
-    (hi, hi_low + (2.0 * low + k * 1.908_214_929_270_587_7e-10))
+    (hi, hi_low + k.mul_add(1.908_214_929_270_587_7e-10, 2.0 * low))
 }
 
 /// x to the y.
@@ -143,7 +135,7 @@ pub(crate) fn pow64(x: f64, y: f64) -> f64 {
     let exponent = if y > MOST { MOST } else { y };
     let exponent = if exponent < -MOST { -MOST } else { exponent };
     let (p, p_low) = two_product(exponent, log);
-    let p_low = p_low + exponent * log_low;
+    let p_low = exponent.mul_add(log_low, p_low);
     let p_low = if p.abs() > 750.0 { 0.0 } else { p_low };
     let magnitude = exp_of_sum(p, p_low);
     let end = if (a == 0.0) == (y < 0.0) { f64::INFINITY } else { 0.0 };
