@@ -105,7 +105,13 @@ pub fn grain(ns: f64) -> usize {
 ///
 /// Which thread runs which range is not defined; `f` must write to places that depend on the range
 /// alone.
+#[inline]
 pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
+    run_ranges(tasks, grain, &f);
+}
+
+/// [`parallel_for`], compiled once for all bodies.
+fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if tasks == 0 {
         return;
     }
