@@ -63,7 +63,7 @@ fn supported() -> Level {
 /// Runs `f` compiled for the best instruction set.
 ///
 /// `f` and what it calls must be `#[inline(always)]` to profit: write
-/// `dispatch(#[inline(always)] || …)`.
+/// `dispatch(#[inline(always)] || …)`. Each level is a copy of the code: see [`dispatch_v3`] for what computes little.
 #[inline]
 pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
@@ -72,16 +72,26 @@ pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
         fn v4<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
+        // SAFETY: `level` returns `V4` only after detecting these features.
+        if level() == Level::V4 {
+            return unsafe { v4(f) };
+        }
+    }
+    dispatch_v3(f)
+}
+
+/// [`dispatch`] to AVX2 at most: for what waits for memory, or for one addition after the other.
+#[inline]
+pub(crate) fn dispatch_v3<R>(f: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
         fn v3<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
-        match level() {
-            // SAFETY: `level` returns `V4` only after detecting these features.
-            Level::V4 => return unsafe { v4(f) },
-            // SAFETY: `level` returns `V3` only after detecting these features.
-            Level::V3 => return unsafe { v3(f) },
-            Level::Base => {}
+        // SAFETY: `level` returns these only after detecting the features.
+        if level() >= Level::V3 {
+            return unsafe { v3(f) };
         }
     }
     f()

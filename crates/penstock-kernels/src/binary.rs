@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 use penstock_data::{Bool8, DType, Element, bf16, f16, with_dtype};
 
+use crate::arch::Level;
 use crate::complex;
-use crate::loops::{LoopFn, Map2, loop2};
+use crate::loops::{LoopFn, Map2, half2, loop2};
 use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::ops::Binary;
@@ -110,7 +111,7 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
     type A = T;
     type B = T;
     type R = T;
-    const WIDE: bool = !listed(SCALAR, OP);
+    const LEVEL: Level = if listed(SCALAR, OP) { Level::Base } else { Level::V4 };
     #[inline(always)]
     fn eval(a: T, b: T) -> T {
         T::narrow(float::<OP, T::Wide>(a.widen(), b.widen()))
@@ -135,7 +136,7 @@ impl<const OP: u8, T: Real> Map2 for FloatCompare<OP, T> {
     type A = T;
     type B = T;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: T, b: T) -> Bool8 {
         compare::<OP, T::Wide>(a.widen(), b.widen())
@@ -171,7 +172,7 @@ impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
     type A = T;
     type B = T;
     type R = T;
-    const WIDE: bool = !listed(DIVISIONS, OP) && OP != Binary::Pow as u8;
+    const LEVEL: Level = if Self::CHECKED || OP == Binary::Pow as u8 { Level::Base } else { T::LEVEL };
     const CHECKED: bool = listed(DIVISIONS, OP);
     #[inline(always)]
     fn fault(b: T) -> bool {
@@ -224,7 +225,7 @@ impl<const OP: u8, T: Int> Map2 for IntegerCompare<OP, T> {
     type A = T;
     type B = T;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = T::LEVEL;
     #[inline(always)]
     fn eval(a: T, b: T) -> Bool8 {
         compare::<OP, T>(a, b)
@@ -237,7 +238,7 @@ impl<const OP: u8> Map2 for Logical<OP, Bool8> {
     type A = Bool8;
     type B = Bool8;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: Bool8, b: Bool8) -> Bool8 {
         let (a, b) = (a.get(), b.get());
@@ -256,7 +257,7 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
     type A = Complex<T>;
     type B = Complex<T>;
     type R = Complex<T>;
-    const WIDE: bool = !listed(&[Binary::Pow, Binary::Xlogy], OP);
+    const LEVEL: Level = if listed(&[Binary::Pow, Binary::Xlogy], OP) { Level::Base } else { Level::V3 };
     #[inline(always)]
     fn eval(a: Complex<T>, b: Complex<T>) -> Complex<T> {
         let zero = Complex::new(T::zero(), T::zero());
@@ -297,7 +298,7 @@ impl<const OP: u8, T: complex::Part> Map2 for CplxCompare<OP, T> {
     type A = Complex<T>;
     type B = Complex<T>;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V3;
     #[inline(always)]
     fn eval(a: Complex<T>, b: Complex<T>) -> Bool8 {
         let equal = (a.re == b.re) & (a.im == b.im);
@@ -311,51 +312,69 @@ impl<const OP: u8, T: complex::Part> Map2 for MakeComplex<OP, T> {
     type A = T;
     type B = T;
     type R = Complex<T>;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V3;
     #[inline(always)]
     fn eval(a: T, b: T) -> Complex<T> {
         Complex::new(a, b)
     }
 }
 
+/// The loop of an operator among those that are listed by what maps their elements: `direct` those of a type, or those of
+/// a 16-bit float by way of `f32`.
 macro_rules! table {
-    ($op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
+    ($how:tt, $op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
         match $op {
-            $($(Binary::$name => Some(loop2::<$map<{ Binary::$name as u8 }, $ty>>()),)*)*
+            $($(Binary::$name => Some(table!(@ $how $map<{ Binary::$name as u8 }, $ty>)),)*)*
             _ => None,
         }
     };
+    (@ direct $map:ty) => { loop2::<$map>() };
+    (@ (half $half:ty) $map:ty) => { half2::<$half, $map>() };
 }
 
-fn float_loop<T: Real>(op: Binary) -> Option<LoopFn> {
-    table! { op;
-        Float<T>: Add Sub Mul Div FloorDiv FloorMod TruncDiv TruncMod Pow Max Min Atan2 SquaredDifference
-            DivNoNan MulNoNan Xlogy Xdivy GammaSlope;
+/// Operators of a few instructions, in any width.
+fn short_loop<T: Real>(op: Binary) -> Option<LoopFn> {
+    table! { direct, op;
+        Float<T>: Add Sub Mul Div TruncDiv Max Min SquaredDifference DivNoNan MulNoNan Xdivy;
         FloatCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
     }
 }
 
-fn wide_float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
-    table! { op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }.or_else(|| float_loop::<T>(op))
+/// [`table`] of the operators that are long.
+macro_rules! long_table {
+    ($how:tt, $op:expr, $ty:ty) => {
+        table! { $how, $op; Float<$ty>: FloorDiv FloorMod TruncMod Pow Atan2 Xlogy GammaSlope; }
+    };
+}
+
+fn float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
+    table! { direct, op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }
+        .or_else(|| long_table!(direct, op, T))
+        .or_else(|| short_loop::<T>(op))
+}
+
+fn half_loop<T: Real<Wide = f32>>(op: Binary) -> Option<LoopFn> {
+    long_table!((half T), op, f32).or_else(|| short_loop::<T>(op))
 }
 
 fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {
-    table! { op;
-        Integer<T>: Add Sub Mul FloorDiv FloorMod TruncDiv TruncMod Pow Max Min SquaredDifference
-            BitAnd BitOr BitXor Shl Shr;
-        IntegerCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
+    table! { direct, op;
+        Integer<T>: FloorDiv FloorMod TruncDiv TruncMod Pow Max Min Shl Shr;
+        Integer<T::Signed>: Add Sub Mul SquaredDifference BitAnd BitOr BitXor;
+        IntegerCompare<T>: Less LessEqual Greater GreaterEqual;
+        IntegerCompare<T::Signed>: Equal NotEqual;
     }
 }
 
 fn boolean_loop(op: Binary) -> Option<LoopFn> {
-    table! { op; Logical<Bool8>: LogicalAnd LogicalOr LogicalXor Equal NotEqual; }
+    table! { direct, op; Logical<Bool8>: LogicalAnd LogicalOr LogicalXor Equal NotEqual; }
 }
 
 fn complex_loop<T: complex::Part>(op: Binary) -> Option<LoopFn>
 where
     Complex<T>: Element,
 {
-    table! { op;
+    table! { direct, op;
         Cplx<T>: Add Sub Mul Div Pow SquaredDifference DivNoNan MulNoNan Xlogy Xdivy;
         CplxCompare<T>: Equal NotEqual;
     }
@@ -365,10 +384,10 @@ where
 pub fn binary(op: Binary, dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::Bool => boolean_loop(op),
-        DType::F16 => float_loop::<f16>(op),
-        DType::Bf16 => float_loop::<bf16>(op),
-        DType::F32 => wide_float_loop::<f32>(op),
-        DType::F64 => wide_float_loop::<f64>(op),
+        DType::F16 => half_loop::<f16>(op),
+        DType::Bf16 => half_loop::<bf16>(op),
+        DType::F32 => float_loop::<f32>(op),
+        DType::F64 => float_loop::<f64>(op),
         DType::C64 => complex_loop::<f32>(op),
         DType::C128 => complex_loop::<f64>(op),
         _ => with_dtype!(integer, dtype, T => integer_loop::<T>(op), else None),

@@ -5,9 +5,9 @@
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
+use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::{Level, dispatch};
 use crate::loops::{Fault, Lane, LoopFn, Map1, loop1};
 use crate::num::Real;
 
@@ -173,14 +173,32 @@ floats!(f32 C64 from_f32 from_c64, f64 C128 from_f64 from_c128);
 
 struct Cast<A, R>(PhantomData<(A, R)>);
 
+/// Whether a dtype is among those between which programs convert much.
+const fn common(dtype: DType) -> bool {
+    DTypeSet::of(&[DType::Bool, DType::I32, DType::I64, DType::F16, DType::Bf16, DType::F32, DType::F64])
+        .contains(dtype)
+}
+
 impl<A: Source, R: Target> Map1 for Cast<A, R> {
     type A = A;
     type R = R;
-    const WIDE: bool = true;
+    const LEVEL: Level = if common(A::DTYPE) && common(R::DTYPE) { Level::V4 } else { Level::V3 };
     #[inline(always)]
     fn eval(a: A) -> R {
         a.to()
     }
+}
+
+/// Runs `$body` with `$T` bound to the element type of a dtype that is no integer.
+macro_rules! with_other {
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
+        if $dtype == DType::Bool {
+            type $T = Bool8;
+            $body
+        } else {
+            with_dtype!(inexact, $dtype, $T => $body, else $other)
+        }
+    };
 }
 
 /// The loop that converts elements of one dtype to another.
@@ -193,9 +211,50 @@ impl<A: Source, R: Target> Map1 for Cast<A, R> {
 ///
 /// None if either dtype is `str`.
 pub fn cast(from: DType, to: DType) -> Option<LoopFn> {
-    with_dtype!(plain, from, A => {
-        with_dtype!(plain, to, R => Some(loop1::<Cast<A, R>>()), else None)
-    }, else None)
+    match (from.is_integer(), to.is_integer()) {
+        (true, true) => Some(between_integers(from, to)),
+        (true, false) => with_dtype!(integer, from, A => of_integer::<A>(to), else None),
+        (false, true) => with_dtype!(integer, to, R => to_integer::<R>(from), else None),
+        (false, false) => {
+            with_other!(from, A => with_other!(to, R => Some(loop1::<Cast<A, R>>()), else None), else None)
+        }
+    }
+}
+
+fn of_integer<A: Source>(to: DType) -> Option<LoopFn> {
+    with_other!(to, R => Some(loop1::<Cast<A, R>>()), else None)
+}
+
+fn to_integer<R: Target>(from: DType) -> Option<LoopFn> {
+    with_other!(from, A => Some(loop1::<Cast<A, R>>()), else None)
+}
+
+/// Converts integers: the sign counts only of what is widened.
+fn between_integers(from: DType, to: DType) -> LoopFn {
+    match (from, from.size(), to.size()) {
+        (_, 1, 1) => loop1::<Cast<i8, i8>>(),
+        (_, 2, 1) => loop1::<Cast<i16, i8>>(),
+        (_, 4, 1) => loop1::<Cast<i32, i8>>(),
+        (_, 8, 1) => loop1::<Cast<i64, i8>>(),
+        (_, 2, 2) => loop1::<Cast<i16, i16>>(),
+        (_, 4, 2) => loop1::<Cast<i32, i16>>(),
+        (_, 8, 2) => loop1::<Cast<i64, i16>>(),
+        (_, 4, 4) => loop1::<Cast<i32, i32>>(),
+        (_, 8, 4) => loop1::<Cast<i64, i32>>(),
+        (_, 8, 8) => loop1::<Cast<i64, i64>>(),
+        (DType::I8, _, 2) => loop1::<Cast<i8, i16>>(),
+        (DType::I8, _, 4) => loop1::<Cast<i8, i32>>(),
+        (DType::I8, ..) => loop1::<Cast<i8, i64>>(),
+        (DType::I16, _, 4) => loop1::<Cast<i16, i32>>(),
+        (DType::I16, ..) => loop1::<Cast<i16, i64>>(),
+        (DType::I32, ..) => loop1::<Cast<i32, i64>>(),
+        (DType::U8, _, 2) => loop1::<Cast<u8, i16>>(),
+        (DType::U8, _, 4) => loop1::<Cast<u8, i32>>(),
+        (DType::U8, ..) => loop1::<Cast<u8, i64>>(),
+        (DType::U16, _, 4) => loop1::<Cast<u16, i32>>(),
+        (DType::U16, ..) => loop1::<Cast<u16, i64>>(),
+        _ => loop1::<Cast<u32, i64>>(),
+    }
 }
 
 /// Elements of one size, whatever they mean.

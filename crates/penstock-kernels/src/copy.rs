@@ -4,7 +4,7 @@
 
 use smallvec::SmallVec;
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::pool::{Shared, grain, parallel_for};
 
 /// Estimated time of moving a byte, and of starting a run.
@@ -106,7 +106,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
         let piece = inner.size.min(PIECE);
         let ns = 4.0 * NS_PER_BYTE * (size_of::<T>() * piece * stripe) as f64;
         parallel_for(outer * strips * pieces, grain(ns), |range| {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     for task in range {
@@ -130,7 +130,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
     if outer == 1 && inner.size > 1 && inner.to == 1 {
         // One run: split it by elements.
         parallel_for(inner.size, grain(size_of::<T>() as f64 * NS_PER_BYTE), |range| {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     // SAFETY: offsets that `dims` span.
@@ -151,7 +151,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
             *i = at % d.size;
             at /= d.size;
         }
-        dispatch(
+        dispatch_v3(
             #[inline(always)]
             || {
                 for _ in range {
@@ -469,7 +469,7 @@ pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
         let value = unsafe { value.cast::<T>().read_unaligned() };
         let out = Shared(out.cast::<T>());
         parallel_for(n, grain(size as f64 * NS_PER_BYTE), |range| {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     for i in range {
@@ -558,7 +558,7 @@ fn stretches(outer: usize, pitch: usize, parts: usize, f: impl Fn(std::ops::Rang
     let rows = (JOINED / pitch.max(1)).max(SQUARE);
     let ns = (pitch as f64 * NS_PER_BYTE + parts as f64 * NS_PER_RUN) * rows as f64;
     parallel_for(outer.div_ceil(rows), grain(ns), |range| {
-        dispatch(
+        dispatch_v3(
             #[inline(always)]
             || range.for_each(|i| f(i * rows..outer.min((i + 1) * rows))),
         );

@@ -11,10 +11,10 @@ use std::slice;
 use num_complex::Complex;
 use penstock_data::{DType, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::complex::Part;
 use crate::num::{Int, Real};
-use crate::reduce::{self, Fold, FoldBool, FoldComplex, FoldFloat, FoldInt, LANES, MeanInt, Reduce};
+use crate::reduce::{self, Fold, FoldBool, FoldComplex, FoldFloat, FoldInt, LANES, Mean, MeanInt, Reduce};
 
 /// Elements of a row that one set of accumulators takes.
 pub const BLOCK: usize = reduce::BLOCK;
@@ -110,15 +110,15 @@ fn of_float<T: Real + Sync>(op: Reduce) -> Option<Folds> {
         Reduce::Prod => of::<FoldFloat<{ Reduce::Prod as u8 }, T>>(),
         Reduce::Max => of::<FoldFloat<{ Reduce::Max as u8 }, T>>(),
         Reduce::Min => of::<FoldFloat<{ Reduce::Min as u8 }, T>>(),
-        Reduce::Mean => of::<FoldFloat<{ Reduce::Mean as u8 }, T>>(),
+        Reduce::Mean => of::<Mean<FoldFloat<{ Reduce::Sum as u8 }, T>>>(),
         Reduce::Any | Reduce::All => return None,
     })
 }
 
 fn of_int<T: Int + Sync>(op: Reduce) -> Option<Folds> {
     Some(match op {
-        Reduce::Sum => of::<FoldInt<{ Reduce::Sum as u8 }, T>>(),
-        Reduce::Prod => of::<FoldInt<{ Reduce::Prod as u8 }, T>>(),
+        Reduce::Sum => of::<FoldInt<{ Reduce::Sum as u8 }, T::Signed>>(),
+        Reduce::Prod => of::<FoldInt<{ Reduce::Prod as u8 }, T::Signed>>(),
         Reduce::Max => of::<FoldInt<{ Reduce::Max as u8 }, T>>(),
         Reduce::Min => of::<FoldInt<{ Reduce::Min as u8 }, T>>(),
         Reduce::Mean => of::<MeanInt<T>>(),
@@ -133,7 +133,7 @@ where
     Some(match op {
         Reduce::Sum => of::<FoldComplex<{ Reduce::Sum as u8 }, T>>(),
         Reduce::Prod => of::<FoldComplex<{ Reduce::Prod as u8 }, T>>(),
-        Reduce::Mean => of::<FoldComplex<{ Reduce::Mean as u8 }, T>>(),
+        Reduce::Mean => of::<Mean<FoldComplex<{ Reduce::Sum as u8 }, T>>>(),
         _ => return None,
     })
 }
@@ -145,14 +145,14 @@ where
     Folds {
         size: size_of::<F::Acc>(),
         rows: rows::<F>,
-        open: open::<F>,
-        add: add::<F>,
-        close: close::<F>,
-        tree: tree::<F>,
+        open: open::<F::Steps>,
+        add: add::<F::Steps>,
+        close: close::<F::Steps>,
+        tree: tree::<F::Steps>,
         finish: finish::<F>,
-        open_columns: open_columns::<F>,
-        add_rows: add_rows::<F>,
-        join_columns: join_columns::<F>,
+        open_columns: open_columns::<F::Steps>,
+        add_rows: add_rows::<F::Steps>,
+        join_columns: join_columns::<F::Steps>,
         finish_columns: finish_columns::<F>,
     }
 }
@@ -167,7 +167,7 @@ where
         // SAFETY: the caller's contract.
         unsafe {
             let row = slice::from_raw_parts(src.cast::<F::T>().add(r * n), n);
-            out.cast::<F::T>().add(r).write(F::finish(reduce::fold_run::<F>(row), n));
+            out.cast::<F::T>().add(r).write(F::finish(reduce::fold_run::<F::Steps>(row), n));
         }
     }
 }
@@ -182,7 +182,7 @@ fn open<F: Fold>(lanes: &mut Lanes) {
 unsafe fn add<F: Fold>(lanes: &mut Lanes, src: *const u8, n: usize) {
     // SAFETY: the caller's contract.
     let (run, acc) = unsafe { (slice::from_raw_parts(src.cast::<F::T>(), n), &mut *lanes.typed::<F>()) };
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             let mut local = *acc;
@@ -236,7 +236,7 @@ unsafe fn open_columns<F: Fold>(acc: *mut u8, width: usize) {
 unsafe fn add_rows<F: Fold>(acc: *mut u8, src: *const u8, rows: usize, width: usize) {
     // SAFETY: the caller's contract.
     let acc = unsafe { slice::from_raw_parts_mut(acc.cast::<F::Acc>(), width) };
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             for r in 0..rows {
@@ -257,7 +257,7 @@ unsafe fn join_columns<F: Fold>(acc: *mut u8, other: *const u8, width: usize) {
     let (acc, other) = unsafe {
         (slice::from_raw_parts_mut(acc.cast::<F::Acc>(), width), slice::from_raw_parts(other.cast::<F::Acc>(), width))
     };
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             for (a, &b) in acc.iter_mut().zip(other) {

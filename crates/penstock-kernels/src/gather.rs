@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::binary::{Cplx, Float, Integer};
 use crate::complex::Part;
 use crate::copy::fill;
@@ -70,7 +70,7 @@ pub(crate) use with_indices;
 
 /// The first position whose index is not below `limit`: a block is looked through only where it has one.
 pub(crate) fn first_not_below<I: Index>(indices: &[I], limit: usize) -> Option<usize> {
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             for (b, block) in indices.chunks(1024).enumerate() {
@@ -237,8 +237,18 @@ pub unsafe fn scatter(
                 DType::F64 => scatter_floats::<f64, _>(s, op, updates, out),
                 DType::C64 => scatter_complex::<f32, _>(s, op, updates, out),
                 DType::C128 => scatter_complex::<f64, _>(s, op, updates, out),
-                _ => with_dtype!(integer, dtype, T => scatter_integers::<T, _>(s, op, updates, out),
-                    else panic!("{} does not take {dtype}", op.name())),
+                _ if matches!(op, Binary::Max | Binary::Min) => {
+                    with_dtype!(integer, dtype, T => scatter_extremes::<T, _>(s, op, updates, out),
+                        else panic!("{} does not take {dtype}", op.name()))
+                }
+                // What wraps does not depend on the sign.
+                _ if !dtype.is_integer() => panic!("{} does not take {dtype}", op.name()),
+                _ => match dtype.size() {
+                    1 => scatter_integers::<i8, _>(s, op, updates, out),
+                    2 => scatter_integers::<i16, _>(s, op, updates, out),
+                    4 => scatter_integers::<i32, _>(s, op, updates, out),
+                    _ => scatter_integers::<i64, _>(s, op, updates, out),
+                },
             }
         });
     }
@@ -265,7 +275,7 @@ impl<I: Index> Scatter<'_, I> {
         let stretch = n.div_ceil(tasks);
         parallel_for(tasks, 1, |range| {
             let (first, last) = (range.start * stretch, n.min(range.end * stretch));
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     for (i, index) in indices.iter().enumerate() {
@@ -358,8 +368,10 @@ macro_rules! scatters {
 scatters! {
     /// Combines floats.
     scatter_floats<T: Real>: Float of T: Add Sub Mul Div Max Min;
-    /// Combines integers.
-    scatter_integers<T: Int>: Integer of T: Add Sub Mul Max Min;
+    /// Combines integers of a width.
+    scatter_integers<T: Int>: Integer of T: Add Sub Mul;
+    /// Keeps the greater or the lesser integer.
+    scatter_extremes<T: Int>: Integer of T: Max Min;
     /// Combines complex numbers.
     scatter_complex<T: Part>: Cplx of Complex<T>: Add Sub Mul Div;
 }
@@ -423,7 +435,7 @@ pub unsafe fn range(dtype: DType, start: *const u8, step: *const u8, n: usize, o
         let (start, step) = unsafe { (start.cast::<T>().read(), step.cast::<T>().read()) };
         let out = Shared(out.cast::<T>());
         parallel_for(n, grain(0.5), |range| {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     for i in range {

@@ -8,7 +8,8 @@
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::arch::{Level, level};
+use crate::arch::{Level, dispatch_v3, level};
+use crate::num::Real;
 
 /// One input of an elementwise loop: where it starts, and whether it advances.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +64,8 @@ pub type LoopFn = unsafe fn(n: usize, ins: &[Lane], out: *mut u8) -> Result<(), 
 pub(crate) trait Map1: 'static {
     type A: Copy;
     type R: Copy;
-    /// Whether the body vectorises, so that a copy per instruction set is worth its size.
-    const WIDE: bool;
+    /// The best instruction set for which a copy is worth its size: the base one if the body does not vectorise.
+    const LEVEL: Level;
     /// Whether [`Map1::rare`] can be true.
     const RARE: bool = false;
     fn eval(a: Self::A) -> Self::R;
@@ -83,8 +84,8 @@ pub(crate) trait Map2: 'static {
     type A: Copy;
     type B: Copy;
     type R: Copy;
-    /// Whether the body vectorises, so that a copy per instruction set is worth its size.
-    const WIDE: bool;
+    /// The best instruction set for which a copy is worth its size: the base one if the body does not vectorise.
+    const LEVEL: Level;
     /// Whether [`Map2::fault`] can be true.
     const CHECKED: bool = false;
     fn eval(a: Self::A, b: Self::B) -> Self::R;
@@ -312,11 +313,12 @@ mod v4 {
 /// The loop of a scalar function of one operand, for this machine.
 pub(crate) fn loop1<M: Map1>() -> LoopFn {
     #[cfg(target_arch = "x86_64")]
-    if const { M::WIDE } {
-        match level() {
-            Level::V4 => return v4::loop1::<M>,
-            Level::V3 => return v3::loop1::<M>,
-            Level::Base => {}
+    {
+        if const { M::LEVEL as u8 >= Level::V4 as u8 } && level() == Level::V4 {
+            return v4::loop1::<M>;
+        }
+        if const { M::LEVEL as u8 >= Level::V3 as u8 } && level() >= Level::V3 {
+            return v3::loop1::<M>;
         }
     }
     base::loop1::<M>
@@ -325,12 +327,94 @@ pub(crate) fn loop1<M: Map1>() -> LoopFn {
 /// The loop of a scalar function of two operands, for this machine.
 pub(crate) fn loop2<M: Map2>() -> LoopFn {
     #[cfg(target_arch = "x86_64")]
-    if const { M::WIDE } {
-        match level() {
-            Level::V4 => return v4::loop2::<M>,
-            Level::V3 => return v3::loop2::<M>,
-            Level::Base => {}
+    {
+        if const { M::LEVEL as u8 >= Level::V4 as u8 } && level() == Level::V4 {
+            return v4::loop2::<M>;
+        }
+        if const { M::LEVEL as u8 >= Level::V3 as u8 } && level() >= Level::V3 {
+            return v3::loop2::<M>;
         }
     }
     base::loop2::<M>
+}
+
+/// Elements that pass through `f32` at a time.
+const HALVES: usize = 512;
+
+#[repr(C, align(64))]
+struct Widened([MaybeUninit<f32>; HALVES]);
+
+/// Runs the loop `f` of a function of `f32` on 16-bit floats.
+///
+/// # Safety
+/// As for [`LoopFn`], with up to 2 lanes of `T` and an output of `T`; `f` takes as many.
+unsafe fn through_f32<T: Real<Wide = f32>>(f: LoopFn, n: usize, ins: &[Lane], out: *mut u8) -> Result<(), Fault> {
+    let mut buffers = [const { Widened([MaybeUninit::uninit(); HALVES]) }; 3];
+    let [result, operands @ ..] = &mut buffers;
+    let dst = out.cast::<T>();
+    let mut start = 0;
+    while start < n {
+        let len = HALVES.min(n - start);
+        let mut lanes = [Lane::fixed(out); 2];
+        for ((lane, src), wide) in lanes.iter_mut().zip(ins).zip(operands.iter_mut()) {
+            let count = if src.step == 0 { 1 } else { len };
+            // SAFETY: the lane has `count` elements from `start` on (or one in all); the buffer has room for them.
+            unsafe { convert(src.at(start).ptr.cast::<T>(), wide.0.as_mut_ptr().cast::<f32>(), count, Real::widen) };
+            *lane = Lane { ptr: wide.0.as_ptr().cast(), step: if src.step == 0 { 0 } else { 4 } };
+        }
+        let values = result.0.as_mut_ptr().cast::<f32>();
+        // SAFETY: the lanes have `len` elements or one; the buffer has room for `len`. `out` may be a lane: its elements up
+        // to `start + len` were read.
+        unsafe {
+            f(len, &lanes[..ins.len()], values.cast())?;
+            convert(values.cast_const(), dst.add(start), len, T::narrow);
+        }
+        start += len;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `src` is aligned and readable, `dst` aligned and writable for `n` elements; they are disjoint.
+#[inline(always)]
+unsafe fn convert<A: Copy, R>(src: *const A, dst: *mut R, n: usize, f: impl Fn(A) -> R) {
+    dispatch_v3(
+        #[inline(always)]
+        move || {
+            for i in 0..n {
+                // SAFETY: the caller's contract.
+                unsafe { dst.add(i).write(f(src.add(i).read())) };
+            }
+        },
+    );
+}
+
+/// The loop on 16-bit floats of a function of one `f32`, rounded once.
+pub(crate) fn half1<T: Real<Wide = f32>, M: Map1<A = f32, R = f32>>() -> LoopFn {
+    /// # Safety
+    /// As for [`LoopFn`].
+    unsafe fn run<T: Real<Wide = f32>, M: Map1<A = f32, R = f32>>(
+        n: usize,
+        ins: &[Lane],
+        out: *mut u8,
+    ) -> Result<(), Fault> {
+        // SAFETY: the same contract.
+        unsafe { through_f32::<T>(loop1::<M>(), n, ins, out) }
+    }
+    run::<T, M>
+}
+
+/// The loop on 16-bit floats of a function of two `f32`, rounded once.
+pub(crate) fn half2<T: Real<Wide = f32>, M: Map2<A = f32, B = f32, R = f32>>() -> LoopFn {
+    /// # Safety
+    /// As for [`LoopFn`].
+    unsafe fn run<T: Real<Wide = f32>, M: Map2<A = f32, B = f32, R = f32>>(
+        n: usize,
+        ins: &[Lane],
+        out: *mut u8,
+    ) -> Result<(), Fault> {
+        // SAFETY: the same contract.
+        unsafe { through_f32::<T>(loop2::<M>(), n, ins, out) }
+    }
+    run::<T, M>
 }

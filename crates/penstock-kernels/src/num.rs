@@ -3,6 +3,7 @@
 
 use penstock_data::{Element, bf16, f16};
 
+use crate::arch::Level;
 use crate::math::Math;
 
 /// A real floating-point element and the type that it is computed in.
@@ -103,6 +104,10 @@ impl Real for bf16 {
 
 /// An integer element; arithmetic wraps.
 pub(crate) trait Int: Element + Ord {
+    /// The signed type of this width, for what does not depend on the sign.
+    type Signed: Int;
+    /// The best instruction set for which loops have a copy: programs count and index in `i32` and `i64`.
+    const LEVEL: Level;
     const ZERO: Self;
     const ONE: Self;
     const LOWEST: Self;
@@ -132,8 +137,10 @@ pub(crate) trait Int: Element + Ord {
 }
 
 macro_rules! ints {
-    ($($ty:ident)*) => {$(
+    ($($ty:ident $signed:ident $level:ident),*) => {$(
         impl Int for $ty {
+            type Signed = $signed;
+            const LEVEL: Level = Level::$level;
             const ZERO: $ty = 0;
             const ONE: $ty = 1;
             const LOWEST: $ty = $ty::MIN;
@@ -177,4 +184,7 @@ macro_rules! ints {
     )*};
 }
 
-ints!(i8 i16 i32 i64 u8 u16 u32 u64);
+ints! {
+    i8 i8 V3, i16 i16 V3, i32 i32 V4, i64 i64 V4,
+    u8 i8 V3, u16 i16 V3, u32 i32 V3, u64 i64 V3
+}

@@ -94,7 +94,13 @@ pub fn grain(ns: f64) -> usize {
 ///
 /// # Panics
 /// If `f` does, after all ranges that were begun have ended.
+#[inline]
 pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
+    run_ranges(tasks, grain, &f);
+}
+
+/// [`parallel_for`], compiled once for all bodies.
+fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if tasks == 0 {
         return;
     }

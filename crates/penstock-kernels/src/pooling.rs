@@ -6,7 +6,7 @@
 
 use penstock_data::{DType, DTypeSet, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::conv::Axis;
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
@@ -100,7 +100,7 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
     parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
         for i in range {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
@@ -243,7 +243,7 @@ where
     parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
         let mut sums = vec![T::Wide::default(); n];
         for i in range {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     sums.fill(T::Wide::default());
@@ -291,7 +291,7 @@ where
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
         let mut sums = vec![T::Wide::default(); inputs * n];
         for image in range {
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     sums.fill(T::Wide::default());

@@ -5,7 +5,7 @@
 use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::gather::{Index, Indices, with_indices};
 use crate::pool::{Shared, grain, parallel_for};
 
@@ -111,7 +111,7 @@ impl Nonzero {
             parallel_for(x.len().div_ceil(PART), grain(PART as f64 * 0.1), |range| {
                 for p in range {
                     let part = &x[p * PART..x.len().min((p + 1) * PART)];
-                    let count = dispatch(
+                    let count = dispatch_v3(
                         #[inline(always)]
                         || {
                             let of = |block: &[T]| block.iter().map(|v| u32::from(!v.is_zero())).sum::<u32>() as usize;
@@ -158,7 +158,7 @@ impl Nonzero {
                     // SAFETY: there is room for those in front of this part, and for those in it.
                     let to = unsafe { out.get().add(self.before[p] * dims.len()) };
                     // SAFETY: as above.
-                    dispatch(#[inline(always)] || unsafe { write_part(part, p * PART, dims, to) });
+                    dispatch_v3(#[inline(always)] || unsafe { write_part(part, p * PART, dims, to) });
                 }
             });
         }, else panic!("no {dtype} is zero"));

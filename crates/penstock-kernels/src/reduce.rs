@@ -13,7 +13,7 @@ use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::complex::Part;
 use crate::math::Math;
 use crate::num::{Int, Real};
@@ -64,6 +64,8 @@ pub const fn reduce_dtypes(op: Reduce) -> DTypeSet {
 pub(crate) trait Fold: 'static {
     type T: Copy;
     type Acc: Copy + Send;
+    /// The reduction that starts and joins the same way, with one name for all that differ in [`Fold::finish`] alone.
+    type Steps: Fold<T = Self::T, Acc = Self::Acc>;
     fn init() -> Self::Acc;
     fn load(x: Self::T) -> Self::Acc;
     fn join(a: Self::Acc, b: Self::Acc) -> Self::Acc;
@@ -80,6 +82,7 @@ pub(crate) struct FoldFloat<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Real> Fold for FoldFloat<OP, T> {
     type T = T;
     type Acc = T::Wide;
+    type Steps = Self;
     #[inline(always)]
     fn init() -> T::Wide {
         match const { Reduce::ALL[OP as usize] } {
@@ -103,8 +106,53 @@ impl<const OP: u8, T: Real> Fold for FoldFloat<OP, T> {
         }
     }
     #[inline(always)]
-    fn finish(acc: T::Wide, count: usize) -> T {
-        T::narrow(if OP == Reduce::Mean as u8 { acc / T::Wide::of(count as f64) } else { acc })
+    fn finish(acc: T::Wide, _: usize) -> T {
+        T::narrow(acc)
+    }
+}
+
+/// The mean of elements whose sum is `F`.
+pub(crate) struct Mean<F>(PhantomData<F>);
+
+/// A sum that can be divided by a number of elements.
+pub(crate) trait Sum: Fold {
+    fn over(acc: Self::Acc, count: usize) -> Self::Acc;
+}
+
+impl<F: Sum> Fold for Mean<F> {
+    type T = F::T;
+    type Acc = F::Acc;
+    type Steps = F;
+    #[inline(always)]
+    fn init() -> F::Acc {
+        F::init()
+    }
+    #[inline(always)]
+    fn load(x: F::T) -> F::Acc {
+        F::load(x)
+    }
+    #[inline(always)]
+    fn join(a: F::Acc, b: F::Acc) -> F::Acc {
+        F::join(a, b)
+    }
+    #[inline(always)]
+    fn finish(acc: F::Acc, count: usize) -> F::T {
+        F::finish(F::over(acc, count), count)
+    }
+}
+
+impl<T: Real> Sum for FoldFloat<{ Reduce::Sum as u8 }, T> {
+    #[inline(always)]
+    fn over(acc: T::Wide, count: usize) -> T::Wide {
+        acc / T::Wide::of(count as f64)
+    }
+}
+
+impl<T: Part + Send> Sum for FoldComplex<{ Reduce::Sum as u8 }, T> {
+    #[inline(always)]
+    fn over(acc: Complex<T>, count: usize) -> Complex<T> {
+        let n = T::from(count).unwrap_or_else(T::nan);
+        Complex::new(acc.re / n, acc.im / n)
     }
 }
 
@@ -113,6 +161,7 @@ pub(crate) struct FoldInt<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Int> Fold for FoldInt<OP, T> {
     type T = T;
     type Acc = T;
+    type Steps = Self;
     #[inline(always)]
     fn init() -> T {
         match const { Reduce::ALL[OP as usize] } {
@@ -146,6 +195,7 @@ pub(crate) struct MeanInt<T>(PhantomData<T>);
 impl<T: Int> Fold for MeanInt<T> {
     type T = T;
     type Acc = i64;
+    type Steps = Self;
     #[inline(always)]
     fn init() -> i64 {
         0
@@ -174,6 +224,7 @@ pub(crate) struct FoldComplex<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
     type T = Complex<T>;
     type Acc = Complex<T>;
+    type Steps = Self;
     #[inline(always)]
     fn init() -> Complex<T> {
         Complex::new(if OP == Reduce::Prod as u8 { T::one() } else { T::zero() }, T::zero())
@@ -187,13 +238,8 @@ impl<const OP: u8, T: Part + Send> Fold for FoldComplex<OP, T> {
         if OP == Reduce::Prod as u8 { a * b } else { a + b }
     }
     #[inline(always)]
-    fn finish(acc: Complex<T>, count: usize) -> Complex<T> {
-        if OP == Reduce::Mean as u8 {
-            let n = T::from(count).unwrap_or_else(T::nan);
-            Complex::new(acc.re / n, acc.im / n)
-        } else {
-            acc
-        }
+    fn finish(acc: Complex<T>, _: usize) -> Complex<T> {
+        acc
     }
 }
 
@@ -203,6 +249,7 @@ pub(crate) struct FoldBool<const OP: u8>;
 impl<const OP: u8> Fold for FoldBool<OP> {
     type T = u8;
     type Acc = u8;
+    type Steps = Self;
     #[inline(always)]
     fn init() -> u8 {
         if OP == Reduce::All as u8 { u8::MAX } else { 0 }
@@ -287,7 +334,7 @@ pub(crate) fn fold_tree<F: Fold>(parts: &mut [F::Acc]) -> F::Acc {
 
 /// Folds a run of at most [`PART`] elements.
 fn fold_part<F: Fold>(run: &[F::T]) -> F::Acc {
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             if run.len() <= BLOCK {
@@ -320,10 +367,10 @@ where
         return acc;
     }
     if run.len() <= PART {
-        return fold_part::<F>(run);
+        return fold_part::<F::Steps>(run);
     }
     // What settles the result is often near the start: no thread is woken for it.
-    let first = fold_part::<F>(&run[..PART]);
+    let first = fold_part::<F::Steps>(&run[..PART]);
     if F::settled(first) {
         return first;
     }
@@ -338,7 +385,7 @@ where
                 break;
             }
             let part = &run[i * PART..run.len().min((i + 1) * PART)];
-            let acc = fold_part::<F>(part);
+            let acc = fold_part::<F::Steps>(part);
             // SAFETY: `i` is below the length of `accs`, and no other range has it.
             unsafe { out.get().add(i).write(acc) };
             if F::settled(acc) {
@@ -346,7 +393,7 @@ where
             }
         }
     });
-    fold_tree::<F>(&mut accs)
+    fold_tree::<F::Steps>(&mut accs)
 }
 
 /// Columns of a block of a reduction over rows.
@@ -464,13 +511,13 @@ where
             let one = |i: usize| {
                 // SAFETY: the offsets are inside the input, and `run.size` elements follow.
                 let run = unsafe { slice::from_raw_parts(source.get().add(base + offset(&reduced, i)), run.size) };
-                fold_run::<F>(run)
+                fold_run::<F::Steps>(run)
             };
             let acc = if runs == 1 {
                 one(0)
             } else {
                 let mut parts: SmallVec<[F::Acc; 16]> = (0..runs).map(one).collect();
-                fold_tree::<F>(&mut parts)
+                fold_tree::<F::Steps>(&mut parts)
             };
             // SAFETY: `k` is below `kept_count`, and no other range has it.
             unsafe { dest.get().add(k).write(F::finish(acc, count)) };
@@ -502,14 +549,14 @@ where
             let width = COLUMNS.min(row.size - first);
             let base = offset(&kept, k) + first + start * rows.stride;
             let mut acc = [F::init(); COLUMNS];
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     for i in 0..others {
                         // SAFETY: the offsets are inside the input; rows have `width` more elements.
                         unsafe {
                             let src = source.get().add(base + offset(&reduced, i));
-                            fold_rows::<F>(src, count_rows, rows.stride, width, &mut acc);
+                            fold_rows::<F::Steps>(src, count_rows, rows.stride, width, &mut acc);
                         }
                     }
                 },
@@ -546,7 +593,7 @@ unsafe fn run_float<T: Real>(op: Reduce, input: *const u8, dims: &[usize], axes:
             Reduce::Prod => run::<FoldFloat<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
             Reduce::Max => run::<FoldFloat<{ Reduce::Max as u8 }, T>>(input, dims, axes, out),
             Reduce::Min => run::<FoldFloat<{ Reduce::Min as u8 }, T>>(input, dims, axes, out),
-            Reduce::Mean => run::<FoldFloat<{ Reduce::Mean as u8 }, T>>(input, dims, axes, out),
+            Reduce::Mean => run::<Mean<FoldFloat<{ Reduce::Sum as u8 }, T>>>(input, dims, axes, out),
             Reduce::Any | Reduce::All => unsupported(op, T::DTYPE),
         }
     }
@@ -558,8 +605,8 @@ unsafe fn run_int<T: Int>(op: Reduce, input: *const u8, dims: &[usize], axes: &[
     // SAFETY: the same contract.
     unsafe {
         match op {
-            Reduce::Sum => run::<FoldInt<{ Reduce::Sum as u8 }, T>>(input, dims, axes, out),
-            Reduce::Prod => run::<FoldInt<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
+            Reduce::Sum => run::<FoldInt<{ Reduce::Sum as u8 }, T::Signed>>(input, dims, axes, out),
+            Reduce::Prod => run::<FoldInt<{ Reduce::Prod as u8 }, T::Signed>>(input, dims, axes, out),
             Reduce::Max => run::<FoldInt<{ Reduce::Max as u8 }, T>>(input, dims, axes, out),
             Reduce::Min => run::<FoldInt<{ Reduce::Min as u8 }, T>>(input, dims, axes, out),
             Reduce::Mean => run::<MeanInt<T>>(input, dims, axes, out),
@@ -579,7 +626,7 @@ where
         match op {
             Reduce::Sum => run::<FoldComplex<{ Reduce::Sum as u8 }, T>>(input, dims, axes, out),
             Reduce::Prod => run::<FoldComplex<{ Reduce::Prod as u8 }, T>>(input, dims, axes, out),
-            Reduce::Mean => run::<FoldComplex<{ Reduce::Mean as u8 }, T>>(input, dims, axes, out),
+            Reduce::Mean => run::<Mean<FoldComplex<{ Reduce::Sum as u8 }, T>>>(input, dims, axes, out),
             _ => unsupported(op, <Complex<T> as Element>::DTYPE),
         }
     }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
@@ -154,7 +154,7 @@ unsafe fn arg<const MAX: bool, T: Ranked, R: Int>(
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<R>()));
     let blocks = inner.div_ceil(ARG_COLUMNS);
     parallel_for(outer * blocks, grain((n * inner.min(ARG_COLUMNS)) as f64 * 0.3), |range| {
-        dispatch(
+        dispatch_v3(
             #[inline(always)]
             || {
                 for task in range {
@@ -292,29 +292,34 @@ unsafe fn scan<A: Accumulate>(
     let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
     let blocks = inner.div_ceil(COLUMNS);
     parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64), |range| {
-        for task in range {
-            let first = task % blocks * COLUMNS;
-            let width = COLUMNS.min(inner - first);
-            let base = task / blocks * n * inner + first;
-            let mut acc = [A::start(); COLUMNS];
-            for step in 0..n {
-                let row = base + if reverse { n - 1 - step } else { step } * inner;
-                for (j, a) in acc[..width].iter_mut().enumerate() {
-                    // SAFETY: inside both buffers; no other task has these columns. The element is
-                    // read before it is written, for use in place.
-                    unsafe {
-                        let next = A::step(*a, src.get().add(row + j).read());
-                        let value = match (exclusive, step) {
-                            (false, _) => A::value(next),
-                            (true, 0) => A::first(),
-                            (true, _) => A::value(*a),
-                        };
-                        dst.get().add(row + j).write(value);
-                        *a = next;
+        dispatch_v3(
+            #[inline(always)]
+            move || {
+                for task in range {
+                    let first = task % blocks * COLUMNS;
+                    let width = COLUMNS.min(inner - first);
+                    let base = task / blocks * n * inner + first;
+                    let mut acc = [A::start(); COLUMNS];
+                    for step in 0..n {
+                        let row = base + if reverse { n - 1 - step } else { step } * inner;
+                        for (j, a) in acc[..width].iter_mut().enumerate() {
+                            // SAFETY: inside both buffers; no other task has these columns. The element is
+                            // read before it is written, for use in place.
+                            unsafe {
+                                let next = A::step(*a, src.get().add(row + j).read());
+                                let value = match (exclusive, step) {
+                                    (false, _) => A::value(next),
+                                    (true, 0) => A::first(),
+                                    (true, _) => A::value(*a),
+                                };
+                                dst.get().add(row + j).write(value);
+                                *a = next;
+                            }
+                        }
                     }
                 }
-            }
-        }
+            },
+        );
     });
 }
 
@@ -363,7 +368,14 @@ pub unsafe fn cumulative(
             DType::Bf16 => run!(FoldFloat<bf16>),
             DType::F32 => run!(FoldFloat<f32>),
             DType::F64 => run!(FoldFloat<f64>),
-            _ => with_dtype!(integer, dtype, T => run!(FoldInt<T>), else panic!("cumulative does not take {dtype}")),
+            _ if !dtype.is_integer() => panic!("cumulative does not take {dtype}"),
+            // What wraps does not depend on the sign.
+            _ => match dtype.size() {
+                1 => run!(FoldInt<i8>),
+                2 => run!(FoldInt<i16>),
+                4 => run!(FoldInt<i32>),
+                _ => run!(FoldInt<i64>),
+            },
         }
     }
 }

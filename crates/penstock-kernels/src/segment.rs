@@ -7,12 +7,12 @@ use std::any::TypeId;
 use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::complex::Part;
 use crate::gather::Indices;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, MeanInt, Reduce};
+use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce};
 
 /// What a segment without rows becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -102,7 +102,7 @@ where
             if first >= last {
                 continue;
             }
-            dispatch(
+            dispatch_v3(
                 #[inline(always)]
                 || {
                     let len = (last - first) * width;
@@ -164,7 +164,7 @@ unsafe fn run_float<T: Real + Filler>(op: Reduce, s: Segments, input: *const u8,
             Reduce::Prod => run::<FoldFloat<{ Reduce::Prod as u8 }, T>>(s, input, empty, out),
             Reduce::Max => run::<FoldFloat<{ Reduce::Max as u8 }, T>>(s, input, empty, out),
             Reduce::Min => run::<FoldFloat<{ Reduce::Min as u8 }, T>>(s, input, empty, out),
-            Reduce::Mean => run::<FoldFloat<{ Reduce::Mean as u8 }, T>>(s, input, empty, out),
+            Reduce::Mean => run::<Mean<FoldFloat<{ Reduce::Sum as u8 }, T>>>(s, input, empty, out),
             Reduce::Any | Reduce::All => return false,
         }
     }
@@ -205,7 +205,7 @@ where
         match op {
             Reduce::Sum => run::<FoldComplex<{ Reduce::Sum as u8 }, T>>(s, input, empty, out),
             Reduce::Prod => run::<FoldComplex<{ Reduce::Prod as u8 }, T>>(s, input, empty, out),
-            Reduce::Mean => run::<FoldComplex<{ Reduce::Mean as u8 }, T>>(s, input, empty, out),
+            Reduce::Mean => run::<Mean<FoldComplex<{ Reduce::Sum as u8 }, T>>>(s, input, empty, out),
             _ => return false,
         }
     }

@@ -7,7 +7,7 @@
 
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 use crate::num::Int;
 use crate::pool::{Shared, grain, parallel_for};
 use crate::sort_keys::{Placed, Word, sort_columns, sort_words};
@@ -294,7 +294,7 @@ fn first_of<K: Key>(
         }
     };
     if room < n / 2 {
-        dispatch(
+        dispatch_v3(
             #[inline(always)]
             || {
                 placed.extend((0..room).map(|i| key(i).place(i)));

@@ -1,6 +1,6 @@
 //! Sorting of unsigned integers: of one long row by its digits, of many short rows side by side by a network.
 
-use crate::arch::dispatch;
+use crate::arch::dispatch_v3;
 
 /// An unsigned integer that is sorted by its bits from a place on; what is below them stays in order.
 pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
@@ -101,7 +101,7 @@ fn by_digits<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
 /// Sorts `L` rows side by side: element `i` of each is in `rows[i]`. It is Batcher's merge exchange: Knuth, volume 3,
 /// algorithm 5.2.2 M.
 pub(crate) fn sort_columns<W: Copy + Ord, const L: usize>(rows: &mut [[W; L]]) {
-    dispatch(
+    dispatch_v3(
         #[inline(always)]
         || {
             let n = rows.len();

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::math64::log;
+use libm::log;
 
 /// The logarithmic derivative of the gamma function; NaN at its poles, except that -inf at +0 and +inf at -0.
 pub(crate) fn digamma(x: f64) -> f64 {

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
 
+use crate::arch::Level;
 use crate::complex;
-use crate::loops::{LoopFn, Map1, loop1};
+use crate::loops::{LoopFn, Map1, half1, loop1};
 use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::ops::Unary;
@@ -98,7 +99,7 @@ struct Float<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Real> Map1 for Float<OP, T> {
     type A = T;
     type R = T;
-    const WIDE: bool = !listed(SCALAR, OP);
+    const LEVEL: Level = if listed(SCALAR, OP) { Level::Base } else { Level::V4 };
     const RARE: bool = listed(&[Unary::Sin, Unary::Cos, Unary::Tan], OP);
     #[inline(always)]
     fn eval(a: T) -> T {
@@ -123,7 +124,7 @@ struct Classify<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Real> Map1 for Classify<OP, T> {
     type A = T;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: T) -> Bool8 {
         let x = a.widen();
@@ -140,7 +141,7 @@ struct Integer<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Int> Map1 for Integer<OP, T> {
     type A = T;
     type R = T;
-    const WIDE: bool = true;
+    const LEVEL: Level = T::LEVEL;
     #[inline(always)]
     fn eval(x: T) -> T {
         match const { Unary::ALL[OP as usize] } {
@@ -171,7 +172,7 @@ struct Not;
 impl Map1 for Not {
     type A = Bool8;
     type R = Bool8;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(x: Bool8) -> Bool8 {
         Bool8::new(!x.get())
@@ -183,7 +184,11 @@ struct Cplx<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
     type A = Complex<T>;
     type R = Complex<T>;
-    const WIDE: bool = listed(&[Unary::Neg, Unary::Square, Unary::Conj, Unary::Sign, Unary::Reciprocal], OP);
+    const LEVEL: Level = if listed(&[Unary::Neg, Unary::Square, Unary::Conj, Unary::Sign, Unary::Reciprocal], OP) {
+        Level::V3
+    } else {
+        Level::Base
+    };
     #[inline(always)]
     fn eval(z: Complex<T>) -> Complex<T> {
         match const { Unary::ALL[OP as usize] } {
@@ -221,7 +226,7 @@ struct CplxPart<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     type A = Complex<T>;
     type R = T;
-    const WIDE: bool = true;
+    const LEVEL: Level = Level::V3;
     #[inline(always)]
     fn eval(z: Complex<T>) -> T {
         match const { Unary::ALL[OP as usize] } {
@@ -233,33 +238,54 @@ impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     }
 }
 
+/// The loop of an operator among those that are listed by what maps their elements: `direct` those of a type, or those of
+/// a 16-bit float by way of `f32`.
 macro_rules! table {
-    ($op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
+    ($how:tt, $op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
         match $op {
-            $($(Unary::$name => Some(loop1::<$map<{ Unary::$name as u8 }, $ty>>()),)*)*
+            $($(Unary::$name => Some(table!(@ $how $map<{ Unary::$name as u8 }, $ty>)),)*)*
             _ => None,
+        }
+    };
+    (@ direct $map:ty) => { loop1::<$map>() };
+    (@ (half $half:ty) $map:ty) => { half1::<$half, $map>() };
+}
+
+/// Operators of a few instructions, in any width.
+fn short_loop<T: Real>(op: Unary) -> Option<LoopFn> {
+    table! { direct, op;
+        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Softsign Floor Ceil Round Rint Trunc;
+        Classify<T>: IsNan IsInf IsFinite;
+    }
+}
+
+/// [`table`] of the operators that are long.
+macro_rules! long_table {
+    ($how:tt, $op:expr, $ty:ty) => {
+        table! { $how, $op;
+            Float<$ty>: Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh
+                Sigmoid Softplus Elu Selu Erf Erfc Lgamma Digamma Erfinv Ndtri;
         }
     };
 }
 
 fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
-    table! { op;
-        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan
-            Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Softplus Relu Relu6 Elu Selu Softsign
-            Floor Ceil Round Rint Trunc Erf Erfc Lgamma Digamma Erfinv Ndtri;
-        Classify<T>: IsNan IsInf IsFinite;
-    }
+    long_table!(direct, op, T).or_else(|| short_loop::<T>(op))
+}
+
+fn half_loop<T: Real<Wide = f32>>(op: Unary) -> Option<LoopFn> {
+    long_table!((half T), op, f32).or_else(|| short_loop::<T>(op))
 }
 
 fn integer_loop<T: Int>(op: Unary) -> Option<LoopFn> {
-    table! { op; Integer<T>: Neg Abs Sign Square Relu Relu6 Round BitNot; }
+    table! { direct, op; Integer<T>: Abs Sign Relu Relu6 Round; Integer<T::Signed>: Neg Square BitNot; }
 }
 
 fn complex_loop<T: complex::Part>(op: Unary) -> Option<LoopFn>
 where
     Complex<T>: Element,
 {
-    table! { op;
+    table! { direct, op;
         Cplx<T>: Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan
             Sinh Cosh Tanh Asinh Acosh Atanh Sigmoid Conj;
         CplxPart<T>: Abs Real Imag Angle;
@@ -270,8 +296,8 @@ where
 pub fn unary(op: Unary, dtype: DType) -> Option<LoopFn> {
     match dtype {
         DType::Bool => (op == Unary::LogicalNot).then(loop1::<Not>),
-        DType::F16 => float_loop::<f16>(op),
-        DType::Bf16 => float_loop::<bf16>(op),
+        DType::F16 => half_loop::<f16>(op),
+        DType::Bf16 => half_loop::<bf16>(op),
         DType::F32 => float_loop::<f32>(op),
         DType::F64 => float_loop::<f64>(op),
         DType::C64 => complex_loop::<f32>(op),
