@@ -72,8 +72,8 @@ pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
         fn v4<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
-        // SAFETY: `level` returns `V4` only after detecting these features.
         if level() == Level::V4 {
+            // SAFETY: `level` returns `V4` only after detecting these features.
             return unsafe { v4(f) };
         }
     }
@@ -89,8 +89,8 @@ pub(crate) fn dispatch_v3<R>(f: impl FnOnce() -> R) -> R {
         fn v3<R>(f: impl FnOnce() -> R) -> R {
             f()
         }
-        // SAFETY: `level` returns these only after detecting the features.
         if level() >= Level::V3 {
+            // SAFETY: `level` returns `V3` and `V4` only after detecting these features.
             return unsafe { v3(f) };
         }
     }

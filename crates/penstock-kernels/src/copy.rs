@@ -255,47 +255,57 @@ unsafe fn turn<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isi
 ///
 /// # Safety
 /// Each stream is readable for `n` elements; `dst` is writable for `n * W`. Neither need be aligned.
-#[inline(always)]
+#[inline(never)]
 unsafe fn interleave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, n: usize) {
-    let blocks = n / SQUARE;
-    // SAFETY: the caller's contract; the rest begins behind the blocks.
-    unsafe {
-        for b in 0..blocks {
-            let columns: [[T; SQUARE]; W] =
-                std::array::from_fn(|j| srcs[j].add(b * SQUARE).cast::<[T; SQUARE]>().read_unaligned());
-            let block: [[T; W]; SQUARE] = std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]));
-            dst.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().write_unaligned(block);
-        }
-        for i in blocks * SQUARE..n {
-            for (j, src) in srcs.iter().enumerate() {
-                dst.add(i * W + j).write_unaligned(src.add(i).read_unaligned());
+    dispatch_v3(
+        #[inline(always)]
+        move || {
+            let blocks = n / SQUARE;
+            // SAFETY: the caller's contract; the rest begins behind the blocks.
+            unsafe {
+                for b in 0..blocks {
+                    let columns: [[T; SQUARE]; W] =
+                        std::array::from_fn(|j| srcs[j].add(b * SQUARE).cast::<[T; SQUARE]>().read_unaligned());
+                    let block: [[T; W]; SQUARE] = std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]));
+                    dst.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().write_unaligned(block);
+                }
+                for i in blocks * SQUARE..n {
+                    for (j, src) in srcs.iter().enumerate() {
+                        dst.add(i * W + j).write_unaligned(src.add(i).read_unaligned());
+                    }
+                }
             }
-        }
-    }
+        },
+    );
 }
 
 /// The reverse of [`interleave`].
 ///
 /// # Safety
 /// `src` is readable for `n * W` elements, each stream writable for `n`. Neither need be aligned.
-#[inline(always)]
+#[inline(never)]
 unsafe fn deinterleave<T: Copy, const W: usize>(src: *const T, dsts: [*mut T; W], n: usize) {
-    let blocks = n / SQUARE;
-    // SAFETY: the caller's contract; the rest begins behind the blocks.
-    unsafe {
-        for b in 0..blocks {
-            let block = src.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().read_unaligned();
-            for (j, dst) in dsts.iter().enumerate() {
-                let column: [T; SQUARE] = std::array::from_fn(|i| block[i][j]);
-                dst.add(b * SQUARE).cast::<[T; SQUARE]>().write_unaligned(column);
+    dispatch_v3(
+        #[inline(always)]
+        move || {
+            let blocks = n / SQUARE;
+            // SAFETY: the caller's contract; the rest begins behind the blocks.
+            unsafe {
+                for b in 0..blocks {
+                    let block = src.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().read_unaligned();
+                    for (j, dst) in dsts.iter().enumerate() {
+                        let column: [T; SQUARE] = std::array::from_fn(|i| block[i][j]);
+                        dst.add(b * SQUARE).cast::<[T; SQUARE]>().write_unaligned(column);
+                    }
+                }
+                for i in blocks * SQUARE..n {
+                    for (j, dst) in dsts.iter().enumerate() {
+                        dst.add(i).write_unaligned(src.add(i * W + j).read_unaligned());
+                    }
+                }
             }
-        }
-        for i in blocks * SQUARE..n {
-            for (j, dst) in dsts.iter().enumerate() {
-                dst.add(i).write_unaligned(src.add(i * W + j).read_unaligned());
-            }
-        }
-    }
+        },
+    );
 }
 
 /// [`turn`], in square blocks.

@@ -362,17 +362,15 @@ pub fn binary_output(op: Binary, dtype: DType) -> DType {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_in_the_order_of_the_discriminants() {
-        for (i, (op, ..)) in UNARY.iter().enumerate() {
-            assert_eq!(*op as usize, i, "{op:?}");
-        }
-        for (i, (op, ..)) in BINARY.iter().enumerate() {
-            assert_eq!(*op as usize, i, "{op:?}");
-        }
+const _: () = {
+    let mut i = 0;
+    while i < UNARY.len() {
+        assert!(UNARY[i].0 as usize == i, "the table is in the order of the discriminants");
+        i += 1;
     }
-}
+    i = 0;
+    while i < BINARY.len() {
+        assert!(BINARY[i].0 as usize == i, "the table is in the order of the discriminants");
+        i += 1;
+    }
+};

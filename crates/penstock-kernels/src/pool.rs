@@ -140,36 +140,3 @@ impl<T> Shared<T> {
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_partition_the_tasks() {
-        for tasks in [0, 1, 2, 7, 100, 1001] {
-            for grain in [1, 3, 50, 5000] {
-                let seen: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
-                parallel_for(tasks, grain, |range| {
-                    for i in range {
-                        seen[i].fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-                assert!(seen.iter().all(|n| n.load(Ordering::Relaxed) == 1));
-            }
-        }
-    }
-
-    #[test]
-    fn nested_use_completes() {
-        let total = AtomicUsize::new(0);
-        parallel_for(8, 1, |outer| {
-            for _ in outer {
-                parallel_for(8, 1, |inner| {
-                    total.fetch_add(inner.len(), Ordering::Relaxed);
-                });
-            }
-        });
-        assert_eq!(total.load(Ordering::Relaxed), 64);
-    }
-}

@@ -4,6 +4,7 @@
 
 use penstock_data::{DType, DTypeSet};
 use penstock_kernels::gather::{self, Indices};
+use penstock_kernels::positions::{Nonzero, linear};
 use penstock_kernels::sort::{Direction, Rows, select, sort};
 use penstock_kernels::{Binary, Lane, Reduce, arg_reduce, binary, copy, reduce};
 
@@ -300,5 +301,61 @@ fn rows_of_any_length_are_sorted_and_selected_from() {
         check_orders::<f64>(DType::F64, rows, &x, |v| v, |v| v, f64::to_bits);
         check_orders::<i16>(DType::I16, rows, &x, |v| v as i16, f64::from, |v| v as u64);
         check_orders::<u64>(DType::U64, rows, &x, |v| (v * 1e15) as u64, |v| v as f64, |v| v);
+    }
+}
+
+fn found(values: &[f32], dims: &[usize]) -> Vec<i64> {
+    // SAFETY: buffers of these extents.
+    unsafe {
+        let x = values.as_ptr().cast();
+        let nonzero = Nonzero::count(DType::F32, x, values.len());
+        let mut out = vec![-1; nonzero.total() * dims.len()];
+        nonzero.write(DType::F32, x, dims, out.as_mut_ptr());
+        out
+    }
+}
+
+#[test]
+fn what_is_not_zero_is_found_in_order() {
+    assert_eq!(found(&[0.0, f32::NAN, -0.0, -1.0], &[4]), [1, 3]);
+    assert_eq!(found(&[0.0, 1.0, 2.0, 0.0, 0.0, 5.0], &[3, 2]), [0, 1, 1, 0, 2, 1]);
+    assert_eq!(found(&[], &[0, 3]), [0i64; 0]);
+    assert_eq!(found(&[1.0], &[]), [0i64; 0]);
+    for (dims, every) in [(vec![200_001], 3), (vec![70, 1, 3001], 7), (vec![200_001, 1], 1), (vec![3, 66_667], 100_000)]
+    {
+        let n: usize = dims.iter().product();
+        let values: Vec<f32> = (0..n).map(|i| f32::from(u8::from(i % every == 0))).collect();
+        let mut want = Vec::new();
+        for mut at in (0..n).step_by(every) {
+            let mut row: Vec<i64> = Vec::new();
+            for d in dims.iter().rev() {
+                row.insert(0, (at % d) as i64);
+                at /= d;
+            }
+            want.extend(row);
+        }
+        assert_eq!(found(&values, &dims), want, "{dims:?}");
+    }
+}
+
+#[test]
+fn rows_of_indices_name_positions() {
+    let rows = [1i32, 2, 0, 0, 2, 1];
+    let indices = |count| Indices { ptr: rows.as_ptr().cast(), dtype: DType::I32, count };
+    let mut out = [0i64; 3];
+    // SAFETY: three rows and results.
+    unsafe {
+        assert_eq!(linear(indices(6), &[3, 3], out.as_mut_ptr()), Ok(()));
+        assert_eq!(out, [5, 0, 7]);
+        assert_eq!(linear(indices(6), &[2, 3], out.as_mut_ptr()), Err(2));
+        assert_eq!(linear(indices(0), &[0, 3], out.as_mut_ptr()), Ok(()));
+    }
+    let far = [(1i64 << 33) - 1, 3, -1, 0];
+    let far = |count| Indices { ptr: far.as_ptr().cast(), dtype: DType::I64, count };
+    // SAFETY: at most two rows and results.
+    unsafe {
+        assert_eq!(linear(far(2), &[1 << 33, 5], out.as_mut_ptr()), Ok(()));
+        assert_eq!(out[0], ((1 << 33) - 1) * 5 + 3);
+        assert_eq!(linear(far(4), &[1 << 33, 5], out.as_mut_ptr()), Err(1));
     }
 }
