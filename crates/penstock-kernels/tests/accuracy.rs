@@ -11,14 +11,14 @@ use ulps::{EDGES, apply, model, model2, pairs, spread, ulps32, ulps64};
 /// The greatest allowed distances of `f32` from the exact result and of `f64` from that of `libm`, in units of the last place.
 fn bounds(op: Unary) -> (f64, f64) {
     match op {
-        Unary::Exp | Unary::Log | Unary::Log1p | Unary::Cosh => (1.5, 2.0),
+        Unary::Exp | Unary::Log | Unary::Log1p | Unary::Cosh => (1.6, 2.0),
         Unary::Sin | Unary::Cos => (0.51, 1.0),
         Unary::Tan => (1.0, 2.0),
         Unary::Erf => (1.5, 2.0),
-        Unary::Erfc => (0.51, 5.0),
+        Unary::Erfc => (0.51, 6.0),
         Unary::Expm1 | Unary::Elu | Unary::Tanh | Unary::Softplus => (2.0, 4.0),
-        Unary::Atan | Unary::Asinh | Unary::Acosh => (2.0, 3.0),
-        Unary::Asin | Unary::Acos | Unary::Sinh | Unary::Atanh | Unary::Sigmoid => (2.5, 3.0),
+        Unary::Atan | Unary::Asinh => (2.0, 3.0),
+        Unary::Acosh | Unary::Asin | Unary::Acos | Unary::Sinh | Unary::Atanh | Unary::Sigmoid => (2.5, 3.0),
         Unary::Selu => (3.0, 4.0),
         Unary::Lgamma => (4.0, 0.0),
         Unary::Rsqrt | Unary::Softsign => (1.5, 0.0),
