@@ -270,7 +270,8 @@ impl Attrs {
 
 /// A function that a `call` instruction names. Equal where it is the same function.
 ///
-/// A function that calls itself is not kept by its own calls, so that it is freed when nobody else keeps it.
+/// A function that calls itself is not kept by its own calls, so that it is freed when nobody else keeps it. A call that is
+/// copied into the graph of another function keeps it (see [`Function::define`]).
 #[derive(Clone)]
 pub struct FuncRef(Target);
 
@@ -304,6 +305,16 @@ impl FuncRef {
         match &self.0 {
             Target::Kept(function) => function.clone(),
             Target::Within(function) => function.upgrade().expect("the function that the graph is a part of is freed"),
+        }
+    }
+
+    /// Keeps the function from now on, if it has a graph: the graph with this reference is none of its parts.
+    pub(crate) fn keep(&mut self) {
+        if let Target::Within(function) = &self.0
+            && let Some(function) = function.upgrade()
+            && function.graph().is_some()
+        {
+            self.0 = Target::Kept(function);
         }
     }
 

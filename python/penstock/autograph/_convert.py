@@ -279,6 +279,11 @@ def is_part(code: CodeType) -> bool:
     return found is not None and found[1]
 
 
+def is_own(code: CodeType) -> bool:
+    """Whether the code is this package's, not a user's."""
+    return code.co_filename.startswith(_OWN)
+
+
 def is_made(code: CodeType) -> bool:
     """Whether the conversion made the code."""
     return id(code) in _made
@@ -312,8 +317,9 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
-        outer = tracing.notes, tracing.depth, tracing.states, tracing.converting
-        tracing.notes, tracing.depth, tracing.states, tracing.converting = [], 0, [], True
+        t = tracing
+        outer = t.notes, t.depth, t.states, t.attempts, t.converting
+        t.notes, t.depth, t.states, t.attempts, t.converting = [], 0, [], [], True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -323,7 +329,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            tracing.notes, tracing.depth, tracing.states, tracing.converting = outer
+            t.notes, t.depth, t.states, t.attempts, t.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

@@ -8,8 +8,9 @@ from typing import Any
 
 from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
 
-__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "read_names"]
+__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -28,7 +29,8 @@ class Facts:
         # Every name that it reads, or declares nonlocal; those of nested functions too.
         self.reads: set[str] = set()
         self.calls = False
-        # Whether it calls, decides or iterates: nothing else in an expression may take part in control flow.
+        # Whether it calls, decides, iterates or looks an element up: nothing else in an expression may take part
+        # in control flow.
         self.decides = False
 
     def add(self, other: Facts) -> None:
@@ -155,6 +157,9 @@ class FactTable:
             root = _root(callee.value)
             if type(root) is ast.Name:
                 facts.mutated[root.id] = node.lineno
+            elif type(root) is ast.Attribute and callee.attr != "add":
+                # Sets hold no tensors, and modules have functions of the name.
+                facts.attributes.append(root)
         return False
 
     def _subscript(self, node: Any, facts: Facts, within: bool) -> bool:
@@ -164,7 +169,18 @@ class FactTable:
                 facts.mutated[root.id] = node.lineno
             elif type(root) is ast.Attribute:
                 facts.attributes.append(root)
+        elif may_choose(node.slice):
+            facts.decides = True
         return False
+
+
+def may_choose(index: ast.expr) -> bool:
+    """Whether an index may be a tensor, or a tuple with one, that chooses an element of a container."""
+    if type(index) is ast.Tuple:
+        return not any(isinstance(part, (ast.Slice, ast.Starred)) for part in index.elts)
+    if type(index) is ast.UnaryOp:
+        index = index.operand
+    return not isinstance(index, (ast.Constant, ast.Slice))
 
 
 def _root(place: ast.expr) -> ast.expr:
@@ -320,18 +336,42 @@ class Scope:
 
 
 def read_names(node: ast.AST) -> set[str]:
-    """Every name that is read, or declared nonlocal, anywhere in a node."""
+    """Every name that is read, or declared nonlocal, anywhere in a node, but for locals of the functions in it."""
     names: set[str] = set()
-    for inner in walk(node):
+    own: set[str] = set()
+    outside: set[str] = set()
+    stack: list[ast.AST] = [node]
+    if isinstance(node, _FUNCTIONS):
+        args = node.args
+        every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+        own.update(a.arg for a in every if a is not None)
+        stack = [*node.body] if isinstance(node.body, list) else [node.body]
+    while stack:
+        inner = stack.pop()
         kind = type(inner)
         if kind is ast.Name:
-            if type(inner.ctx) is not ast.Store:  # type: ignore[attr-defined]
-                names.add(inner.id)  # type: ignore[attr-defined]
+            (own if type(inner.ctx) is ast.Store else names).add(inner.id)  # type: ignore[attr-defined]
         elif kind is ast.Nonlocal or kind is ast.Global:
-            names.update(inner.names)  # type: ignore[attr-defined]
-        elif kind is ast.AugAssign and isinstance(inner.target, ast.Name):  # type: ignore[attr-defined]
-            names.add(inner.target.id)  # type: ignore[attr-defined]
-    return names
+            outside.update(inner.names)  # type: ignore[attr-defined]
+        elif inner is not node and kind in _FUNCTIONS:
+            names |= read_names(inner)
+        elif kind is ast.comprehension:
+            # Its target is none of the function's.
+            stack += [inner.iter, *inner.ifs]  # type: ignore[attr-defined]
+            stack += [n for n in walk(inner.target) if type(getattr(n, "ctx", None)) is ast.Load]  # type: ignore[attr-defined]
+        else:
+            stack += children(inner)
+    if isinstance(node, _FUNCTIONS):
+        names -= own
+        # What is computed where it is defined.
+        around = (
+            *getattr(node, "decorator_list", ()),
+            *getattr(node, "type_params", ()),
+            getattr(node, "returns", None),
+        )
+        for part in (node.args, *around):
+            names |= read_names(part) if part is not None else set()
+    return names | outside
 
 
 def _bound_where(test: ast.AST, truth: bool | None) -> frozenset[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import linecache
-from types import CodeType, FunctionType
+from itertools import islice
+from types import CodeType, FrameType, FunctionType
 
 from penstock.autograph._tree import walk
 
-__all__ = ["SourceError", "function_node"]
+__all__ = ["SourceError", "function_node", "text_of"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -136,3 +137,13 @@ def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
     """Whether the instructions at `positions` are all those of an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     return all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in positions)
+
+
+def text_of(frame: FrameType) -> str:
+    """The source of what a frame evaluates; empty where it is not to be had, or on several lines."""
+    code = frame.f_code
+    first, last, start, end = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    if first is None or first != last:
+        return ""
+    line = linecache.getline(code.co_filename, first, frame.f_globals)
+    return line.encode()[start:end].decode()

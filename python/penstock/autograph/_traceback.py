@@ -28,7 +28,7 @@ def filtered(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     for entry in entries:
         code = entry.tb_frame.f_code
-        if code.co_filename.startswith(_convert._OWN):
+        if _convert.is_own(code):
             continue
         if kept and _convert.is_part(code) and _convert.is_made(kept[-1].tb_frame.f_code):
             kept.pop()
