@@ -96,12 +96,14 @@ class FactTable:
             return
         if kind in _DECIDING:
             facts.decides = True
+        if kind in _COMPOUND:
+            # Its parts are asked for on their own, too.
+            for child in children(node):
+                facts.add(self.one(child))
+            return
         within = within or kind in _COMPREHENSIONS
         for child in children(node):
-            if isinstance(child, ast.stmt):
-                facts.add(self.one(child))
-            else:
-                self._collect(child, facts, within)
+            self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.decides = True
@@ -214,6 +216,8 @@ if hasattr(ast, "TypeAlias"):
 
 _DECIDING = frozenset({ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, *_COMPREHENSIONS})
 
+_COMPOUND = frozenset({ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *TRIES, ast.Match})
+
 # fmt: off
 _MUTATORS = frozenset({
     "add", "append", "appendleft", "clear", "extend", "insert", "pop", "popleft", "remove", "reverse",
@@ -284,6 +288,9 @@ class Survey:
 _WITHS = (ast.With, ast.AsyncWith)
 # What gives its targets a value whatever happens; a declaration without value gives none.
 _KILLING = frozenset({ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Delete})
+
+# Statements without others in them after which the next one runs.
+_SIMPLE = frozenset({*_KILLING, ast.AugAssign, ast.Expr, ast.Pass, ast.Assert})
 
 _DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _NOTED: dict[type, Callable[[Survey, Any], None]] = {
@@ -426,6 +433,12 @@ class Liveness:
         if self._recording:
             self.after[id(node)] = self.after.get(id(node), frozenset()) | live
             self._held.append(node)
+        kind = type(node)
+        if kind in _SIMPLE:
+            facts = self._facts.one(node)
+            if kind in _KILLING and getattr(node, "value", node) is not None:
+                live = live - facts.bound.keys()
+            return live | facts.reads
         if isinstance(node, ast.If):
             body, orelse = self.block(node.body, live), self.block(node.orelse, live)
             if not self._facts.one(node.test).bound:
@@ -469,10 +482,7 @@ class Liveness:
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
-        facts = self._facts.one(node)
-        if type(node) in _KILLING and getattr(node, "value", node) is not None:
-            live = live - facts.bound.keys()
-        return live | facts.reads
+        return live | self._reads(node)
 
     def _reads_first(self, test: ast.expr) -> set[str]:
         """The names that a test reads before it binds them itself."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
 
@@ -47,7 +48,31 @@ def _parameters(args: ast.arguments) -> tuple[str, ...]:
     return tuple(names + [a.arg for a in (args.vararg, args.kwarg) if a is not None])
 
 
+def _indent(line: str) -> int | None:
+    """The width of a line's indentation; None for a blank line or a comment."""
+    stripped = line.lstrip()
+    if not stripped or stripped.startswith("#"):
+        return None
+    return len(line) - len(stripped)
+
+
+def _ends(code: CodeType, lines: list[str], margin: int) -> Iterator[int]:
+    """The lines behind which a definition may end, the likeliest first."""
+
+    def block(end: int) -> int:
+        # The rest of a statement, functions within, and code that was optimised away.
+        while end < len(lines) and ((width := _indent(lines[end])) is None or width > margin):
+            end += 1
+        return min(end, len(lines))
+
+    yield block(max(line for _, _, line in code.co_lines() if line is not None))
+    # Text in brackets and strings may stand further to the left.
+    end = block(_last_line(code))
+    yield from range(end, min(end + 50, len(lines)) + 1)
+
+
 def _last_line(code: CodeType) -> int:
+    """The last line of a function that takes part in something."""
     last = code.co_firstlineno
     for _, end, _, _ in code.co_positions():
         if end is not None and end > last:
@@ -58,25 +83,13 @@ def _last_line(code: CodeType) -> int:
     return last
 
 
-def _indent(line: str) -> int | None:
-    """The width of a line's indentation; None for a blank line or a comment."""
-    stripped = line.lstrip()
-    if not stripped or stripped.startswith("#"):
-        return None
-    return len(line) - len(stripped)
-
-
 def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef:
     start = code.co_firstlineno - 1
     if start >= len(lines):
         raise SourceError(f"{code.co_filename} has no line {code.co_firstlineno}")
     margin = _indent(lines[start]) or 0
-    end = min(_last_line(code), len(lines))
-    # Code that was optimised away has no positions, but still belongs to the block.
-    while end < len(lines) and ((width := _indent(lines[end])) is None or width > margin):
-        end += 1
     error: SyntaxError | None = None
-    for stop in range(end, min(end + 50, len(lines)) + 1):
+    for stop in _ends(code, lines, margin):
         # Under an `if`, an indented definition parses as it stands, and columns stay true.
         # Empty lines before it make the line numbers true.
         head = "\n" * (start - 1) + "if 1:\n" if margin else "\n" * start
