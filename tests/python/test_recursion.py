@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -285,3 +288,93 @@ def test_gradients() -> None:
         y = power(x, tf.constant(4))
     assert y.numpy() == 81.0
     assert tape.gradient(y, x).numpy() == 108.0
+
+
+def freed(make: Callable[[], Any]) -> bool:
+    """Whether the variable that `make` gives a reference to is gone with the functions that read it."""
+    reference = make()
+    gc.collect()
+    return reference() is None
+
+
+def power(variable: tf.Variable) -> tuple[Any, Any]:
+    """Functions that call each other."""
+
+    @tf.function(input_signature=[INT, FLOAT])
+    def even(n: Any, x: Any) -> Any:
+        if n < 1:
+            return x * variable
+        return odd(n - 1, x) * x
+
+    @tf.function(input_signature=[INT, FLOAT])
+    def odd(n: Any, x: Any) -> Any:
+        if n < 1:
+            return x
+        return even(n - 1, x) + x
+
+    return even, odd
+
+
+X = tf.constant(2.0)
+
+
+def test_functions_that_call_themselves_are_freed() -> None:
+    def alone() -> Any:
+        variable = tf.Variable(1)
+
+        @tf.function(input_signature=[INT])
+        def total(n: Any) -> Any:
+            if n < 1:
+                return variable + 0
+            return total(n - 1) + n
+
+        assert total(tf.constant(3)) == 7
+        return weakref.ref(variable)
+
+    def each_other() -> Any:
+        variable = tf.Variable(1.0)
+        even, odd = power(variable)
+        assert even(tf.constant(4), X) == 20.0 and odd(tf.constant(3), X) == 10.0
+        return weakref.ref(variable)
+
+    def differentiated() -> Any:
+        variable = tf.Variable(1.0)
+        even = power(variable)[0]
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            y = even(tf.constant(2), X)
+        assert tape.gradient(y, X) == 8.0
+        return weakref.ref(variable)
+
+    assert freed(alone) and freed(each_other) and freed(differentiated)
+
+
+def test_what_is_made_of_a_function_that_calls_itself_outlives_it() -> None:
+    n = tf.constant(4)
+    even = power(tf.Variable(1.0))[0]
+    graph = even.get_concrete_function().graph
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        y = even(n, X)
+
+    @tf.function
+    def batched(xs: Any) -> Any:
+        return tf.vectorized_map(lambda x: even(n, x), xs)
+
+    @tf.function
+    def stopped(x: Any) -> Any:
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = even(n, tf.stop_gradient(x)) * x
+        return inner.gradient(y, x)
+
+    xs = tf.constant([1.0, 2.0])
+    several = batched.get_concrete_function(xs), stopped.get_concrete_function(X)
+    del even, batched, stopped
+    gc.collect()
+    assert "call" in graph.to_text()
+    assert tape.gradient(y, X) == 28.0
+    del graph, tape
+    gc.collect()
+    assert several[0](xs).numpy().tolist() == [3.0, 20.0]
+    assert several[1](X) == 20.0

@@ -237,10 +237,10 @@ impl Forward<'_> {
         let data = &self.source.insts[inst];
         let tangents: Vec<Option<Value>> = data.operands.iter().map(|v| self.tangents.get(v).copied()).collect();
         let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-        let callee = jvp_function(&data.attrs.func(0).0, &active)?;
+        let callee = jvp_function(&data.attrs.func(0).get(), &active)?;
         let mut operands = self.operands(inst);
         operands.extend(tangents.into_iter().flatten());
-        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef(callee.function.clone()))]));
+        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(&callee.function))]));
         let made = self.builder.inst(&control::CALL, &operands, attrs, &[])?;
         let has: Vec<bool> = callee.tangents.iter().map(Option::is_some).collect();
         self.results(inst, made, &has)
@@ -380,7 +380,7 @@ fn mark(graph: &Graph, region: Region, active: &mut FxHashSet<Value>) -> Result<
         if op.is(&control::CALL) {
             let inputs: Vec<bool> = data.operands.iter().map(|v| active.contains(v)).collect();
             if inputs.contains(&true) {
-                let callee = jvp_function(&data.attrs.func(0).0, &inputs)?;
+                let callee = jvp_function(&data.attrs.func(0).get(), &inputs)?;
                 active.extend(data.results.iter().zip(&callee.tangents).filter(|(_, t)| t.is_some()).map(|(r, _)| *r));
             }
             continue;

@@ -103,7 +103,7 @@ fn calls_itself(function: &Arc<Function>) -> bool {
         if let Some(graph) = f.graph() {
             graph.visit(&mut |_, _, data| {
                 found.extend(data.attrs.0.iter().filter_map(|a| match a {
-                    Attr::Func(f) => Some(f.0.clone()),
+                    Attr::Func(f) => Some(f.get()),
                     _ => None,
                 }));
             });

@@ -339,11 +339,11 @@ impl<'b> GraphPass<'b> {
     fn call(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
         let data = self.graph().insts[step.inst].clone();
         let flowing: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        let pair = vjp_function(&data.attrs.func(0).0, needed, &flowing)?;
+        let pair = vjp_function(&data.attrs.func(0).get(), needed, &flowing)?;
         let Some(backward) = &pair.backward else { return Ok(Grads::from_elem(None, needed.len())) };
         let region = self.graph().values[data.results[0]].region;
         let graph = self.builder.graph_mut();
-        graph.insts[step.inst].attrs.0[0] = Attr::Func(FuncRef(pair.forward.clone()));
+        graph.insts[step.inst].attrs.0[0] = Attr::Func(FuncRef::called(&pair.forward));
         for (index, ty) in pair.forward.signature().results.iter().enumerate().skip(data.results.len()) {
             let ty = ty.with_shape(ty.shape().erased());
             let result = graph.values.push(ValueData { ty, def: Def::Result(step.inst, index as u32), region });
@@ -358,7 +358,7 @@ impl<'b> GraphPass<'b> {
             })?);
         }
         operands.extend(grads.iter().flatten());
-        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef(backward.clone()))]));
+        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(backward))]));
         let inst = self.builder.inst(&control::CALL, &operands, attrs, &[])?;
         let results = self.builder.results(inst);
         Ok(pair.grads.iter().map(|g| g.map(|k| results[k])).collect())

@@ -66,7 +66,7 @@ fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
 pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
     let is_call = matches!(attrs.0.first(), Some(Attr::Func(_))) && matches!(op.cpu, Cpu::Executor);
     if is_call {
-        let callee = executable(&attrs.func(0).0)?;
+        let callee = executable(&attrs.func(0).get())?;
         return Ok(callee.run(args, env)?.into_iter().collect());
     }
     if args.iter().all(|a| a.tensor().is_some()) {

@@ -101,7 +101,8 @@ impl Interpreter<'_> {
             "call" => {
                 let Attr::Func(callee) = &data.attrs.0[0] else { return Err(Error::internal("no callee")) };
                 let args = data.operands.iter().map(|&v| self.arg(v).cloned()).collect::<Result<Vec<_>>>()?;
-                let body = callee.0.graph().ok_or_else(|| Error::internal("the function has no graph"))?;
+                let callee = callee.get();
+                let body = callee.graph().ok_or_else(|| Error::internal("the function has no graph"))?;
                 let callee =
                     Interpreter { graph: body, env: self.env, values: FxHashMap::default(), shuffle: self.shuffle };
                 callee.run(&args)?

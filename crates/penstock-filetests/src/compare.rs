@@ -50,7 +50,7 @@ impl Comparison {
     fn attrs(&mut self, a: &Attr, b: &Attr) -> bool {
         match (a, b) {
             (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
-            (Attr::Func(a), Attr::Func(b)) => self.functions(&a.0, &b.0),
+            (Attr::Func(a), Attr::Func(b)) => self.functions(&a.get(), &b.get()),
             (Attr::Host(a), Attr::Host(b)) => a.0.name() == b.0.name(),
             _ => a == b,
         }

@@ -518,7 +518,7 @@ impl Generator<'_> {
                 .zip(&variables)
                 .map(|(t, &variable)| if variable { self.new_variable(t) } else { self.leaf(t).value })
                 .collect();
-            let attrs = control::CALL.attributes(&[("func", Attr::Func(FuncRef(function.clone())))]);
+            let attrs = control::CALL.attributes(&[("func", Attr::Func(FuncRef::new(function.clone())))]);
             let inst = attrs.and_then(|attrs| self.b.inst(&control::CALL, &operands, attrs, &[]));
             if let Ok(inst) = inst {
                 let results = self.b.results(inst).to_vec();

@@ -1,7 +1,7 @@
 //! Attributes: the constants of an instruction.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use smallvec::SmallVec;
@@ -269,18 +269,72 @@ impl Attrs {
 }
 
 /// A function that a `call` instruction names. Equal where it is the same function.
+///
+/// A function that calls itself is not kept by its own calls, so that it is freed when nobody else keeps it. A call that is
+/// copied into the graph of another function keeps it (see [`Function::define`]).
 #[derive(Clone)]
-pub struct FuncRef(pub Arc<Function>);
+pub struct FuncRef(Target);
+
+#[derive(Clone)]
+enum Target {
+    Kept(Arc<Function>),
+    Within(Weak<Function>),
+}
+
+impl FuncRef {
+    /// A reference that keeps the function.
+    pub fn new(function: Arc<Function>) -> FuncRef {
+        FuncRef(Target::Kept(function))
+    }
+
+    /// A reference for a call. It does not keep a function that is only declared: the caller will be a part of it, or of
+    /// what it calls.
+    pub fn called(function: &Arc<Function>) -> FuncRef {
+        FuncRef(match function.graph() {
+            Some(_) => Target::Kept(function.clone()),
+            None => Target::Within(Arc::downgrade(function)),
+        })
+    }
+
+    /// The function.
+    ///
+    /// # Panics
+    /// Where it is freed: a graph that calls it outlived the function that the graph is a part of.
+    #[track_caller]
+    pub fn get(&self) -> Arc<Function> {
+        match &self.0 {
+            Target::Kept(function) => function.clone(),
+            Target::Within(function) => function.upgrade().expect("the function that the graph is a part of is freed"),
+        }
+    }
+
+    /// Keeps the function from now on, if it has a graph: the graph with this reference is none of its parts.
+    pub(crate) fn keep(&mut self) {
+        if let Target::Within(function) = &self.0
+            && let Some(function) = function.upgrade()
+            && function.graph().is_some()
+        {
+            self.0 = Target::Kept(function);
+        }
+    }
+
+    fn as_ptr(&self) -> *const Function {
+        match &self.0 {
+            Target::Kept(function) => Arc::as_ptr(function),
+            Target::Within(function) => function.as_ptr(),
+        }
+    }
+}
 
 impl PartialEq for FuncRef {
     fn eq(&self, other: &FuncRef) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        std::ptr::eq(self.as_ptr(), other.as_ptr())
     }
 }
 
 impl fmt::Debug for FuncRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{}", self.0.name())
+        write!(f, "@{}", self.get().name())
     }
 }
 

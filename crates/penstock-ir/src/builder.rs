@@ -371,7 +371,7 @@ pub(crate) fn signatures(graph: &Graph, attrs: &Attrs, regions: &[Region]) -> Sm
     let mut out: SmallVec<[Signature; 2]> = regions.iter().map(|&r| graph.signature_of(r)).collect();
     for attr in &attrs.0 {
         if let Attr::Func(f) = attr {
-            out.push(f.0.signature().clone());
+            out.push(f.get().signature().clone());
         }
     }
     out

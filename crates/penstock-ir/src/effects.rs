@@ -103,7 +103,7 @@ pub fn effects_of(graph: &Graph, inst: Inst) -> EffectSet {
     for attr in &data.attrs.0 {
         if let Attr::Func(f) = attr {
             // The callee's variables are its inputs; here they are the operands in their place.
-            let callee = effects_of_function(&f.0);
+            let callee = effects_of_function(&f.get());
             let here = |values: &[usize]| values.iter().filter_map(|&i| data.operands.get(i).copied()).collect();
             set.merge(&EffectSet {
                 reads: here(&callee.reads),

@@ -230,7 +230,7 @@ impl Function {
     /// A function of a finished graph.
     pub fn new(name: impl Into<Arc<str>>, graph: Graph) -> Function {
         let function = Function::declare(name, graph.signature());
-        let _ = function.graph.set(graph);
+        let _ = function.define(graph);
         function
     }
 
@@ -239,11 +239,19 @@ impl Function {
         Function { name: name.into(), signature, graph: OnceLock::new(), derived: Mutex::default() }
     }
 
-    /// Sets the graph of a declared function.
+    /// Sets the graph of a declared function. It keeps what it calls, but for functions that are only declared, which will
+    /// call this one: they keep it.
     ///
     /// # Errors
     /// Gives the graph back where there is one already.
-    pub fn define(&self, graph: Graph) -> Result<(), Box<Graph>> {
+    pub fn define(&self, mut graph: Graph) -> Result<(), Box<Graph>> {
+        for inst in graph.insts.keys() {
+            for attr in &mut graph.insts[inst].attrs.0 {
+                if let Attr::Func(callee) = attr {
+                    callee.keep();
+                }
+            }
+        }
         self.graph.set(graph).map_err(Box::new)
     }
 

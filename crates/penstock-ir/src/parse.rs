@@ -531,7 +531,7 @@ impl<'a, 'e> Parser<'a, 'e> {
                 let name = self.function_name()?;
                 let function = self.functions.get(&name);
                 let found = function.ok_or_else(|| self.error_at(at, format!("there is no function @{name}")))?;
-                Attr::Func(FuncRef(found.clone()))
+                Attr::Func(FuncRef::new(found.clone()))
             }
             AttrKind::Host => {
                 if !self.is_word("host") {

@@ -23,7 +23,7 @@ fn visit(function: &Function, seen: &mut FxHashSet<*const Function>) -> Result<(
                 return;
             }
             found = match attr {
-                Attr::Func(callee) => visit(&callee.0, seen),
+                Attr::Func(callee) => visit(&callee.get(), seen),
                 Attr::Host(host) => {
                     let place =
                         if host.0.place().is_empty() { String::new() } else { format!(" ({})", host.0.place()) };

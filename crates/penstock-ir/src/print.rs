@@ -54,6 +54,7 @@
 //! is seen after its instruction until the end of the region.
 
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 use penstock_data::{Frame, Loc, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -173,10 +174,10 @@ impl Printer {
     fn callees(&mut self, graph: &Graph) {
         let mut called = Vec::new();
         graph.visit(&mut |_, _, data| {
-            called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { Some(&*f.0) } else { None }));
+            called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }));
         });
         for function in called {
-            let key: *const Function = function;
+            let key = Arc::as_ptr(&function);
             if self.names.contains_key(&key) {
                 continue;
             }
@@ -185,7 +186,7 @@ impl Printer {
             if let Some(graph) = function.graph() {
                 self.callees(graph);
             }
-            self.function(function);
+            self.function(&function);
             self.out.push('\n');
         }
     }
@@ -336,9 +337,9 @@ impl Printer {
                 let _ = write!(out, "({})", items.join(", "));
             }
             Attr::Tensor(v) => write_tensor(out, v, self.options.elide),
-            Attr::Func(v) => match self.names.get(&std::sync::Arc::as_ptr(&v.0)) {
+            Attr::Func(v) => match self.names.get(&Arc::as_ptr(&v.get())) {
                 Some(name) => write_function_name(out, name),
-                None => write_function_name(out, v.0.name()),
+                None => write_function_name(out, v.get().name()),
             },
             Attr::Host(v) => {
                 out.push_str("host(");

@@ -333,7 +333,7 @@ fn functions_of_the_same_name_get_names_of_their_own() {
     let mut results = Vec::new();
     let shared = callee(1.0);
     for f in [shared.clone(), callee(2.0), shared] {
-        results.extend(b.emit(&CALL, &[], &[("func", Attr::Func(FuncRef(f)))]).unwrap());
+        results.extend(b.emit(&CALL, &[], &[("func", Attr::Func(FuncRef::new(f)))]).unwrap());
     }
     let function = Function::new("f", b.finish(&results).unwrap());
     let text = function.to_text();

@@ -154,7 +154,7 @@ impl Copier {
         if !op.is(&CALL) || self.builder.graph().insts.len() > INLINE_LIMIT {
             return None;
         }
-        let callee = &attrs.func(0).0;
+        let callee = &attrs.func(0).get();
         let params = &callee.signature().params;
         if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
             return None;

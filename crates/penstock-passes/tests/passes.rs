@@ -150,7 +150,7 @@ fn calls_are_inlined_and_their_symbols_become_sizes() {
         let inst = b.inst(&WHILE, &[x], Attrs::EMPTY, &[cond, body]).unwrap();
         b.results(inst).to_vec()
     });
-    let function = FuncRef(Function::new("f", callee).into());
+    let function = FuncRef::new(Function::new("f", callee).into());
     let graph = optimized(|b| {
         let x = b.input(f32s(&[5]), None);
         b.emit(&CALL, &[x], &[("func", Attr::Func(function))]).unwrap().to_vec()

@@ -442,7 +442,7 @@ fn zeros_like(value: &Var) -> Result<Var> {
 
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     if joins_trace(operands) {
-        let attrs = Attrs(smallvec![Attr::Func(FuncRef(function.clone()))]);
+        let attrs = Attrs(smallvec![Attr::Func(FuncRef::called(function))]);
         return Ok(join(&control::CALL, operands, attrs, &[])?.1);
     }
     let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
@@ -459,7 +459,7 @@ pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: 
     let function = Arc::new(Function::new(format!("gradient_{}", fresh_id()), penstock_ir::compact(&backward.graph)));
     let places: Vec<i64> = places.iter().map(|p| p.map_or(-1, |p| p as i64)).collect();
     let named = [
-        ("func", Attr::Func(FuncRef(function))),
+        ("func", Attr::Func(FuncRef::new(function))),
         ("outputs", Attr::Int(outputs.len() as i64)),
         ("places", places.into()),
     ];
@@ -541,7 +541,7 @@ pub struct Live;
 impl Dispatcher<Var> for Live {
     fn execute(&mut self, op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<SmallVec<[Var; 1]>> {
         if op.is(&control::CALL) {
-            return call(&attrs.func(0).0, inputs);
+            return call(&attrs.func(0).get(), inputs);
         }
         dispatch(op, inputs, attrs)
     }

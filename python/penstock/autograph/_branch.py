@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
@@ -32,6 +32,7 @@ from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
     "Grows",
+    "attempt",
     "branch",
     "check_lists",
     "is_symbolic",
@@ -88,6 +89,25 @@ def raised(error: Any) -> Any:
     return error
 
 
+@contextlib.contextmanager
+def attempt(handlers: Callable[[], tuple[tuple[int, Any], ...]]) -> Iterator[None]:
+    """The body of a `try` whose handlers have these lines and classes of exceptions, None for all."""
+    tracing.attempts.append(handlers)
+    try:
+        yield
+    finally:
+        tracing.attempts.pop()
+
+
+def _handler(error: Exception) -> str | None:
+    """The place of the `except` that would catch an error if Python raised it."""
+    for handlers in reversed(tracing.attempts):
+        for line, handled in handlers():
+            if handled is None or isinstance(error, handled):
+                return f"{handlers.__code__.co_filename}:{line}"
+    return None
+
+
 class _Branch(NamedTuple):
     """A traced branch."""
 
@@ -127,6 +147,12 @@ def _raise_later(error: Exception) -> None:
     # Each run raises it anew, from the line that raised it while tracing.
     delattr(error, _RAISED)
     tracing.raises += 1
+    where = _handler(error)
+    if where is not None:
+        error.add_note(
+            f"The 'except' at {where} does not catch it: a tensor decides whether it is raised, when the graph runs. "
+            "Set a variable in the branch instead, and let an 'if' look at it"
+        )
     traceback = error.__traceback__
 
     def throw() -> list[Any]:
@@ -380,6 +406,8 @@ def _outcome(
             f"{name} (line {line}), the {missing}. Give it a value in both branches, or before the 'if'"
         )
     try:
+        if callable(a) or callable(b):
+            raise ValueError("a graph holds no functions: call them in the branches instead")
         if la is None or lb is None:
             raise ValueError
         check_alike(a, b)

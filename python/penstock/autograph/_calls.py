@@ -31,7 +31,7 @@ def callee(target: Any) -> Any:
     replaced = _BUILTINS.get(id(target))
     if replaced is not None:
         return replaced
-    if kind is BuiltinFunctionType or kind is type:
+    if kind is BuiltinFunctionType:
         return target
     if kind is functools.partial:
         changed = callee(target.func)
@@ -39,12 +39,34 @@ def callee(target: Any) -> Any:
             target if changed is target.func else functools.partial(changed, *target.args, **target.keywords)
         )
     if isinstance(target, type):
-        return target
+        return _constructor(target)
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is FunctionType and not isinstance(target, _core._Function):
         changed = _convert.converted(method)
         return target if changed is method else MethodType(changed, target)
     return target
+
+
+def _constructor(target: type) -> Any:
+    """What is called in place of a class: the same, with a converted `__init__`."""
+    init = target.__init__  # type: ignore[misc]
+    if (
+        type(init) is not FunctionType
+        or target.__new__ is not object.__new__
+        or type(target).__call__ is not type.__call__
+        or not _convert.has_source(init)
+    ):
+        return target
+    changed = _convert.converted(init)
+    if changed is init:
+        return target
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = object.__new__(target)
+        changed(made, *args, **kwargs)
+        return made
+
+    return make
 
 
 def _stack_of(values: Any, axis: Any = 0, name: str = "stack") -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+import linecache
 import os
 import sys
 import weakref
@@ -32,6 +34,7 @@ _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120
 _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
+_GENERATOR = 0x20  # CO_GENERATOR
 
 
 class ConversionError(TypeError):
@@ -48,6 +51,28 @@ def _is_library(file: str) -> bool:
             or "dist-packages" in parts
         )
     return known
+
+
+def has_source(function: FunctionType) -> bool:
+    """Whether a function stands in a file, or in what `linecache` knows; generated ones do not."""
+    return bool(linecache.getlines(function.__code__.co_filename, function.__globals__))
+
+
+def why_plain(code: CodeType) -> str | None:
+    """Why code of a traced function is as the user wrote it; None for code whose control flow was converted."""
+    if id(code) in _made:
+        if code.co_flags & _GENERATOR:
+            return "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
+        return None
+    if _is_library(code.co_filename):
+        return "library code is not converted"
+    known = _by_code.get(id(code))
+    if known is not None and known[1] is None:
+        return "its source is not available"
+    return (
+        "converted code does not call it. Python does, as with properties and operators, or a library, or it is marked "
+        "so; tf.autograph.convert() decorates what is to be converted"
+    )
 
 
 def converted(function: FunctionType, strict: bool = False) -> FunctionType:
@@ -105,6 +130,10 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
     code = function.__code__
     if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
+    # A syntax tree is thousands of objects, none of which is garbage before it is compiled: the collector would go
+    # through them, and through what else is young, again and again.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         made = _compile(function)
         if "logging" in sys.modules:
@@ -115,6 +144,9 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
             raise
         _warn_once(function, str(error))
         return None
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _warn_once(function: FunctionType, why: str) -> None:
@@ -279,6 +311,11 @@ def is_part(code: CodeType) -> bool:
     return found is not None and found[1]
 
 
+def is_own(code: CodeType) -> bool:
+    """Whether the code is this package's, not a user's."""
+    return code.co_filename.startswith(_OWN)
+
+
 def is_made(code: CodeType) -> bool:
     """Whether the conversion made the code."""
     return id(code) in _made
@@ -312,8 +349,9 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
-        outer = tracing.notes, tracing.depth, tracing.states, tracing.converting
-        tracing.notes, tracing.depth, tracing.states, tracing.converting = [], 0, [], True
+        t = tracing
+        outer = t.notes, t.depth, t.states, t.attempts, t.converting
+        t.notes, t.depth, t.states, t.attempts, t.converting = [], 0, [], [], True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -323,7 +361,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            tracing.notes, tracing.depth, tracing.states, tracing.converting = outer
+            t.notes, t.depth, t.states, t.attempts, t.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

@@ -53,6 +53,8 @@ class Options(NamedTuple):
     parallel_iterations: Any = None
     swap_memory: Any = None
     checkpoint_every: int | None = None
+    # The variables in `shape_invariants`, where they are written as such.
+    names: tuple[str | None, ...] = ()
 
 
 class _Carried(NamedTuple):
@@ -108,7 +110,8 @@ def graph_loop(
     """
     if options.maximum_iterations is not None:
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
-    loop = _Loop(state, hidden, test, body, where, key, options)
+    invariants = _Invariants(state, options, where)
+    loop = _Loop(state, hidden, test, body, where, key, options, invariants)
     try:
         while True:
             try:
@@ -118,7 +121,7 @@ def graph_loop(
                 state.restore()
             except _Peels as peels:
                 hidden = _peeled(state, hidden, test, body, peels.found, runs, where)
-                loop = _Loop(state, hidden, test, body, where, key, options)
+                loop = _Loop(state, hidden, test, body, where, key, options, invariants)
                 loop.peeled = True
             except Grows as grows:
                 state.restore()
@@ -169,28 +172,40 @@ def _at_least_once(entry: Entry, where: str) -> str:
 
 
 class _Invariants:
-    """The shapes that `set_loop_options` gives, by the tensors that it names."""
+    """The shapes that `set_loop_options` gives to variables, or to tensors in them."""
 
     def __init__(self, state: State, options: Options, where: str) -> None:
-        self.pairs = [(value, TensorShape(shape)) for value, shape in options.shape_invariants or ()]
-        carried = [leaf for v in state.before for leaf in (leaves_of(v) or ())]
-        for value, _ in self.pairs:
-            if not any(leaf is value for leaf in carried):
+        # By variable and leaf.
+        self.shapes: dict[tuple[int, int], TensorShape] = {}
+        pairs = options.shape_invariants or ()
+        for (value, shape), name in zip(pairs, options.names or [None] * len(pairs), strict=True):
+            named = [slot.entry.name == name for slot in state.slots]
+            # Other tensors are known by identity; that would take one None for another.
+            searched = named if any(named) else [value is not None] * len(named)
+            found = [
+                (i, k)
+                for i, wanted in enumerate(searched)
+                for k, leaf in enumerate(leaves_of(state.before[i]) or [None])
+                if wanted and leaf is value
+            ]
+            if not found:
                 raise ValueError(
                     f"set_loop_options at {where}: shape_invariants names {describe(value)}, "
                     "which is no variable that the loop changes"
                 )
+            self.shapes.update(dict.fromkeys(found, TensorShape(shape)))
 
-    def spec(self, leaf: Any, tensor: Any, where: str) -> TensorSpec:
-        for value, shape in self.pairs:
-            if value is leaf:
-                if not tensor.shape.is_subtype_of(shape):
-                    raise ValueError(
-                        f"set_loop_options at {where}: a variable starts with shape {tensor.shape}, "
-                        f"which its invariant {shape} does not allow"
-                    )
-                return TensorSpec(shape, tensor.dtype)
-        return TensorSpec(tensor.shape, tensor.dtype)
+    def spec(self, i: int, k: int, tensor: Any, where: str) -> TensorSpec:
+        """The type that a leaf keeps in the loop."""
+        shape = self.shapes.get((i, k))
+        if shape is None:
+            return TensorSpec(tensor.shape, tensor.dtype)
+        if not tensor.shape.is_subtype_of(shape):
+            raise ValueError(
+                f"set_loop_options at {where}: a variable starts with shape {tensor.shape}, "
+                f"which its invariant {shape} does not allow"
+            )
+        return TensorSpec(shape, tensor.dtype)
 
 
 def _limited(
@@ -221,6 +236,7 @@ class _Loop:
         where: str,
         key: Any,
         options: Options,
+        invariants: _Invariants,
     ) -> None:
         self.state, self.hidden, self.test, self.body, self.where, self.key = (
             state,
@@ -230,10 +246,10 @@ class _Loop:
             where,
             key,
         )
-        self.invariants = _Invariants(state, options, where)
+        self.invariants = invariants
         self.checkpoint_every = options.checkpoint_every
-        # Whether the first iteration stands in front of the loop already, or must not.
-        self.peeled = options.shape_invariants is not None
+        # Whether the first iteration stands in front of the loop already.
+        self.peeled = False
         self.carried: list[_Carried] = []
         self.size = len(state.slots)
         # What the variables hold after the traced iteration; None where it always raises.
@@ -272,7 +288,7 @@ class _Loop:
         if not leaves:
             return None
         tensors = [_core._convert(leaf) for leaf in leaves]
-        specs = [self.invariants.spec(leaf, t, self.where) for leaf, t in zip(leaves, tensors, strict=True)]
+        specs = [self.invariants.spec(i, k, t, self.where) for k, t in enumerate(tensors)]
         return _Carried(i, freeze(before), tensors, specs, False)
 
     def _enter(self, params: list[Any]) -> None:
@@ -332,7 +348,6 @@ class _Loop:
             return
         numbers = [
             f"{label(slot.entry.name)} starts as {before!r} and is a tensor of dtype "
-            f"{_core._convert(before).dtype.name} in it"
             f"{_core._convert(before).dtype.name} in it"
             for slot, before in zip(self.state.slots, self.state.before, strict=True)
             if slot.entry.live and type(before) in (int, float, bool)

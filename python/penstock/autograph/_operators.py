@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,16 +11,19 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock.autograph import _iteration
-from penstock.autograph._branch import branch, is_symbolic, raised, select, truth
+from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
 from penstock.autograph._comprehension import generator, list_comp
+from penstock.autograph._items import item, put
+from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import State, slots_of, tracing
+from penstock.autograph._state import State, slots_of, tensor_like, tracing
 
 __all__ = [
     "and_",
     "and_both",
     "assert_",
+    "attempt",
     "c",
     "chain",
     "ci",
@@ -28,6 +32,8 @@ __all__ = [
     "generator",
     "if_exp",
     "if_stmt",
+    "in_",
+    "item",
     "list_comp",
     "matched",
     "not_",
@@ -199,30 +205,60 @@ def if_exp(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -
 
 def and_(first: Any, second: Callable[[], Any]) -> Any:
     """`first and second()`: the second operand is computed only if the first is true."""
-    if is_symbolic(first):
-        return select(truth(first), lambda: _truth_of(second()), lambda: _core._convert(False), "the 'and'")
-    return first and second()
+    return _either(first, second, False) if is_symbolic(first) else first and second()
 
 
 def or_(first: Any, second: Callable[[], Any]) -> Any:
     """`first or second()`: the second operand is computed only if the first is false."""
-    if is_symbolic(first):
-        return select(truth(first), lambda: _core._convert(True), lambda: _truth_of(second()), "the 'or'")
-    return first or second()
+    return _either(first, second, True) if is_symbolic(first) else first or second()
 
 
 def and_both(first: Any, second: Callable[[], Any]) -> Any:
     """`first and second()`, where computing the second operand is harmless and cheap."""
-    if is_symbolic(first):
-        return raw_ops.logical_and(truth(first), _truth_of(second()))
-    return first and second()
+    return _both(first, second(), False) if is_symbolic(first) else first and second()
 
 
 def or_both(first: Any, second: Callable[[], Any]) -> Any:
     """`first or second()`, where computing the second operand is harmless and cheap."""
-    if is_symbolic(first):
-        return raw_ops.logical_or(truth(first), _truth_of(second()))
-    return first or second()
+    return _both(first, second(), True) if is_symbolic(first) else first or second()
+
+
+def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
+    """`or`, which a truth `ends`, or `and`, which a falsehood does, of a symbolic operand and one that may not run."""
+    truth_of_first = truth(first)
+    same = False
+
+    def other() -> Any:
+        nonlocal same
+        found = second()
+        value = _like(first, found)
+        same = value is not None
+        return value if same else _truth_of(found)
+
+    def this() -> Any:
+        # The other comes before it.
+        return first if same else _core._convert(ends)
+
+    goes_on = raw_ops.logical_not(truth_of_first) if ends else truth_of_first
+    return select(goes_on, other, this, "the 'or'" if ends else "the 'and'")
+
+
+def _both(first: Any, second: Any, ends: bool) -> Any:
+    value = _like(first, second)
+    if value is None:
+        return (raw_ops.logical_or if ends else raw_ops.logical_and)(truth(first), _truth_of(second))
+    return raw_ops.select(truth(first), *((first, value) if ends else (value, first)))
+
+
+def _like(first: Any, second: Any) -> Any:
+    """The second operand as a scalar of the dtype of the first, which is none of bools; None where it cannot be."""
+    if first.dtype == _core.bool or first.shape.rank not in (0, None) or not tensor_like(second):
+        return None
+    with contextlib.suppress(TypeError, ValueError):
+        value = _core._convert(second, None, first.dtype)
+        if value.dtype == first.dtype and value.shape.rank in (0, None):
+            return value
+    return None
 
 
 def _truth_of(value: Any) -> Any:
@@ -236,6 +272,28 @@ def not_(value: Any) -> Any:
     return not value
 
 
+def in_(value: Any, container: Any) -> Any:
+    """`value in container`."""
+    container = container.stack() if isinstance(container, TensorList) else container
+    if is_symbolic(container):
+        return raw_ops.reduce_any(container == value)
+    if not isinstance(container, list | tuple | dict | set | frozenset | range):
+        return value in container
+    if not is_symbolic(value) and not any(map(is_symbolic, container)):
+        return value in container
+    if isinstance(container, range):
+        first, last = sorted((container[0], container[-1])) if container else (1, 0)
+        inside = raw_ops.logical_and(value >= first, value <= last)
+        return raw_ops.logical_and(inside, (value - first) % abs(container.step) == 0)
+    if container and all(isinstance(x, bool | int | float | str | bytes) for x in container):
+        return raw_ops.reduce_any(value == _core._convert(list(container), None, value.dtype))
+    result: Any = False
+    for element in container:
+        if tensor_like(element):
+            result = or_both(result, functools.partial(operator.eq, value, element))
+    return result
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
     "NotEq": operator.ne,
@@ -245,8 +303,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "GtE": operator.ge,
     "Is": operator.is_,
     "IsNot": operator.is_not,
-    "In": lambda a, b: a in b,
-    "NotIn": lambda a, b: a not in b,
+    "In": in_,
+    "NotIn": lambda a, b: not_(in_(a, b)),
 }
 
 
@@ -347,13 +405,16 @@ def set_item(value: Any, target: Any, index: Any) -> Any:
     """`target[index] = value`, for a local `target`, which becomes the result."""
     if isinstance(target, _core.Tensor) and (target._is_symbolic or _core._is_tracing()):
         return _iteration.updated(target, index, value)
-    target[index] = value
+    if type(target) is list and is_symbolic(index):
+        put(target, index, value)
+    else:
+        target[index] = value
     return target
 
 
 def update_item(target: Any, index: Any, symbol: str, value: Callable[[], Any]) -> Any:
     """`target[index] += value()` and the like, for a local `target`, which becomes the result."""
-    old = target[index]
+    old = item(target, index)
     new = getattr(operator, symbol)(old, value())
     return set_item(new, target, index)
 

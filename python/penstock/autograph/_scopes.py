@@ -8,8 +8,9 @@ from typing import Any
 
 from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
 
-__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "read_names"]
+__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -28,7 +29,8 @@ class Facts:
         # Every name that it reads, or declares nonlocal; those of nested functions too.
         self.reads: set[str] = set()
         self.calls = False
-        # Whether it calls, decides or iterates: nothing else in an expression may take part in control flow.
+        # Whether it calls, decides, iterates or looks an element up: nothing else in an expression may take part
+        # in control flow.
         self.decides = False
 
     def add(self, other: Facts) -> None:
@@ -94,12 +96,14 @@ class FactTable:
             return
         if kind in _DECIDING:
             facts.decides = True
+        if kind in _COMPOUND:
+            # Its parts are asked for on their own, too.
+            for child in children(node):
+                facts.add(self.one(child))
+            return
         within = within or kind in _COMPREHENSIONS
         for child in children(node):
-            if isinstance(child, ast.stmt):
-                facts.add(self.one(child))
-            else:
-                self._collect(child, facts, within)
+            self._collect(child, facts, within)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.decides = True
@@ -155,6 +159,9 @@ class FactTable:
             root = _root(callee.value)
             if type(root) is ast.Name:
                 facts.mutated[root.id] = node.lineno
+            elif type(root) is ast.Attribute and callee.attr != "add":
+                # Sets hold no tensors, and modules have functions of the name.
+                facts.attributes.append(root)
         return False
 
     def _subscript(self, node: Any, facts: Facts, within: bool) -> bool:
@@ -164,7 +171,18 @@ class FactTable:
                 facts.mutated[root.id] = node.lineno
             elif type(root) is ast.Attribute:
                 facts.attributes.append(root)
+        elif may_choose(node.slice):
+            facts.decides = True
         return False
+
+
+def may_choose(index: ast.expr) -> bool:
+    """Whether an index may be a tensor, or a tuple with one, that chooses an element of a container."""
+    if type(index) is ast.Tuple:
+        return not any(isinstance(part, (ast.Slice, ast.Starred)) for part in index.elts)
+    if type(index) is ast.UnaryOp:
+        index = index.operand
+    return not isinstance(index, (ast.Constant, ast.Slice))
 
 
 def _root(place: ast.expr) -> ast.expr:
@@ -197,6 +215,8 @@ if hasattr(ast, "TypeAlias"):
     _SPECIAL[ast.TypeAlias] = FactTable._alias
 
 _DECIDING = frozenset({ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, *_COMPREHENSIONS})
+
+_COMPOUND = frozenset({ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *TRIES, ast.Match})
 
 # fmt: off
 _MUTATORS = frozenset({
@@ -269,6 +289,9 @@ _WITHS = (ast.With, ast.AsyncWith)
 # What gives its targets a value whatever happens; a declaration without value gives none.
 _KILLING = frozenset({ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Delete})
 
+# Statements without others in them after which the next one runs.
+_SIMPLE = frozenset({*_KILLING, ast.AugAssign, ast.Expr, ast.Pass, ast.Assert})
+
 _DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _NOTED: dict[type, Callable[[Survey, Any], None]] = {
     ast.Name: Survey._name,
@@ -320,18 +343,42 @@ class Scope:
 
 
 def read_names(node: ast.AST) -> set[str]:
-    """Every name that is read, or declared nonlocal, anywhere in a node."""
+    """Every name that is read, or declared nonlocal, anywhere in a node, but for locals of the functions in it."""
     names: set[str] = set()
-    for inner in walk(node):
+    own: set[str] = set()
+    outside: set[str] = set()
+    stack: list[ast.AST] = [node]
+    if isinstance(node, _FUNCTIONS):
+        args = node.args
+        every = (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg)
+        own.update(a.arg for a in every if a is not None)
+        stack = [*node.body] if isinstance(node.body, list) else [node.body]
+    while stack:
+        inner = stack.pop()
         kind = type(inner)
         if kind is ast.Name:
-            if type(inner.ctx) is not ast.Store:  # type: ignore[attr-defined]
-                names.add(inner.id)  # type: ignore[attr-defined]
+            (own if type(inner.ctx) is ast.Store else names).add(inner.id)  # type: ignore[attr-defined]
         elif kind is ast.Nonlocal or kind is ast.Global:
-            names.update(inner.names)  # type: ignore[attr-defined]
-        elif kind is ast.AugAssign and isinstance(inner.target, ast.Name):  # type: ignore[attr-defined]
-            names.add(inner.target.id)  # type: ignore[attr-defined]
-    return names
+            outside.update(inner.names)  # type: ignore[attr-defined]
+        elif inner is not node and kind in _FUNCTIONS:
+            names |= read_names(inner)
+        elif kind is ast.comprehension:
+            # Its target is none of the function's.
+            stack += [inner.iter, *inner.ifs]  # type: ignore[attr-defined]
+            stack += [n for n in walk(inner.target) if type(getattr(n, "ctx", None)) is ast.Load]  # type: ignore[attr-defined]
+        else:
+            stack += children(inner)
+    if isinstance(node, _FUNCTIONS):
+        names -= own
+        # What is computed where it is defined.
+        around = (
+            *getattr(node, "decorator_list", ()),
+            *getattr(node, "type_params", ()),
+            getattr(node, "returns", None),
+        )
+        for part in (node.args, *around):
+            names |= read_names(part) if part is not None else set()
+    return names | outside
 
 
 def _bound_where(test: ast.AST, truth: bool | None) -> frozenset[str]:
@@ -386,6 +433,12 @@ class Liveness:
         if self._recording:
             self.after[id(node)] = self.after.get(id(node), frozenset()) | live
             self._held.append(node)
+        kind = type(node)
+        if kind in _SIMPLE:
+            facts = self._facts.one(node)
+            if kind in _KILLING and getattr(node, "value", node) is not None:
+                live = live - facts.bound.keys()
+            return live | facts.reads
         if isinstance(node, ast.If):
             body, orelse = self.block(node.body, live), self.block(node.orelse, live)
             if not self._facts.one(node.test).bound:
@@ -429,10 +482,7 @@ class Liveness:
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
-        facts = self._facts.one(node)
-        if type(node) in _KILLING and getattr(node, "value", node) is not None:
-            live = live - facts.bound.keys()
-        return live | facts.reads
+        return live | self._reads(node)
 
     def _reads_first(self, test: ast.expr) -> set[str]:
         """The names that a test reads before it binds them itself."""

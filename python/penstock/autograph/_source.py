@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import linecache
-from types import CodeType, FunctionType
+from collections.abc import Iterator
+from itertools import islice
+from types import CodeType, FrameType, FunctionType
 
 from penstock.autograph._tree import walk
 
-__all__ = ["SourceError", "function_node"]
+__all__ = ["SourceError", "function_node", "text_of"]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -46,7 +48,31 @@ def _parameters(args: ast.arguments) -> tuple[str, ...]:
     return tuple(names + [a.arg for a in (args.vararg, args.kwarg) if a is not None])
 
 
+def _indent(line: str) -> int | None:
+    """The width of a line's indentation; None for a blank line or a comment."""
+    stripped = line.lstrip()
+    if not stripped or stripped.startswith("#"):
+        return None
+    return len(line) - len(stripped)
+
+
+def _ends(code: CodeType, lines: list[str], margin: int) -> Iterator[int]:
+    """The lines behind which a definition may end, the likeliest first."""
+
+    def block(end: int) -> int:
+        # The rest of a statement, functions within, and code that was optimised away.
+        while end < len(lines) and ((width := _indent(lines[end])) is None or width > margin):
+            end += 1
+        return min(end, len(lines))
+
+    yield block(max(line for _, _, line in code.co_lines() if line is not None))
+    # Text in brackets and strings may stand further to the left.
+    end = block(_last_line(code))
+    yield from range(end, min(end + 50, len(lines)) + 1)
+
+
 def _last_line(code: CodeType) -> int:
+    """The last line of a function that takes part in something."""
     last = code.co_firstlineno
     for _, end, _, _ in code.co_positions():
         if end is not None and end > last:
@@ -57,25 +83,13 @@ def _last_line(code: CodeType) -> int:
     return last
 
 
-def _indent(line: str) -> int | None:
-    """The width of a line's indentation; None for a blank line or a comment."""
-    stripped = line.lstrip()
-    if not stripped or stripped.startswith("#"):
-        return None
-    return len(line) - len(stripped)
-
-
 def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.AsyncFunctionDef:
     start = code.co_firstlineno - 1
     if start >= len(lines):
         raise SourceError(f"{code.co_filename} has no line {code.co_firstlineno}")
     margin = _indent(lines[start]) or 0
-    end = min(_last_line(code), len(lines))
-    # Code that was optimised away has no positions, but still belongs to the block.
-    while end < len(lines) and ((width := _indent(lines[end])) is None or width > margin):
-        end += 1
     error: SyntaxError | None = None
-    for stop in range(end, min(end + 50, len(lines)) + 1):
+    for stop in _ends(code, lines, margin):
         # Under an `if`, an indented definition parses as it stands, and columns stay true.
         # Empty lines before it make the line numbers true.
         head = "\n" * (start - 1) + "if 1:\n" if margin else "\n" * start
@@ -136,3 +150,13 @@ def _covers(body: ast.expr, positions: set[tuple[int, int, int, int]]) -> bool:
     """Whether the instructions at `positions` are all those of an expression."""
     start, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
     return all(start <= (p[0], p[2]) and (p[1], p[3]) <= end for p in positions)
+
+
+def text_of(frame: FrameType) -> str:
+    """The source of what a frame evaluates; empty where it is not to be had, or on several lines."""
+    code = frame.f_code
+    first, last, start, end = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    if first is None or first != last:
+        return ""
+    line = linecache.getline(code.co_filename, first, frame.f_globals)
+    return line.encode()[start:end].decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
@@ -115,6 +115,8 @@ class _Tracing(threading.local):
         self.states: list[State] = []
         # How many `raise` statements have become part of a graph.
         self.raises = 0
+        # For each `try` whose body runs, outermost first: what gives its handlers.
+        self.attempts: list[Any] = []
         # Whether the function that is traced was converted.
         self.converting = False
 
@@ -243,7 +245,8 @@ def slots_of(
             found = base()
         except (NameError, AttributeError):
             continue
-        slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+        if getattr(getattr(type(found), attribute, None), "fset", found) is not None:
+            slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
     return slots
 
 
@@ -437,7 +440,9 @@ def zeros(spec: Any) -> Any:
 
 def label(name: str) -> str:
     """How messages call a variable."""
-    return "the return value" if name == RESULT else f"'{name}'"
+    if name == RESULT:
+        return "the return value"
+    return name if " " in name else f"'{name}'"
 
 
 def describe(value: Any) -> str:
@@ -446,6 +451,8 @@ def describe(value: Any) -> str:
         return "no value"
     if isinstance(value, _core.Tensor | _core._Variable):
         return f"a tensor of dtype {value.dtype.name} and shape {value.shape}"
+    if isinstance(value, FunctionType):
+        return f"the function {value.__qualname__.rpartition('.')[2]}"
     text = repr(value)
     return text if len(text) < 60 else f"a {type(value).__name__}"
 

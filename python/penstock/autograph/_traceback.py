@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Sequence
 from types import TracebackType
 
 from penstock.autograph import _convert
 from penstock.autograph._state import Note
+from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["explained", "filtered"]
 
 
-def filtered(traceback: TracebackType | None) -> TracebackType | None:
+def filtered(found: TracebackType | None) -> TracebackType | None:
     """A traceback without the frames of this package, unless filtering is off.
 
     A function whose body runs in pieces has a frame for each; the innermost is the one that shows its line.
@@ -20,15 +22,15 @@ def filtered(traceback: TracebackType | None) -> TracebackType | None:
     from penstock import debugging
 
     if not debugging.is_traceback_filtering_enabled():
-        return traceback
+        return found
     entries = []
-    while traceback is not None:
-        entries.append(traceback)
-        traceback = traceback.tb_next
+    while found is not None:
+        entries.append(found)
+        found = found.tb_next
     kept: list[TracebackType] = []
     for entry in entries:
         code = entry.tb_frame.f_code
-        if code.co_filename.startswith(_convert._OWN):
+        if _convert.is_own(code):
             continue
         if kept and _convert.is_part(code) and _convert.is_made(kept[-1].tb_frame.f_code):
             kept.pop()
@@ -51,6 +53,8 @@ def explained(error: Exception, notes: Sequence[Note]) -> Exception:
             f"{error}: a function that calls itself under a condition on tensors is traced without end. "
             "Decorate it with tf.function(input_signature=...), which makes it a function of the graph"
         )
+    if isinstance(error, OperatorNotAllowedInGraphError) and not hasattr(error, "__notes__"):
+        _say_why(error)
     if not isinstance(error, NameError) or not notes:
         return error
     found = _UNSET.search(str(error))
@@ -59,3 +63,11 @@ def explained(error: Exception, notes: Sequence[Note]) -> Exception:
         if note.slot.entry.name == name:
             return UnboundLocalError(note.message)
     return error
+
+
+def _say_why(error: Exception) -> None:
+    """Says of an error for want of conversion why the code in which it came up was not converted."""
+    codes = [f.f_code for f, _ in traceback.walk_tb(error.__traceback__) if not _convert.is_own(f.f_code)]
+    why = _convert.why_plain(codes[-1]) if codes else None
+    if why is not None:
+        error.add_note(f"AutoGraph left {codes[-1].co_qualname} as it is: {why}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.autograph._jumps import lower_jumps
 from penstock.autograph._matching import lower_matches
-from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
+from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey, may_choose
 from penstock.autograph._tree import DEFINITIONS, Transformer, copy_location, own_nodes, walk
 
 __all__ = ["OPERATORS", "lower"]
@@ -327,6 +327,9 @@ class _Expressions(Transformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
         self.inside(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = copy_location(_call("in_", node.left, *node.comparators), node)
+            return found if isinstance(node.ops[0], ast.In) else copy_location(_call("not_", found), node)
         if plain:
             return node
         rest: list[ast.expr] = [
@@ -334,6 +337,12 @@ class _Expressions(Transformer):
             for op, value in zip(node.ops, node.comparators, strict=True)
         ]
         return copy_location(_call("chain", node.left, *rest), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.inside(node)
+        if type(node.ctx) is ast.Load and may_choose(node.slice):
+            return copy_location(_call("item", node.value, node.slice), node)
+        return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         if not _is_generator(node):
@@ -482,6 +491,11 @@ class _Statements:
 
     def _try(self, s: ast.Try) -> list[ast.stmt]:
         s.body = self.block(s.body)
+        if s.handlers:
+            # A `raise` that becomes part of the graph is none for them.
+            kinds: list[ast.expr] = [ast.Tuple([ast.Constant(h.lineno), _handled(h)], _LOAD) for h in s.handlers]
+            tried = _call("attempt", _later(copy_location(ast.Tuple(kinds, _LOAD), s.handlers[0])))
+            s.body = [copy_location(ast.With([ast.withitem(tried)], s.body), s.body[0])]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
         s.orelse = self.block(s.orelse)
@@ -735,10 +749,25 @@ class _Statements:
                     )
                     given = [ast.keyword(k, v) for k, v in zip(names, node.value.args, strict=False)]
                     given += node.value.keywords
+                    named = next((_named_first(k.value) for k in given if k.arg == "shape_invariants"), None)
+                    if named is not None:
+                        given.append(ast.keyword("names", _constant(named)))
                     options = ast.Call(_operator("options"), [], copy.deepcopy(given))
                     s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
                     return [_later(copy_location(options, node))]
         return []
+
+
+def _named_first(pairs: ast.expr) -> tuple[str | None, ...] | None:
+    """The variables that a display of pairs names first in each, None for another expression."""
+    if not isinstance(pairs, _SEQUENCES) or not all(isinstance(p, _SEQUENCES) and p.elts for p in pairs.elts):
+        return None
+    firsts = [p.elts[0] for p in pairs.elts]  # type: ignore[attr-defined]
+    return tuple(f.id if isinstance(f, ast.Name) else None for f in firsts)
+
+
+def _handled(handler: ast.ExceptHandler) -> ast.expr:
+    return ast.Constant(None) if handler.type is None else _copied(handler.type)
 
 
 _NOTHING = Facts()

@@ -114,7 +114,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        stack += children(node)
+        stack += _CHILDREN[type(node)](node)
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -123,8 +123,9 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if type(node) not in _SCOPES:
-            stack += children(node)
+        kind = type(node)
+        if kind not in _SCOPES:
+            stack += _CHILDREN[kind](node)
 
 
 _LEAVES = frozenset({ast.Name, ast.Constant})

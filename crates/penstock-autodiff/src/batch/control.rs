@@ -37,13 +37,13 @@ impl Batcher<'_> {
             // It draws random numbers, others for each example.
             return self.repeat(inst);
         }
-        let callee = match batch_function(&data.attrs.func(0).0, &mapped) {
+        let callee = match batch_function(&data.attrs.func(0).get(), &mapped) {
             Ok(callee) => callee,
             Err(e) if e.class() == penstock_data::Class::Unimplemented => return self.repeat(inst),
             Err(e) => return Err(e),
         };
         let operands: Vec<Value> = data.operands.iter().map(|v| self.map[v]).collect();
-        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef(callee.function.clone()))]));
+        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(&callee.function))]));
         let made = self.b.inst(&control::CALL, &operands, attrs, &[])?;
         let outs: Outs = self.b.results(made).into();
         for ((&value, &out), &mapped) in data.results.iter().zip(&outs).zip(&callee.outputs) {
@@ -64,7 +64,7 @@ impl Batcher<'_> {
         let seeds = data.operands[..outputs].iter().filter(|&&v| crate::rules::carries(self.source.ty(v))).count();
         let mapped: Vec<bool> =
             vec![true; seeds].into_iter().chain(data.operands[rest..].iter().map(|v| !is_variable(v))).collect();
-        let callee = batch_function(&data.attrs.func(0).0, &mapped)?;
+        let callee = batch_function(&data.attrs.func(0).get(), &mapped)?;
         if callee.outputs.contains(&false) {
             return self.repeat(inst);
         }
@@ -73,7 +73,7 @@ impl Batcher<'_> {
             operands.push(if self.source.ty(v).is_variable() { self.map[&v] } else { self.full(v)? });
         }
         let mut attrs = data.attrs.clone();
-        attrs.0[0] = Attr::Func(FuncRef(callee.function.clone()));
+        attrs.0[0] = Attr::Func(FuncRef::called(&callee.function));
         let made = self.b.inst(data.op.0, &operands, attrs, &[])?;
         let outs: Outs = self.b.results(made).into();
         self.note(inst, &outs)
@@ -314,7 +314,7 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
             "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "pow" => !whole,
             // Where the places are known, inference has checked them.
             "slice" | "strided_slice" | "range" => data.operands[1..].iter().all(|&v| graph.constant(v).is_some()),
-            "call" => data.attrs.func(0).0.graph().is_some_and(|callee| is_quiet(callee, callee.body())),
+            "call" => data.attrs.func(0).get().graph().is_some_and(|callee| is_quiet(callee, callee.body())),
             "check_numerics"
             | "gather"
             | "gather_nd"

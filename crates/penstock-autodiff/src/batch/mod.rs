@@ -97,7 +97,7 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
 fn call_of(function: &Arc<Function>) -> Result<Graph> {
     let mut b = Builder::new(&penstock_ops::control::CONST);
     let inputs: Vec<Value> = function.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
-    let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef(function.clone()))]));
+    let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(function))]));
     let inst = b.inst(&penstock_ops::control::CALL, &inputs, attrs, &[])?;
     let outputs = b.results(inst).to_vec();
     b.finish(&outputs)

@@ -107,7 +107,9 @@ pub(crate) fn derivative(function: &Arc<Function>, through_call: bool) -> Arc<Fu
     let mut b = Builder::new(&control::CONST);
     let inputs: Vec<Value> = function.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
     let outputs = if through_call {
-        b.emit(&control::CALL, &inputs, &[("func", penstock_ir::FuncRef(function.clone()).into())]).unwrap().to_vec()
+        b.emit(&control::CALL, &inputs, &[("func", penstock_ir::FuncRef::new(function.clone()).into())])
+            .unwrap()
+            .to_vec()
     } else {
         b.inline(function.graph().unwrap(), &inputs).unwrap().to_vec()
     };

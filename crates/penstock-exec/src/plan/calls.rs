@@ -58,7 +58,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             return Err(Error::exhausted(format!(
                 "the function '{}' calls itself too deeply: {MAX_OPEN} of its calls, and of those between them, have \
                  not returned",
-                step.function.name()
+                step.function.get().name()
             )));
         }
         let args: SmallVec<[Arg; 4]> = step
@@ -69,7 +69,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
                 CallArg::Variable(i) => caller.args[*i].clone(),
             })
             .collect();
-        let plan = executable(&step.function)?.plan(&args)?;
+        let plan = executable(&step.function.get())?.plan(&args)?;
         let frame = plan.enter(&args)?;
         open.push(Run { plan, frame, args, at: 0 });
         while !walked(last(open)?, env)? {

@@ -343,7 +343,7 @@ impl Lowerer<'_> {
             .collect::<Result<Vec<_>>>()?;
         let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Call(Box::new(CallStep { function: function.0.clone(), args, outs, types })));
+        self.push(Step::Call(Box::new(CallStep { function: function.clone(), args, outs, types })));
         Ok(())
     }
 

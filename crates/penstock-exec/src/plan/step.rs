@@ -1,10 +1,9 @@
 //! The steps of a plan.
 
 use std::fmt;
-use std::sync::Arc;
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Attrs, Call, Effect, Function, OpDef, Type};
+use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Type};
 use penstock_kernels::LoopFn;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
@@ -128,7 +127,7 @@ pub(crate) struct UpdateStep {
 }
 
 pub(crate) struct CallStep {
-    pub(crate) function: Arc<Function>,
+    pub(crate) function: FuncRef,
     pub(crate) args: Vec<CallArg>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
     pub(crate) types: SmallVec<[Type; 1]>,
@@ -308,7 +307,7 @@ impl fmt::Debug for Step {
                 write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)
             }
             Step::Update(s) => write!(f, "{:?} = update v{}, {:?}", Regs(&s.outs), s.variable, Regs(&s.ins)),
-            Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.name(), s.args),
+            Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.get().name(), s.args),
             Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
             Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),
             Step::Jump(target) => write!(f, "goto {target}"),

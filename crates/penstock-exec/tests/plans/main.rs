@@ -307,7 +307,7 @@ fn a_function_may_call_itself() {
         b.begin_region([]);
         let minus = b.constant(Tensor::from(-1i32));
         let less = emit(b, &ADD, &[n, minus]);
-        let rest = b.emit(&CALL, &[less], &[("func", Attr::Func(FuncRef(sum.clone())))]).unwrap()[0];
+        let rest = b.emit(&CALL, &[less], &[("func", Attr::Func(FuncRef::new(sum.clone())))]).unwrap()[0];
         let all = emit(b, &ADD, &[rest, n]);
         let yes = b.end_region(&[all]).unwrap();
         b.begin_region([]);

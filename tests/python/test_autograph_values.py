@@ -1,0 +1,417 @@
+"""Python's containers, `and` and `or`, functions and exceptions where tensors decide."""
+
+# The traced functions are written as users write them.
+# ruff: noqa: E731, F841, RUF043, SIM102, SIM105
+
+from __future__ import annotations
+
+import contextlib
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.errors import OperatorNotAllowedInGraphError
+
+FILE = __file__
+
+
+def line_of(text: str) -> int:
+    """The only line of this file that ends with a text."""
+    with open(FILE, encoding="utf-8") as file:
+        (found,) = [i for i, line in enumerate(file, 1) if line.rstrip().endswith(text)]
+    return found
+
+
+# --- elements by a tensor ---
+
+CONTAINERS = {
+    "list": [3, 5, 8],
+    "tuple": (1.5, 2.5, -3.5),
+    "mixed numbers": [1, 2.5, 3],
+    "strings": ["a", "bc", ""],
+    "vectors": [[1, 2], [3, 4], [5, 6]],
+    "pairs": [(1, "x"), (2, "y"), (3, "z")],
+    "range": range(10, 4, -2),
+    "array": np.arange(6.0).reshape(3, 2),
+    "bools": [True, False, True],
+}
+
+
+def plain(value: Any) -> Any:
+    """A result as Python values."""
+    if isinstance(value, tuple | list):
+        return [plain(v) for v in value]
+    value = value.numpy() if hasattr(value, "numpy") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return value.decode() if isinstance(value, bytes) else value
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.int8])
+def test_a_tensor_chooses_an_element(kind: str, dtype: tf.DType) -> None:
+    values = CONTAINERS[kind]
+    f = tf.function(lambda i: values[i])
+    for i in range(-3, 3):
+        assert plain(f(tf.constant(i, dtype))) == plain(values[i])
+    for i in (-4, 3):
+        with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.OutOfRangeError), match="ind(ex|ices)"):
+            f(tf.constant(i, dtype))
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_a_truth_chooses_one_of_two() -> None:
+    f = tf.function(lambda x: ["odd", "even"][x % 2 == 0])
+    assert f(tf.constant(3)).numpy() == b"odd" and f(tf.constant(4)).numpy() == b"even"
+
+
+def test_tensors_give_numbers_their_dtype() -> None:
+    f = tf.function(lambda x, i: [x, 2, x * x][i])
+    assert [f(tf.constant(3.0), tf.constant(i)).numpy() for i in range(3)] == [3.0, 2.0, 9.0]
+
+
+def test_elements_in_a_loop_and_in_attributes() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.sizes = [4, 9, 16]
+
+        @tf.function
+        def total(self, n: Any) -> Any:
+            total = 0
+            for i in tf.range(n):
+                total += self.sizes[i] * (1, 10, 100)[-1 - i]
+            return total
+
+    assert Model().total(tf.constant(3)) == 4 * 100 + 9 * 10 + 16
+
+
+def test_an_element_of_an_array_by_several_indices() -> None:
+    table = np.arange(12).reshape(3, 4)
+    f = tf.function(lambda i, j: table[i, j] + table[1, j] + table[i, 2])
+    assert f(tf.constant(2), tf.constant(3)) == 11 + 7 + 10
+
+
+def test_a_variable_chooses() -> None:
+    v = tf.Variable(1)
+    f = tf.function(lambda: [10, 20, 30][v])
+    assert f() == 20
+    v.assign(2)
+    assert f() == 30
+
+
+def test_assignment_to_an_element_of_a_list() -> None:
+    @tf.function
+    def count(xs: Any) -> Any:
+        counts = [0, 0, 0]
+        pairs = [(0.0, 1), (0.0, 2)]
+        for x in xs:
+            counts[x] += 1
+            pairs[x % 4] = (tf.cast(x, tf.float32), x)
+        return counts, pairs
+
+    counts, pairs = count(tf.constant([0, 1, -3, 0]))
+    assert plain(counts) == [3, 1, 0] and plain(pairs) == [[0.0, 0], [-3.0, -3]]
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"pairs\[x % 4\] = .*: the index is not in a list of 2"
+    ):
+        count(tf.constant([1, 2]))
+
+
+def refused(f: Callable[..., Any], *texts: str) -> None:
+    with pytest.raises(OperatorNotAllowedInGraphError) as caught:
+        tf.function(f)(tf.constant(1))
+    for text in texts:
+        assert text in str(caught.value)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert frames[-1].filename == FILE
+
+
+def test_what_a_tensor_cannot_choose_from() -> None:
+    table, unlike = {0: 1.0, 1: 2.0}, [tf.zeros([1]), tf.zeros([2])]
+    calls = [abs, max]
+    refused(lambda i: table[i], "table[i]", "keys of a mapping")
+    refused(lambda i: "text"[i], '"text"[i]', "tf.strings.substr")
+    refused(lambda i: unlike[i], "unlike[i]", "float32 of shape (1,), float32 of shape (2,)")
+    refused(lambda i: calls[i], "calls[i]", "must be tensors, or numbers")
+    refused(lambda i: [1, "a"][i], "one dtype and shape")
+    refused(lambda i: [1, (2, 3)][i], "one structure")
+    refused(lambda i: [1, 2][tf.cast(i, tf.float32)], "an integer without dimensions")
+    refused(lambda i: [1, 2][[i, i] + tf.constant([0, 0])], "tf.gather")
+
+    def assigned(i: Any) -> Any:
+        values = [1, 2]
+        values[i] = None
+        return values
+
+    refused(assigned, "values[i] = None", "None cannot take the place")
+    with pytest.raises(IndexError, match=r"\[\]\[i\]: the list is empty"):
+        tf.function(lambda i: [][i])(tf.constant(0))
+
+
+def test_python_indices_stay_pythons() -> None:
+    class Squares:
+        def __getitem__(self, index: Any) -> Any:
+            return "slice" if isinstance(index, slice) else index * index
+
+    log: list[str] = []
+
+    def noted(value: Any, name: str) -> Any:
+        log.append(name)
+        return value
+
+    @tf.function
+    def f(x: Any) -> Any:
+        names = {"a": 1, ("b", 2): 3}
+        key = "b"
+        first = noted([7, 8, 9], "container")[noted(1, "index")]
+        del names["a"]
+        return first + names[key, 2] + Squares()[4], Squares()[x:2], Squares()[x], x[...], [1, 2, 3][-2:][0]
+
+    got = f(tf.constant(5))
+    assert plain(got) == [27, "slice", 25, 5, 2] and log == ["container", "index"]
+
+
+# --- and, or ---
+
+BOTH: dict[str, Callable[..., Any]] = {
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "and of what costs": lambda a, b: a and tf.abs(b),
+    "or of what costs": lambda a, b: a or tf.abs(b),
+    "and with a number": lambda a, b: a and 5,
+    "or with a number": lambda a, b: a or 5,
+    "a number and": lambda a, b: 5 and b,
+    "no number or": lambda a, b: 0 or b,
+    "three": lambda a, b: a and b or 7,
+}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("dtype", [tf.int32, tf.float32, tf.bool])
+def test_and_and_or_give_an_operand(kind: str, dtype: tf.DType) -> None:
+    if dtype == tf.bool and "costs" in kind:
+        pytest.skip("bools have no absolute value")
+    f = tf.function(BOTH[kind])
+    for a in (0, 3):
+        for b in (0, 2):
+            x, y = tf.constant(bool(a) if dtype == tf.bool else a, dtype), tf.cast(b, dtype)
+            got, due = f(x, y).numpy(), BOTH[kind](x, y)
+            due = due.numpy() if hasattr(due, "numpy") else due
+            assert (
+                got == due
+                if dtype != tf.bool or "number" not in kind and kind != "three"
+                else bool(due) == bool(got)
+            )
+
+
+def test_operands_of_different_dtypes_give_their_truth() -> None:
+    f = tf.function(lambda n, flag: (n and flag, n or flag, flag and n, n and None, n or "text"))
+    got = f(tf.constant(3), tf.constant(False))
+    assert [g.dtype for g in got] == [tf.bool] * 5
+    assert plain(got) == [False, True, False, False, True]
+
+
+def test_only_operands_that_count_are_computed() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        return n and tf.py_function(seen, [n], tf.int32), n or tf.py_function(seen, [n], tf.int32)
+
+    log: list[int] = []
+
+    def seen(n: Any) -> Any:
+        log.append(int(n))
+        return n + 1
+
+    assert plain(f(tf.constant(0))) == [0, 1] and plain(f(tf.constant(4))) == [5, 4]
+    assert log == [0, 4]
+
+
+# --- functions ---
+
+
+def test_functions_that_both_branches_define() -> None:
+    def f(x: Any) -> Any:
+        if x > 0:
+
+            def g(v: Any) -> Any:
+                return v + 1
+        else:
+            g = tf.abs
+        return g(x)
+
+    with pytest.raises(
+        TypeError, match=r"'g' must have one type .* the function g .* the function abs .* branches"
+    ):
+        tf.function(f)(tf.constant(1))
+    with pytest.raises(TypeError, match="the conditional expression must .* call them in the branches"):
+        tf.function(lambda x: (tf.abs if x > 0 else tf.sin)(x))(tf.constant(1.0))
+
+
+def test_names_of_inner_functions_are_their_own() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        def body(i: Any, total: Any) -> Any:
+            k = i * 2
+            return total + k
+
+        total = 0
+        for i in tf.range(n):
+            k = i
+            total = body(i, total)
+        return total
+
+    # Neither `i` nor `k` is read after the loop, so that it need not iterate.
+    assert f(tf.constant(0)) == 0 and f(tf.constant(4)) == 12
+
+
+def test_names_that_inner_functions_read_are_kept() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        k, i = -1, -1
+
+        def last(default: Any = 0) -> Any:
+            squares = [i for i in range(3)]
+            return k + i + default + len(squares)
+
+        for i in tf.range(n):
+            k = i * 10
+        return last()
+
+    assert f(tf.constant(0)) == 1 and f(tf.constant(4)) == 36
+
+
+# --- exceptions ---
+
+
+def notes(f: Callable[..., Any], kind: type[Exception]) -> str:
+    traced = tf.function(f)
+    assert traced(tf.constant(-1)) == -1
+    for _ in range(2):
+        with pytest.raises(kind) as caught:
+            traced(tf.constant(1))
+    return "\n".join(getattr(caught.value, "__notes__", []))
+
+
+def test_an_except_that_a_graph_cannot_reach_is_named() -> None:
+    def check(x: Any) -> None:
+        if x > 0:
+            raise ValueError("positive")
+
+    def direct(x: Any) -> Any:
+        try:
+            if x > 0:
+                raise KeyError("positive")
+        except (ValueError, LookupError):  # the direct one
+            x = x * 0
+        return x
+
+    def by_a_call(x: Any) -> Any:
+        try:
+            try:
+                check(x)
+            except KeyError:
+                x = x * 0
+        except:  # noqa: E722 -- the outer one
+            x = x * 0
+        return x
+
+    note = notes(direct, KeyError)
+    assert f"'except' at {FILE}:{line_of('# the direct one')} does not catch it" in note
+    assert f"'except' at {FILE}:{line_of('-- the outer one')} does not catch it" in notes(
+        by_a_call, ValueError
+    )
+
+
+def test_no_note_where_no_handler_would_catch_it() -> None:
+    def other(x: Any) -> Any:
+        try:
+            if x > 0:
+                raise ValueError("positive")
+        except KeyError:
+            x = x * 0
+        return x
+
+    def in_a_handler(x: Any) -> Any:
+        try:
+            int("no number")
+        except ValueError:
+            if x > 0:
+                raise ValueError("positive") from None
+        else:
+            x = x * 0
+        return x
+
+    assert notes(other, ValueError) == "" and notes(in_a_handler, ValueError) == ""
+
+
+def test_what_python_raises_is_caught() -> None:
+    @tf.function
+    def f(x: Any, n: int) -> Any:
+        with contextlib.suppress(ZeroDivisionError):
+            x = x + 1 // n
+        for k in range(3):
+            try:
+                if n < k:
+                    raise ValueError(k)
+                x += 1
+            except ValueError as error:
+                x += 10 * error.args[0]
+                if x > 25:
+                    return x
+        return x
+
+    assert f(tf.constant(0), 1) == 23 and f(tf.constant(10), 0) == 41
+
+
+# --- options of loops ---
+
+
+def test_the_shape_of_a_variable_that_starts_as_none() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        rows = None
+        other = None
+        for i in tf.range(n):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(rows, tf.TensorShape([None]))])
+            rows = tf.constant([0]) if rows is None else tf.concat([rows, [i]], 0)
+            other = i
+        return rows, other
+
+    assert plain(f(tf.constant(4))) == [[0, 1, 2, 3], 3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least once"):
+        f(tf.constant(0))
+
+
+def test_a_shape_for_what_the_loop_does_not_change() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        fixed = None
+        while n > 0:
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(fixed, [None])])
+            n -= 1
+        return n
+
+    with pytest.raises(
+        ValueError, match="shape_invariants names None, which is no variable that the loop changes"
+    ):
+        f(tf.constant(3))
+
+
+def test_the_hint_about_numbers_in_a_loop() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        total = 0
+        for row in x:
+            total += row
+        return total
+
+    with pytest.raises(TypeError) as caught:
+        f(tf.constant([1.5, 2.0]))
+    (note,) = caught.value.__notes__
+    assert (
+        note.count("'total' starts as 0 and is a tensor of dtype int32 in it") == 1
+        and "in itint32" not in note
+    )
