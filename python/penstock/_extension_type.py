@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from penstock import _core
-from penstock._composite import is_composite
 from penstock._classes import fields_of, with_fields
+from penstock._composite import is_composite
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._trace_type import TraceType

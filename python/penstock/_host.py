@@ -122,7 +122,8 @@ class _HostFunction:
         for i, arg in enumerate(args):
             if _type_spec(arg) is not None:
                 raise TypeError(
-                    f"argument 'inp' must hold tensors, got {arg!r} at {i}: give its tensors, or use py_function"
+                    f"argument 'inp' must hold tensors, got {arg!r} at {i}: "
+                    "give its tensors, or use py_function"
                 )
         for spec in self.declared:
             if not isinstance(spec, TensorSpec):

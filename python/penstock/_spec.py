@@ -17,8 +17,8 @@ class TypeSpec(TraceType):
     """What is known of a value: the base of `TensorSpec` and of the specifications of composite values.
 
     A specification of composite values has `_component_specs`, a nest of specifications, and the methods
-    `_to_components(value)` and `_from_components(components)`, which take values apart into such a nest and put
-    them together.
+    `_to_components(value)` and `_from_components(components)`, which take values apart into such a nest and
+    put them together.
 
     >>> isinstance(TensorSpec([2]), TypeSpec)
     True

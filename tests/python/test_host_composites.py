@@ -1,4 +1,4 @@
-"""Composite values that callbacks take and give: ragged tensors, optionals, slices, arrays, extension types."""
+"""Composite values that callbacks take and give, and what callbacks keep alive."""
 
 import gc
 import weakref
@@ -123,10 +123,12 @@ def test_arrays_slices_and_extension_types(way):
         return tf.py_function(lambda a: tf.reduce_sum(a.stack()), [array], tf.float32)
 
     assert way(total)().numpy() == 6.0
-    array = lambda: tf.py_function(
-        lambda: tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0]), [], tf.TensorArraySpec([], tf.float32)
-    ).stack()
-    assert way(array)().numpy().tolist() == [1.0, 2.0]
+
+    def made():
+        return tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0])
+
+    stacked = way(lambda: tf.py_function(made, [], tf.TensorArraySpec([], tf.float32)).stack())
+    assert stacked().numpy().tolist() == [1.0, 2.0]
 
     slices = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([3], tf.int64))
     spec = tf.IndexedSlicesSpec([None, 2], tf.float32)
@@ -178,7 +180,7 @@ def test_results_of_another_structure_are_refused(way, result, declared, error, 
 
 @WAYS
 def test_numpy_functions_take_and_give_tensors_only(way):
-    with pytest.raises(TypeError, match="argument 'inp' must hold tensors, got .*RaggedTensor"):
+    with pytest.raises(TypeError, match=r"argument 'inp' must hold tensors, got .*RaggedTensor"):
         way(lambda: tf.numpy_function(lambda x: x, [rows()], tf.float32))()
     with pytest.raises(
         TypeError, match="argument 'Tout' must hold dtypes and TensorSpec, got RaggedTensorSpec"
