@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from penstock import _core
 from penstock._classes import fields_of, with_fields
+from penstock._composite import is_composite
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._trace_type import TraceType
@@ -177,8 +178,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _spec_of(value: Any) -> Any:
     def leaf(item: Any) -> Any:
-        whole = isinstance(item, _core.Tensor | _core._Variable | ExtensionType)
-        return type_spec_from_value(item) if whole else item
+        whole = isinstance(item, _core.Tensor | _core._Variable)
+        return type_spec_from_value(item) if whole or is_composite(item) else item
 
     return _over(value, leaf)
 
@@ -187,7 +188,11 @@ def _built(part: Any, leaf: Any) -> Any:
     def build(item: Any) -> Any:
         if isinstance(item, TensorSpec):
             return leaf(item)
-        return item._build(leaf) if isinstance(item, ExtensionTypeSpec) else item
+        if isinstance(item, ExtensionTypeSpec):
+            return item._build(leaf)
+        if isinstance(item, TypeSpec):
+            return item.from_tensors(iter([leaf(spec) for spec in item.flatten()]))
+        return item
 
     return _over(part, build)
 
@@ -203,6 +208,8 @@ def _tensors(value: Any) -> list[Any]:
             out.extend(t for name in leaf._penstock_fields for t in _tensors(getattr(leaf, name)))
         elif isinstance(leaf, _core.Tensor | _core._Variable):
             out.append(leaf)
+        elif is_composite(leaf):
+            out.extend(leaf._type_spec.to_tensors(leaf))
     return out
 
 

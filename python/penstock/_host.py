@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock import _core, nest, raw_ops
@@ -96,11 +96,13 @@ class _HostFunction:
         self.structure = Tout
         declared = [] if Tout is None else nest.flatten(Tout)
         self.declared = [_spec(t) for t in declared]
-        self.specs = [leaf for spec in self.declared for leaf in _components(spec)]
+        self.specs = [leaf for spec in self.declared for leaf in spec.flatten()]
 
     def call(self, inp: Any, stateful: bool) -> Any:
         args = [] if inp is None else inp
         args = list(args) if isinstance(args, list | tuple) else [args]
+        if self.as_numpy:
+            self._check_arrays(args)
         inputs, pack = _arguments(args)
         run = self._engine(pack)
         if not _core._is_tracing():
@@ -115,6 +117,18 @@ class _HostFunction:
             nest.pack_sequence_as(self.structure, outputs) if nest.is_nested(self.structure) else outputs[0]
         )
 
+    def _check_arrays(self, args: list[Any]) -> None:
+        """Raises where an argument or a result is composite, of which NumPy knows nothing."""
+        for i, arg in enumerate(args):
+            if _type_spec(arg) is not None:
+                raise TypeError(
+                    f"argument 'inp' must hold tensors, got {arg!r} at {i}: "
+                    "give its tensors, or use py_function"
+                )
+        for spec in self.declared:
+            if not isinstance(spec, TensorSpec):
+                raise TypeError(f"argument 'Tout' must hold dtypes and TensorSpec, got {spec}")
+
     def _engine(self, pack: Callable[..., Any] | None) -> Any:
         """The function as the engine calls it: on tensors, for a flat list of them."""
         structure = self.structure
@@ -128,23 +142,34 @@ class _HostFunction:
     def _composed(self, tensors: list[Any]) -> list[Any]:
         """The declared values, of which some are composite, from their tensors."""
         source = iter(tensors)
-        return [_compose(spec, source) for spec in self.declared]
+        return [spec.from_tensors(source) for spec in self.declared]
 
 
 def _unpacking(structure: Any, declared: list[Any]) -> Callable[[Any], list[Any]]:
     """What takes the tensors out of a nested result, or of composite values in it."""
 
     def unpack(result: Any) -> list[Any]:
-        if nest.is_nested(structure):
-            single = isinstance(structure, list | tuple) and not isinstance(result, list | tuple)
-            values = nest.flatten([result] if single else result)
-        else:
-            values = [result]
-        if len(values) != len(declared):
-            return values
+        if isinstance(structure, list | tuple) and not isinstance(result, list | tuple):
+            result = [result]
+        values = _values(structure, result, "the result")
         return [leaf for value, spec in zip(values, declared, strict=True) for leaf in _parts(value, spec)]
 
     return unpack
+
+
+def _values(structure: Any, result: Any, place: str) -> list[Any]:
+    """What a result has in the places of the leaves of `structure`."""
+    if not nest.is_nested(structure):
+        return [result]
+    if isinstance(structure, Mapping):
+        if not isinstance(result, Mapping) or set(result) != set(structure):
+            raise ValueError(f"{place} is {result!r}, argument 'Tout' has a dict with {list(structure)}")
+        keys = nest._sorted_keys(structure)
+    else:
+        if not isinstance(result, list | tuple) or len(result) != len(structure):
+            raise ValueError(f"{place} is {result!r}, argument 'Tout' has {len(structure)} values")
+        keys = list(range(len(structure)))
+    return [leaf for k in keys for leaf in _values(structure[k], result[k], f"{place}[{k!r}]")]
 
 
 def _spec(declared: Any) -> Any:
@@ -152,30 +177,13 @@ def _spec(declared: Any) -> Any:
     return declared if isinstance(declared, TypeSpec) else TensorSpec(None, declared)
 
 
-def _components(spec: Any) -> list[TensorSpec]:
-    """The specifications of the tensors of which a value consists."""
-    if isinstance(spec, TensorSpec):
-        return [spec]
-    parts = nest.flatten(spec._component_specs)
-    return [leaf for part in parts for leaf in _components(part)]
-
-
 def _parts(value: Any, spec: Any) -> list[Any]:
     """The tensors of a value."""
     if isinstance(spec, TensorSpec):
         return [value]
     if not spec.is_compatible_with(value):
-        raise TypeError(f"a result is described by {spec}, got {value!r}")
-    flat = zip(nest.flatten(spec._to_components(value)), nest.flatten(spec._component_specs), strict=True)
-    return [leaf for part, inner in flat for leaf in _parts(part, inner)]
-
-
-def _compose(spec: Any, tensors: Iterator[Any]) -> Any:
-    """A value of a specification, of the next tensors."""
-    if isinstance(spec, TensorSpec):
-        return next(tensors)
-    parts = [_compose(part, tensors) for part in nest.flatten(spec._component_specs)]
-    return spec._from_components(nest.pack_sequence_as(spec._component_specs, parts))
+        raise TypeError(f"a result that argument 'Tout' describes by {spec} is {value!r}")
+    return spec.to_tensors(value)
 
 
 def _arguments(args: list[Any]) -> tuple[list[Any], Callable[..., Any] | None]:
@@ -194,7 +202,7 @@ def _arguments(args: list[Any]) -> tuple[list[Any], Callable[..., Any] | None]:
 
     def pack(flat: tuple[Any, ...]) -> tuple[Any, ...]:
         source = iter(flat)
-        return tuple(nest.pack_sequence_as(structure, [_compose(spec, source) for spec in specs]))
+        return tuple(nest.pack_sequence_as(structure, [spec.from_tensors(source) for spec in specs]))
 
     return tensors, pack
 

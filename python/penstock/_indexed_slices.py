@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from penstock import _conversion, _core, raw_ops
@@ -150,14 +149,6 @@ class IndexedSlicesSpec(TypeSpec):
     def _from_components(self, parts: list[Any]) -> IndexedSlices:
         return IndexedSlices(*parts)
 
-    def to_tensors(self, value: Any) -> list[Any]:
-        """The values, the indices, and the dense shape where there is one."""
-        return self._to_components(value)
-
-    def from_tensors(self, tensors: Iterator[Any]) -> IndexedSlices:
-        """The slices of the next tensors."""
-        return self._from_components([next(tensors) for _ in self._component_specs])
-
     def _specified_value(self) -> IndexedSlices:
         return self._from_components(self._component_specs)
 
@@ -169,7 +160,7 @@ class IndexedSlicesSpec(TypeSpec):
         other = getattr(spec_or_value, "_type_spec", spec_or_value)
         return (
             isinstance(other, IndexedSlicesSpec)
-            and (self._dtype, self._indices_dtype) == (other._dtype, other._indices_dtype)
+            and self._key()[1:4] == other._key()[1:4]
             and self._shape.is_compatible_with(other._shape)
             and self._indices_shape.is_compatible_with(other._indices_shape)
         )

@@ -227,12 +227,6 @@ class OptionalSpec(TypeSpec):
         """The optional that has these lists of the graph."""
         return Optional([next(tensors) for _ in _leaves(self._element_spec)], self._element_spec)
 
-    def placeholder_value(self, placeholder_context: Any) -> Optional:
-        """The optional that stands for an argument."""
-        return Optional(
-            [placeholder_context.placeholder(spec) for spec in self.flatten()], self._element_spec
-        )
-
     def _paired(self, other: Any) -> list[tuple[Any, Any]] | None:
         """The specifications of both at each leaf, where both are nested alike."""
         if not isinstance(other, OptionalSpec):

@@ -104,10 +104,6 @@ class RaggedTensorSpec(TypeSpec):
 
         return spec_value(self, tensors)
 
-    def placeholder_value(self, placeholder_context: Any) -> Any:
-        """The ragged tensor that stands for an argument."""
-        return self.from_tensors(iter([placeholder_context.placeholder(spec) for spec in self.flatten()]))
-
     def _fixed(self) -> tuple[Any, ...]:
         return self._dtype, self._ragged_rank, self._row_splits_dtype
 

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from penstock import _core
+from penstock import _core, nest
 from penstock._shape import TensorShape
 from penstock._trace_type import TraceType
 
@@ -16,11 +16,45 @@ __all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 class TypeSpec(TraceType):
     """What is known of a value: the base of `TensorSpec` and of the specifications of composite values.
 
+    A specification of composite values has `_component_specs`, a nest of specifications, and the methods
+    `_to_components(value)` and `_from_components(components)`, which take values apart into such a nest and
+    put them together.
+
     >>> isinstance(TensorSpec([2]), TypeSpec)
     True
     """
 
     __slots__ = ()
+
+    _component_specs: Any = ()
+
+    def _to_components(self, value: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not say what its values consist of")
+
+    def _from_components(self, components: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} does not say what its values consist of")
+
+    def flatten(self) -> list[Any]:
+        """The specification of each tensor in the components."""
+        return [leaf for part in nest.flatten(self._component_specs) for leaf in part.flatten()]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The tensors in the components of a value."""
+        specs = nest.flatten(self._component_specs)
+        parts = nest.flatten(self._to_components(value)) if specs else []
+        return [leaf for spec, part in zip(specs, parts, strict=True) for leaf in spec.to_tensors(part)]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The value whose components have the next of the tensors."""
+        parts = [spec.from_tensors(tensors) for spec in nest.flatten(self._component_specs)]
+        return self._from_components(nest.pack_sequence_as(self._component_specs, parts))
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """The value that stands for an argument."""
+        specs = self.flatten()
+        if not specs:
+            return super().placeholder_value(placeholder_context)
+        return self.from_tensors(iter([placeholder_context.placeholder(spec) for spec in specs]))
 
     @property
     @abc.abstractmethod

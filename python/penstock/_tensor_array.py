@@ -536,10 +536,6 @@ class TensorArraySpec(TypeSpec):
         """The array that has this list of the graph."""
         return self._of(next(tensors))
 
-    def placeholder_value(self, placeholder_context: Any) -> TensorArray:
-        """The array that stands for an argument."""
-        return self._of(placeholder_context.placeholder(self.flow))
-
     def _fields(self) -> tuple[str, bool, bool]:
         return self._dtype.name, self._dynamic_size, self._infer_shape
 

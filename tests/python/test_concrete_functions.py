@@ -267,3 +267,53 @@ def test_gradients_flow_through_concrete_functions():
 def test_concrete_functions_within_traces():
     concrete = double.get_concrete_function(tf.TensorSpec([], tf.int32))
     assert tf.function(lambda x: concrete(x) + concrete(x + 1))(tf.constant(1)).numpy() == 6
+
+
+def test_variables_are_read_where_a_trace_has_tensors():
+    v, w = tf.Variable(2.0), tf.Variable(5.0)
+    scalar = tf.TensorSpec([], tf.float32)
+    product = tf.function(lambda a, b: a * b + a).get_concrete_function(scalar, scalar)
+    assert product(v, w).numpy() == 12.0
+    assert product(v, v).numpy() == 6.0
+    assert product(a=w, b=tf.constant(1.0)).numpy() == 10.0
+    assert product(tf.constant(1.0), b=w).numpy() == 6.0
+    v.assign(3.0)
+    assert product(v, w).numpy() == 18.0
+    nested = tf.function(lambda d: d["x"][0] - d["y"]).get_concrete_function({"x": [scalar], "y": scalar})
+    assert nested({"x": [w], "y": v}).numpy() == 2.0
+    assert nested(w, v).numpy() == 2.0
+    assert tf.function(lambda: product(v, w))().numpy() == 18.0
+    with tf.GradientTape() as tape:
+        y = product(v, w)
+    assert [g.numpy() for g in tape.gradient(y, [v, w])] == [6.0, 3.0]
+
+
+def test_a_variable_may_be_given_for_a_tensor_and_for_itself():
+    v = tf.Variable(2.0)
+    add = tf.function(lambda var, x: var.assign_add(x)).get_concrete_function(
+        v, tf.TensorSpec([], tf.float32)
+    )
+    assert add(v, v).numpy() == 4.0
+    with pytest.raises(TypeError, match=r"argument 'var' .* must be a float32 Variable"):
+        add(tf.constant(1.0), v)
+
+
+def test_variables_that_do_not_fit_a_tensor_are_refused():
+    f = tf.function(lambda a: a).get_concrete_function(tf.TensorSpec([2], tf.float32))
+    with pytest.raises((TypeError, ValueError), match=r"argument 'a' .*shape=\(2,\), got int32 Variable"):
+        f(tf.Variable([1, 2]))
+    with pytest.raises(
+        (TypeError, ValueError), match=r"argument 'a' .*shape=\(2,\), got float32 Variable, shape=\(3,\)"
+    ):
+        f(tf.Variable([1.0, 2.0, 3.0]))
+
+
+def test_the_instance_of_a_method_is_bound_where_variables_are_read():
+    class Model:
+        @tf.function
+        def plus(self, x, items):
+            return x + items[0]
+
+    m, v = Model(), tf.Variable(1.0)
+    scalar = tf.TensorSpec([], tf.float32)
+    assert m.plus.get_concrete_function(scalar, [scalar])(v, [v]).numpy() == 2.0

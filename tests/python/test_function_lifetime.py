@@ -106,6 +106,35 @@ def test_a_function_that_calls_itself_in_the_graph_is_collected():
     assert gone() is None
 
 
+@pytest.mark.parametrize(
+    "body",
+    [lambda x: x * 3.0, lambda x: tf.stop_gradient(x), lambda x: tf.exp(x)],
+    ids=["linear", "none", "kept"],
+)
+def test_what_a_differentiated_function_took_along_dies_with_it(body):
+    # The engine's graph holds the callback: it is gone when the callback is.
+    class Callback:
+        def __call__(self, x):
+            return x
+
+    def make():
+        callback = Callback()
+        f = tf.function(lambda x: body(x) + 0.0 * tf.py_function(callback, [ONE], tf.TensorSpec([])))
+        with tf.GradientTape() as tape:
+            tape.watch(ONE)
+            y = f(ONE)
+        tape.gradient(y, ONE)
+        with tf.GradientTape() as tape:
+            tape.watch(ONE)
+            y = f(ONE)
+        tape.jacobian(y, ONE)
+        return weakref.ref(callback)
+
+    gone = make()
+    gc.collect()
+    assert gone() is None
+
+
 def test_a_class_whose_values_its_own_method_gives_is_collected():
     def make():
         class Box(tf.experimental.ExtensionType):

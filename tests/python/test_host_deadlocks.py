@@ -1,8 +1,4 @@
-"""Callbacks never deadlock: each known pattern a thousand times, in a process of its own under a watchdog.
-
-Ends of the interpreter take long, so there are few of them unless the environment says how many:
-`SHUTDOWNS=1000 pytest tests/python/test_host_deadlocks.py -k shutdown`.
-"""
+"""Callbacks never deadlock: each known pattern a thousand times, in a process of its own under a watchdog."""
 
 import os
 import subprocess
@@ -18,7 +14,6 @@ WATCHDOG = 120
 PRELUDE = """
 import faulthandler, os, sys, threading
 faulthandler.dump_traceback_later({watchdog}, exit=True)
-import numpy as np
 import penstock as tf
 
 REPEATS = 1000
@@ -170,6 +165,7 @@ def test_callbacks_under_a_tape():
 def test_variables_that_hold_the_memory_of_arrays():
     # Dropping such a value needs the interpreter, and must not happen under the variable's lock.
     run("""
+    import numpy as np
     v = tf.Variable(tf.zeros([1000]))
     def body():
         a = np.ones(1000, np.float32)
@@ -258,27 +254,36 @@ def test_interpreter_shutdown():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_interpreter_shutdown_of_forked_children():
-    # A child goes on to the end of the program and shuts its interpreter down: no time goes into imports. Its
-    # watchdog is an alarm, as the thread of the other kind would be missing in it.
+    # A child goes on to the end of the program and shuts its interpreter down: no time goes into imports,
+    # and since the objects of the parent are frozen, none into looking through them. Its watchdog is an
+    # alarm, as the thread of the other kind would be missing in it. A few children at a time keep all cores
+    # busy.
     run(
         SHUTDOWN
         + """
-import signal
+import gc, signal
 faulthandler.cancel_dump_traceback_later()
+LANES = 4
 
 def children():
     f(tf.constant(1.0))
-    for _ in range(int(os.environ.get("SHUTDOWNS", 20))):
-        read, write = os.pipe()
-        if os.fork() == 0:
-            signal.alarm(60)
-            atexit.register(lambda: os.write(write, str(float(f(tf.constant(41.0)))).encode()))
-            shut_down()
-            return
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            assert pipe.read() == "42.0"
-        assert os.wait()[1] == 0
+    gc.collect()
+    gc.freeze()
+    for _ in range(REPEATS // LANES):
+        pipes = []
+        for _ in range(LANES):
+            read, write = os.pipe()
+            if os.fork() == 0:
+                signal.alarm(60)
+                atexit.register(lambda: os.write(write, str(float(f(tf.constant(41.0)))).encode()))
+                shut_down()
+                return
+            os.close(write)
+            pipes.append(read)
+        for read in pipes:
+            with os.fdopen(read) as pipe:
+                assert pipe.read() == "42.0"
+            assert os.wait()[1] == 0
     print("done")
 
 children()

@@ -38,7 +38,37 @@ pub enum Residual {
 
 /// Which inputs need a cotangent, and which outputs have one.
 type Key = (Vec<bool>, Vec<bool>);
-type Cache = Mutex<HashMap<Key, Arc<VjpPair>>>;
+type Cache = Mutex<HashMap<Key, Kept>>;
+
+/// A pair in the cache of its function.
+enum Kept {
+    /// One with a forward function of its own.
+    Whole(Arc<VjpPair>),
+    /// One whose forward function is the function itself, which must not hold itself.
+    OfItself { backward: Option<Arc<Function>>, residuals: Vec<Residual>, grads: Vec<Option<usize>> },
+}
+
+impl Kept {
+    fn new(pair: Arc<VjpPair>, function: &Arc<Function>) -> Kept {
+        if !Arc::ptr_eq(&pair.forward, function) {
+            return Kept::Whole(pair);
+        }
+        let VjpPair { backward, residuals, grads, .. } = &*pair;
+        Kept::OfItself { backward: backward.clone(), residuals: residuals.clone(), grads: grads.clone() }
+    }
+
+    fn pair(&self, function: &Arc<Function>) -> Arc<VjpPair> {
+        match self {
+            Kept::Whole(pair) => pair.clone(),
+            Kept::OfItself { backward, residuals, grads } => Arc::new(VjpPair {
+                forward: function.clone(),
+                backward: backward.clone(),
+                residuals: residuals.clone(),
+                grads: grads.clone(),
+            }),
+        }
+    }
+}
 
 thread_local! {
     /// The pairs of recursive functions that this thread is making, and those that refer to them, outermost first.
@@ -69,8 +99,8 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
         flags.iter().zip(types).map(|(f, ty)| *f && rules::carries(ty)).collect()
     };
     let key = (mask(needed, &signature.params), mask(flowing, &signature.results));
-    if let Some(pair) = lock(&cache_of(function)?).get(&key).cloned() {
-        return Ok(pair);
+    if let Some(kept) = lock(&cache_of(function)?).get(&key) {
+        return Ok(kept.pair(function));
     }
     let open = UNDERWAY.with_borrow(|list| {
         list.iter().find(|u| Arc::ptr_eq(&u.function, function) && u.key == key).map(|u| u.pair.clone())
@@ -84,15 +114,15 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
     if calls_itself(function) && key.0.contains(&true) && key.1.contains(&true) {
         return recursive(function, graph, key);
     }
-    let made = Joint::of(graph, &key.0, &key.1, false)?.pair(function)?;
-    Ok(lock(&cache_of(function)?).entry(key).or_insert(Arc::new(made)).clone())
+    let made = Kept::new(Arc::new(Joint::of(graph, &key.0, &key.1, false)?.pair(function)?), function);
+    Ok(lock(&cache_of(function)?).entry(key).or_insert(made).pair(function))
 }
 
 fn cache_of(function: &Function) -> Result<Arc<Cache>> {
     function.derive(|_| Ok::<Cache, Error>(Mutex::default()))
 }
 
-fn lock(cache: &Arc<Cache>) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<VjpPair>>> {
+fn lock(cache: &Arc<Cache>) -> std::sync::MutexGuard<'_, HashMap<Key, Kept>> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -162,7 +192,8 @@ fn recursive(function: &Arc<Function>, graph: &Graph, key: Key) -> Result<Arc<Vj
     });
     made?;
     for u in done {
-        lock(&cache_of(&u.function)?).entry(u.key).or_insert(u.pair);
+        let kept = Kept::new(u.pair, &u.function);
+        lock(&cache_of(&u.function)?).entry(u.key).or_insert(kept);
     }
     Ok(pair)
 }

@@ -18,8 +18,8 @@ pub enum Given {
 
 /// A function of cotangents that gives rows where it can.
 pub struct ByRows {
-    /// From the same inputs to what `given` says.
-    pub function: Arc<Function>,
+    /// From the same inputs to what `given` says; `None` for the function itself, where nothing becomes rows.
+    pub function: Option<Arc<Function>>,
     /// How it gives each of the outputs of the function that it was made of.
     pub given: Vec<Given>,
 }
@@ -47,14 +47,14 @@ pub fn by_rows(function: &Arc<Function>) -> Result<Arc<ByRows>> {
             });
         }
         if given.iter().all(|g| matches!(g, Given::Whole(_))) {
-            return Ok(ByRows { function: function.clone(), given });
+            return Ok(ByRows { function: None, given });
         }
         let mut graph = graph.clone();
         let body = graph.body();
         graph.regions[body].results = outputs.into_iter().collect();
         drop_dead(&mut graph, &[body], &mut || true);
         let function = Function::new(format!("{}.rows", function.name()), compact(&graph));
-        Ok(ByRows { function: Arc::new(function), given })
+        Ok(ByRows { function: Some(Arc::new(function)), given })
     })
 }
 

@@ -216,6 +216,14 @@ impl Attrs {
         host -> &HostRef: Attr::Host(v) => v,
     }
 
+    /// The host code among them.
+    pub fn hosts(&self) -> impl Iterator<Item = &HostRef> {
+        self.0.iter().filter_map(|attr| match attr {
+            Attr::Host(host) => Some(host),
+            _ => None,
+        })
+    }
+
     /// A list of integers that may be left out.
     ///
     /// # Panics
@@ -359,8 +367,8 @@ pub trait HostFn: Send + Sync {
     /// Host code for its reverse mode; `None` where it has no derivative.
     ///
     /// That takes the inputs, then the cotangent of each output that is `flowing`, and gives the cotangent of each
-    /// input that is `needed`, of the dtype and shape of the input. Only tensors of floating-point and complex dtypes
-    /// have cotangents. Being host code it may have a derivative in turn, which derivatives of higher order and
+    /// input that is `needed`, of the dtype and shape of the input. Only tensors of floating-point and complex dtypes,
+    /// and lists, have cotangents. Being host code it may have a derivative in turn, which derivatives of higher order and
     /// forward mode take.
     fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Option<HostRef> {
         let _ = (needed, flowing);

@@ -157,7 +157,7 @@ pub static HOST_CALL: OpDef = OpDef {
           of the results is not as declared, DType where a dtype is not, and whatever the code raises. Its derivative is the host \
           code that `func` gives for it, called with the same `stateful`.",
     dtypes: &[],
-    operands: &[args_of("args", ArgType::In(DTypeSet::ANY))],
+    operands: &[args_of("args", ArgType::In(DTypeSet::ALL))],
     attrs: &[
         AttrDef::required("func", AttrKind::Host),
         AttrDef::required("outs", AttrKind::Types),
@@ -220,7 +220,7 @@ impl HostFn for Route {
 }
 
 fn host_call_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
-    let smooth = |v: Value| cx.emit.type_of(v).dtype().is_differentiable();
+    let smooth = |v: Value| cx.emit.type_of(v).dtype().carries_cotangents();
     let needed: Vec<bool> = cx.inputs.iter().zip(cx.needed).map(|(&v, n)| *n && smooth(v)).collect();
     let flowing: Vec<bool> = cx.grads.iter().map(Option::is_some).collect();
     let gradient = cx.attrs.host(0).derivative(&needed, &flowing)?;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use penstock_autodiff::Tape;
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{HostFn, HostRef};
-use penstock_ops::array::ZEROS_LIKE;
-use penstock_trace::{self as trace, Recorder, Var};
+use penstock_trace::{self as trace, Concrete, Recorder, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
@@ -64,6 +64,15 @@ impl Callback {
         })
     }
 
+    /// For the garbage collector: the Python objects that it holds.
+    fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        if let Form::Nested(unpack) = &self.form {
+            visit.call(unpack)?;
+        }
+        visit.call(self.pack.as_ref())
+    }
+
     fn describe(&self) -> String {
         if self.place.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, self.place) }
     }
@@ -103,7 +112,17 @@ impl Callback {
                     [result].into_iter().collect()
                 }
             }
-            Form::Nested(unpack) => unpack.bind(py).call1((result,))?.try_iter()?.collect::<PyResult<_>>()?,
+            Form::Nested(unpack) => {
+                let values = unpack.bind(py).call1((result,)).map_err(|e| {
+                    if !is_about_values(py, &e) {
+                        return e;
+                    }
+                    let message = format!("{}: {}", self.describe(), e.value(py));
+                    let of_type = e.is_instance_of::<PyTypeError>(py);
+                    caused(py, &if of_type { Error::dtype(message) } else { Error::invalid(message) }, e)
+                });
+                values?.try_iter()?.collect::<PyResult<_>>()?
+            }
         };
         if values.len() != self.outs.len() {
             let message = format!(
@@ -147,13 +166,11 @@ impl Callback {
                 None => wrap(py, convert::to_var(&value, Some(*dtype), None)?),
             });
             made.map_err(|e| {
-                if !e.is_instance_of::<PyTypeError>(py) && !e.is_instance_of::<PyValueError>(py) {
+                if !is_about_values(py, &e) {
                     return e;
                 }
                 let (name, due) = (self.describe(), dtype.tf_name());
-                let error = to_py(py, &Error::dtype(format!("{name}: result {i} is no {due}: {}", e.value(py))));
-                error.set_cause(py, Some(e));
-                error
+                caused(py, &Error::dtype(format!("{name}: result {i} is no {due}: {}", e.value(py))), e)
             })?
         };
         let var = &tensor.get().var;
@@ -168,6 +185,18 @@ impl Callback {
         }
         Ok(tensor)
     }
+}
+
+/// Whether an exception says that a value is not what it should be.
+fn is_about_values(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py)
+}
+
+/// The exception of an error that another one caused.
+fn caused(py: Python<'_>, error: &Error, cause: PyErr) -> PyErr {
+    let error = to_py(py, error);
+    error.set_cause(py, Some(cause));
+    error
 }
 
 /// Whether an array may become one of `dtype`: of the same kind, or of a kind that holds its values.
@@ -232,10 +261,7 @@ impl Code {
         let found = backward.run(&weights, &mut trace::Live).or_py(py)?;
         let given = |(grad, source): (Option<Var>, &Var)| match grad {
             Some(grad) => wrap(py, grad),
-            None => {
-                let mut zeros = trace::apply(&ZEROS_LIKE, std::slice::from_ref(source), &[]).or_py(py)?;
-                wrap(py, zeros.remove(0))
-            }
+            None => wrap(py, trace::zeros_like(source).or_py(py)?),
         };
         found.into_iter().zip(&sources).map(given).collect()
     }
@@ -363,6 +389,26 @@ impl HostFn for Action {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// For the garbage collector: the Python objects that the host code of a graph holds, where `trace` alone holds that.
+pub(crate) fn visit_callbacks(trace: &Concrete, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    let mut done = Ok(());
+    trace.visit_own_hosts(&mut |host| {
+        if done.is_err() {
+            return;
+        }
+        let code = host.0.as_any();
+        if let Some(code) = code.downcast_ref::<Code>() {
+            // A derivative of it shares the callback, and may be held by a tape.
+            if Arc::strong_count(&code.callback) == 1 {
+                done = code.callback.visit(visit);
+            }
+        } else if let Some(action) = code.downcast_ref::<Action>() {
+            done = action.0.visit(visit);
+        }
+    });
+    done
 }
 
 /// A Python callable as host code.

@@ -13,6 +13,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
+use crate::callback::visit_callbacks;
 use crate::errors::OrPy;
 use crate::graph::PyGraph;
 use crate::guard::Guard;
@@ -56,6 +57,8 @@ pub(crate) struct Trace {
     pub(crate) params: Arc<Params>,
     /// What each named parameter is.
     pub(crate) uses: Vec<Use>,
+    /// Whether its graph refers to host code.
+    pub(crate) calls_host: bool,
     /// The names of the inputs that are arguments, in order.
     pub(crate) inputs: Vec<String>,
     /// Whether the first parameter is the instance of a method.
@@ -152,7 +155,8 @@ impl Trace {
     pub(crate) fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.tree.visit(visit)?;
         visit.call(&self.signature.0)?;
-        visit.call(&self.signature.1)
+        visit.call(&self.signature.1)?;
+        if self.calls_host { visit_callbacks(&self.concrete, visit) } else { Ok(()) }
     }
 }
 
@@ -286,7 +290,14 @@ impl PyConcrete {
             if !fits {
                 return Ok(None);
             }
-            let (got, due) = (leaves[before].ty(), &trace.input_types()[i]);
+            let due = &trace.input_types()[i];
+            if let Leaf::Variable(v) = &leaves[before]
+                && !due.is_variable()
+            {
+                let read = v.get().read(args.py())?;
+                leaves[before] = Leaf::Tensor(wrap(args.py(), read)?);
+            }
+            let got = leaves[before].ty();
             if !accepts(due, &got) {
                 return Err(self.mismatch(args.py(), name, &due_words(due), &due_words(&got)));
             }
@@ -352,6 +363,17 @@ impl PyConcrete {
         Ok(bound)
     }
 
+    /// The arguments with the value of each variable where the trace has a tensor.
+    fn with_values<'py>(&self, bound: &Bindings<'py>) -> PyResult<Bindings<'py>> {
+        let leaves = |t: &&Token| matches!(t, Token::Tensor(..) | Token::Variable(_));
+        let mut due = self.entry.ty.tokens.iter().filter(leaves);
+        let value = &mut |_: &str, leaf: Option<&Leaf<'py>>, value: &Bound<'py, PyAny>| match leaf {
+            Some(leaf) => given_for(due.next(), leaf, value),
+            None => Ok(value.clone()),
+        };
+        bound.replaced(value, &self.trace().params)
+    }
+
     /// Values of a finished graph, as symbolic tensors to look at.
     fn symbolic<'py>(
         &self,
@@ -371,6 +393,17 @@ impl PyConcrete {
     fn variables_where<'py>(&self, py: Python<'py>, trainable: bool) -> PyResult<Bound<'py, PyAny>> {
         layer::call(py, "variables_of", (self._captured_variable_ids(), trainable))
     }
+}
+
+/// What a trace that has `due` gets for a leaf of `argument`: the value of a variable where it has a tensor.
+fn given_for<'py>(due: Option<&Token>, leaf: &Leaf<'py>, argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = argument.py();
+    Ok(match (leaf, due) {
+        (Leaf::Variable(v), Some(Token::Tensor(..))) => wrap(py, v.get().read(py)?)?.into_any(),
+        (Leaf::Variable(v), _) => v.clone().into_any(),
+        (Leaf::Tensor(t), _) => t.clone().into_any(),
+        (Leaf::Other(_), _) => leaf.var().and_then(|v| wrap(py, v)).map_or(argument.clone(), Bound::into_any),
+    })
 }
 
 /// Whether an input of type `due` takes a value of type `got`.
@@ -401,6 +434,11 @@ fn python_type(token: &Token) -> &'static str {
 
 #[pymethods]
 impl PyConcrete {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // While its function has the trace too, that one's objects are followed from neither.
+        if Arc::strong_count(&self.entry) == 1 { self.entry.trace.visit(&visit) } else { Ok(()) }
+    }
+
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         &self,
@@ -424,6 +462,14 @@ impl PyConcrete {
         if sink.volatile || *self.known() != *sink.key.words() {
             let ty = bound.trace_type()?;
             if !self.fits(&ty) {
+                if leaves.iter().any(|leaf| matches!(leaf, Leaf::Variable(_))) {
+                    let values = self.with_values(&bound)?;
+                    if self.fits(&values.trace_type()?) {
+                        let mut leaves = Leaves::new();
+                        values.walk(&mut RawSink::default(), &mut leaves)?;
+                        return self.trace().call(py, &leaves);
+                    }
+                }
                 // One parameter may hold a nest whose leaves are given.
                 return match self.flat(args, kwargs) {
                     Ok(Some(leaves)) if self.trace().inputs.len() != self.trace().uses.len() => {

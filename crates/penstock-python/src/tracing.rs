@@ -225,6 +225,7 @@ impl PyFunction {
             params: self.params.clone(),
             uses: Vec::new(),
             inputs: Vec::new(),
+            calls_host: false,
             instance: false,
             signature: (PyTuple::empty(py).unbind(), PyDict::new(py).unbind()),
             guards: Vec::new(),
@@ -306,6 +307,8 @@ impl PyFunction {
             }
         }
         ty.reached = reached;
+        let calls_host =
+            graph.graph().is_some_and(|g| g.insts.iter().any(|(_, data)| data.attrs.hosts().next().is_some()));
         let made = Trace {
             concrete: Concrete::new(graph, traced.captures, traced.trainable),
             tree: body.tree,
@@ -313,6 +316,7 @@ impl PyFunction {
             params: self.params.clone(),
             uses: uses(bound)?,
             inputs: body.inputs,
+            calls_host,
             instance: bound.instance,
             signature: body.signature,
             guards,

@@ -10,7 +10,7 @@ use penstock_autodiff::{
 };
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, HostRef, Inst, OpDef, Region, Type};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -239,6 +239,38 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
+    /// Calls `visit` with the host code that nothing but this holds: the graph and its plans. Where the function, or what
+    /// else was derived from it, is held elsewhere, its host code may be.
+    ///
+    /// A collector of garbage may follow these, as long as nobody uses this meanwhile.
+    pub fn visit_own_hosts(&self, visit: &mut dyn FnMut(&HostRef)) {
+        let executable = self.executable.get();
+        // One reference to what runs it is the function's.
+        let sole = Arc::strong_count(&self.function) == 1 && executable.is_none_or(|e| Arc::strong_count(e) == 2);
+        let Some(graph) = self.function.graph().filter(|_| sole) else { return };
+        let mut held: Vec<(*const (), usize)> = Vec::new();
+        let mut note = |host: &HostRef| {
+            let at = Arc::as_ptr(&host.0).cast::<()>();
+            match held.iter_mut().find(|(p, _)| *p == at) {
+                Some((_, count)) => *count += 1,
+                None => held.push((at, 1)),
+            }
+        };
+        let hosts = || graph.insts.iter().flat_map(|(_, data)| data.attrs.hosts());
+        hosts().for_each(&mut note);
+        if !executable.is_none_or(|e| e.visit_hosts(&mut note)) {
+            return;
+        }
+        for host in hosts() {
+            let at = Arc::as_ptr(&host.0).cast::<()>();
+            // Each of them once, however often the graph refers to it.
+            if let Some(i) = held.iter().position(|(p, n)| *p == at && *n == Arc::strong_count(&host.0)) {
+                held.swap_remove(i);
+                visit(host);
+            }
+        }
+    }
+
     /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments, may take these, and adds the
     /// results to `outs`.
     ///
@@ -394,7 +426,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
     // A function that is being defined, which calls itself, gives no rows.
     let (backward, given) = if backward.graph().is_some() {
         let rows = by_rows(&backward)?;
-        (rows.function.clone(), rows.given.clone())
+        (rows.function.clone().unwrap_or(backward), rows.given.clone())
     } else {
         let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
         (backward, whole)
@@ -431,7 +463,11 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
     Ok(outs)
 }
 
-fn zeros_like(value: &Var) -> Result<Var> {
+/// Zeros of the type of a value: for a list, one of as many elements that are zero.
+///
+/// # Errors
+/// What the operators report.
+pub fn zeros_like(value: &Var) -> Result<Var> {
     let first = |outs: Outs| outs.into_iter().next().ok_or_else(|| Error::internal("an operator without result"));
     if value.dtype() == DType::Variant {
         let length = first(apply(&list::LIST_LENGTH, std::slice::from_ref(value), &[])?)?;

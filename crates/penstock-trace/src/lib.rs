@@ -23,7 +23,7 @@ pub use context::{
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
     Args, Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed,
-    read_variable, record_custom, with_gradient,
+    read_variable, record_custom, with_gradient, zeros_like,
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;

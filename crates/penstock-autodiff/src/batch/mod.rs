@@ -79,7 +79,11 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
         return Err(Error::unimplemented(format!("the function {} calls itself", function.name())));
     }
     let made = if in_turn {
-        let graph = call_of(function)?;
+        // Of a copy, since the function keeps what is made here.
+        let Some(graph) = function.graph() else {
+            return Err(Error::unimplemented(format!("the function {} is not finished yet", function.name())));
+        };
+        let graph = call_of(&Arc::new(Function::new(function.name(), graph.clone())))?;
         batch(&graph, &format!("{}.each", function.name()), mapped, true)?
     } else {
         let Some(graph) = function.graph() else {

@@ -12,7 +12,7 @@ mod spares;
 mod step;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
-use penstock_ir::Graph;
+use penstock_ir::{Graph, HostRef};
 use penstock_passes::Options;
 
 use spares::Spares;
@@ -69,6 +69,15 @@ struct Frame {
 }
 
 impl Plan {
+    /// Calls `visit` with each reference to host code that it holds.
+    pub(crate) fn visit_hosts(&self, visit: &mut dyn FnMut(&HostRef)) {
+        for step in &self.steps {
+            if let Step::Kernel(kernel) = step {
+                kernel.attrs.hosts().for_each(&mut *visit);
+            }
+        }
+    }
+
     /// Lowers an optimised graph.
     pub(crate) fn new(graph: &Graph, options: &Options) -> Result<Plan> {
         let lowered = lower::lower(graph, options)?;
