@@ -15,9 +15,8 @@ use crate::rules;
 
 /// A function for reverse mode: one that computes the same and keeps what the other needs.
 pub struct VjpPair {
-    /// From the inputs of the function to its outputs, followed by what else is to be kept.
-    /// It is the function itself where nothing else is.
-    pub forward: Arc<Function>,
+    /// What runs in place of the function, where more than its outputs is to be kept; see [`VjpPair::forward`].
+    keeping: Option<Arc<Function>>,
     /// From the residuals, followed by the cotangents of the outputs that have one, to the cotangents
     /// of the inputs that have one. `None` where no input has.
     pub backward: Option<Arc<Function>>,
@@ -27,12 +26,20 @@ pub struct VjpPair {
     pub grads: Vec<Option<usize>>,
 }
 
-/// A value that `backward` takes from the run of `forward`.
+impl VjpPair {
+    /// From the inputs of `function`, of which this is the pair, to its outputs, followed by what else is to be kept.
+    /// It is `function` itself where nothing else is: a pair holds no reference to its function, which holds the pair.
+    pub fn forward<'a>(&'a self, function: &'a Arc<Function>) -> &'a Arc<Function> {
+        self.keeping.as_ref().unwrap_or(function)
+    }
+}
+
+/// A value that `backward` takes from the run of the forward function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Residual {
     /// An input of the function.
     Input(usize),
-    /// An output of `forward`.
+    /// An output of the forward function.
     Output(usize),
 }
 
@@ -145,7 +152,7 @@ fn recursive(function: &Arc<Function>, graph: &Graph, key: Key) -> Result<Arc<Vj
     residuals.extend(variables.iter().map(|&i| Residual::Input(i)));
     let mut next = 0..;
     let pair = Arc::new(VjpPair {
-        forward: Arc::new(Function::declare(format!("{}.forward", function.name()), forward)),
+        keeping: Some(Arc::new(Function::declare(format!("{}.forward", function.name()), forward))),
         backward: Some(Arc::new(Function::declare(format!("{}.backward", function.name()), backward))),
         residuals,
         grads: key.0.iter().map(|&n| if n { next.next() } else { None }).collect(),
@@ -191,7 +198,7 @@ impl Joint {
             .map(|v| joint.input(graph.ty(*v).clone(), graph.names.get(v).map(AsRef::as_ref)))
             .collect();
         let mut map: FxHashMap<Value, Value> = graph.inputs().iter().copied().zip(inputs.iter().copied()).collect();
-        copy(&mut joint, graph, graph.body(), &mut map)?;
+        joint.copy_insts(graph, graph.body(), &mut map)?;
         let outputs: Vec<Value> = graph.outputs().iter().map(|v| map[v]).collect();
         let body = joint.current();
         let with: Vec<Value> = outputs.iter().zip(flowing).filter(|(_, f)| **f).map(|(v, _)| *v).collect();
@@ -236,7 +243,7 @@ impl Joint {
     fn pair(self, function: &Arc<Function>) -> Result<VjpPair> {
         let grads = self.grads.clone();
         if self.builder.graph().regions[self.derivative].results.is_empty() {
-            return Ok(VjpPair { forward: function.clone(), backward: None, residuals: Vec::new(), grads });
+            return Ok(VjpPair { keeping: None, backward: None, residuals: Vec::new(), grads });
         }
         let mut outputs = self.outputs.clone();
         let residuals = self
@@ -255,12 +262,12 @@ impl Joint {
         let map = self.kept.iter().map(|&v| (v, builder.input(source.ty(v).clone(), None))).collect();
         let backward = extract(builder, source, self.derivative, map, &self.remade)?;
         let backward = Arc::new(Function::new(format!("{}.backward", function.name()), backward));
-        let forward = if outputs.len() == self.outputs.len() {
-            function.clone()
+        let keeping = if outputs.len() == self.outputs.len() {
+            None
         } else {
-            Arc::new(Function::new(format!("{}.forward", function.name()), self.forward(&outputs)?))
+            Some(Arc::new(Function::new(format!("{}.forward", function.name()), self.forward(&outputs)?)))
         };
-        Ok(VjpPair { forward, backward: Some(backward), residuals, grads })
+        Ok(VjpPair { keeping, backward: Some(backward), residuals, grads })
     }
 
     /// Defines the functions of a declared pair, which pass all kept tensors in one list. Tensors of any dtype go into it,
@@ -300,7 +307,7 @@ impl Joint {
         let outputs: Vec<Value> = self.outputs.iter().copied().chain([pack]).collect();
         let forward = self.forward(&outputs)?;
         let twice = |_| Error::internal("a derivative is defined twice");
-        pair.forward.define(forward).map_err(twice)?;
+        pair.keeping.as_ref().map_or(Ok(()), |f| f.define(forward)).map_err(twice)?;
         pair.backward.as_ref().map_or(Ok(()), |f| f.define(backward)).map_err(twice)
     }
 }
@@ -329,17 +336,7 @@ fn extract(
     for inst in remade.iter().filter_map(|&v| source.def_inst(v)) {
         builder.copy_inst(source, inst, &mut map)?;
     }
-    copy(&mut builder, source, region, &mut map)?;
+    builder.copy_insts(source, region, &mut map)?;
     let results: Vec<Value> = source.regions[region].results.iter().map(|v| map[v]).collect();
     builder.finish(&results)
-}
-
-/// Copies the instructions of a region with all that is known of the shapes of their results.
-fn copy(builder: &mut Builder, source: &Graph, region: Region, map: &mut FxHashMap<Value, Value>) -> Result<()> {
-    builder.copy_insts(source, region, map)?;
-    source.regions[region]
-        .insts
-        .iter()
-        .flat_map(|&inst| &source.insts[inst].results)
-        .try_for_each(|v| builder.refine(map[v], source.ty(*v).shape()))
 }
