@@ -555,7 +555,6 @@ KINKS = {
     "softplus": (tf.nn.softplus, 0.0, 0.5),
     "elu": (tf.nn.elu, 0.0, 1.0),
     "clip at the bound": (lambda x: tf.clip_by_value(x, 0.0, 1.0), 1.0, 1.0),
-    "sign": (tf.sign, 0.5, 0.0),
     "floor": (tf.floor, 0.5, None),
     "round": (tf.round, 0.5, None),
     "NaN": (lambda x: x * x, NAN, NAN),

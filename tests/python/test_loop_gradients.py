@@ -97,7 +97,9 @@ VECTORS = {
     "map_fn": lambda x: tf.map_fn(lambda e: tf.sin(e) * e, x),
     "a list that is written": written,
     "a list that is read": read,
-    "pieces": lambda x: tf.TensorArray(tf.float64, 2, infer_shape=False).write(0, x).write(1, x[:1] * x[1:]).concat(),
+    "pieces": lambda x: (
+        tf.TensorArray(tf.float64, 2, infer_shape=False).write(0, x).write(1, x[:1] * x[1:]).concat()
+    ),
     "recursion": lambda x: recursive(x, tf.constant(2)),
 }
 

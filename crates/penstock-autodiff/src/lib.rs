@@ -25,6 +25,7 @@ mod reverse;
 mod rows;
 mod rules;
 mod segments;
+mod sums;
 mod tape;
 
 pub use accumulator::Accumulator;

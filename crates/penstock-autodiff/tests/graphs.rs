@@ -77,9 +77,10 @@ fn a_function_goes_with_the_last_reference_though_its_derivatives_are_kept_with_
         }
         jvp_function(&f, &[true]).unwrap();
         batch_function(&f, &[true]).unwrap();
-        let (f, backward) = (std::sync::Arc::downgrade(&f), pair.backward.as_ref().map(std::sync::Arc::downgrade));
-        drop(pair);
-        assert!(f.upgrade().is_none(), "{text}");
+        let left = std::sync::Arc::downgrade(&f);
+        let backward = pair.backward.as_ref().map(std::sync::Arc::downgrade);
+        drop((f, pair));
+        assert!(left.upgrade().is_none(), "{text}");
         assert!(backward.is_none_or(|b| b.upgrade().is_none()), "{text}");
     }
 }
