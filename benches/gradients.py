@@ -74,11 +74,14 @@ def on_penstock() -> dict[str, Callable[[Arrays], Arrays]]:
         return tf.reduce_sum(tf.tanh(tf.reshape(tf.nn.relu(y), [2, -1]) @ v))
 
     def lstm(xs: Any, w: Any, b: Any) -> Any:
-        h = c = tf.zeros([3, 8], tf.float64)
-        for t in range(5):
-            i, j, f, o = tf.split(tf.concat([xs[t], h], 1) @ w + b, 4, axis=1)
+        def step(state: Any, x: Any) -> Any:
+            h, c = state
+            i, j, f, o = tf.split(tf.concat([x, h], 1) @ w + b, 4, axis=1)
             c = c * tf.sigmoid(f) + tf.sigmoid(i) * tf.tanh(j)
-            h = tf.tanh(c) * tf.sigmoid(o)
+            return tf.tanh(c) * tf.sigmoid(o), c
+
+        zero = tf.zeros([3, 8], tf.float64)
+        h, _ = tf.foldl(step, xs, (zero, zero))
         return tf.reduce_sum(h * h)
 
     def attention(x: Any, q: Any, k: Any, v: Any) -> Any:
@@ -103,8 +106,8 @@ def on_penstock() -> dict[str, Callable[[Arrays], Arrays]]:
         return tf.reduce_sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
     def ode(x: Any, a: Any) -> Any:
-        for _ in range(20):
-            x = x + 0.05 * tf.tanh(tf.linalg.matvec(a, x))
+        step = lambda i, x: (i + 1, x + 0.05 * tf.tanh(tf.linalg.matvec(a, x)))  # noqa: E731
+        _, x = tf.while_loop(lambda i, _: i < 20, step, (0, x))
         return tf.reduce_sum(x * x)
 
     def graph_net(x: Any, w: Any) -> Any:
@@ -113,11 +116,16 @@ def on_penstock() -> dict[str, Callable[[Arrays], Arrays]]:
 
     def ctc_like(x: Any) -> Any:
         logp = tf.nn.log_softmax(x)
-        alpha = tf.concat([tf.zeros([1], tf.float64), tf.fill([4], tf.constant(-30.0, tf.float64))], 0)
-        for t in range(7):
-            moved = tf.concat([tf.constant([-30.0], tf.float64), alpha[:-1]], 0)
-            alpha = tf.reduce_logsumexp(tf.stack([alpha, moved]), axis=0) + tf.gather(logp[t], PATH)
-        return -alpha[-1]
+        return -forward(logp, tf.constant(7))[-1]
+
+    @tf.function(input_signature=[tf.TensorSpec([7, 4], tf.float64), tf.TensorSpec([], tf.int32)])  # type: ignore[untyped-decorator]
+    def forward(logp: Any, t: Any) -> Any:
+        """The logarithms of the weights of the prefixes of PATH after `t` frames."""
+        if t == 0:
+            return tf.constant([0.0] + [-30.0] * 4, tf.float64)
+        alpha = forward(logp, t - 1)
+        moved = tf.concat([tf.constant([-30.0], tf.float64), alpha[:-1]], 0)
+        return tf.reduce_logsumexp(tf.stack([alpha, moved]), axis=0) + tf.gather(logp[t - 1], PATH)
 
     models: dict[str, Callable[..., Any]] = {
         "mlp": mlp,

@@ -20,6 +20,39 @@ def collatz_steps(n):
     return steps
 
 
+def running(x):
+    """The partial results of a recurrence, collected by a loop."""
+    n = tf.shape(x)[0]
+
+    def step(i, out, acc):
+        acc = acc * x[i] + tf.sin(x[i])
+        return i + 1, out.write(i, acc), acc
+
+    start = (tf.constant(0), tf.TensorArray(tf.float64, n), tf.constant(1.0, tf.float64))
+    return tf.while_loop(lambda i, *_: i < n, step, start)[1].stack()
+
+
+def shuffled(m, reads, writes):
+    rows = tf.TensorArray(tf.float64, 3, clear_after_read=False, element_shape=[3]).unstack(m)
+    out = tf.TensorArray(tf.float64, 4, element_shape=[3])
+    out = out.scatter(writes, rows.gather(reads))
+    return tf.concat([out.stack(), rows.gather(reads)], 0)
+
+
+def pieces(x):
+    out = tf.TensorArray(tf.float64, 2, infer_shape=False)
+    return out.write(0, x).write(1, x[:2] * 2.0).concat()
+
+
+def own_length(x, n):
+    def step(i, out):
+        return i + 1, out.write(i, x[0] * tf.cast(i, tf.float64))
+
+    return tf.while_loop(
+        lambda i, _: i < n, step, (tf.constant(0), tf.TensorArray(tf.float64, 3, element_shape=[]))
+    )[1].stack()
+
+
 CASES = {
     "elementwise": (lambda x: tf.sin(x) * 2.0 + x, [X]),
     "two operands of different rank": (lambda x, i: x * tf.cast(i, tf.float64), [X, I]),
@@ -47,6 +80,22 @@ CASES = {
     "nothing mapped": (lambda x: tf.constant([1.0, 2.0]), [X]),
     "text": (lambda i: tf.strings.join(["n", tf.as_string(i)]), [I]),
     "a call": (lambda x: tf.function(lambda t: tf.nn.softmax(t))(x), [X]),
+    "a list that a loop writes": (running, [X]),
+    "a list that a loop reads": (lambda x: tf.foldl(lambda a, e: a * e + 1.0, x), [X]),
+    "a list of rows": (lambda m: tf.map_fn(lambda row: tf.sin(row) * row[0], m), [M]),
+    "a list read and written by numbers": (lambda m: shuffled(m, [2, 0, 2], [0, 3, 1]), [M]),
+    "a list written at places that differ": (lambda m, i: shuffled(m, [0, 1], [i, 3]), [M, I]),
+    "a list of pieces": (lambda x: pieces(x), [X]),
+    "a list in a branch": (
+        lambda x, i: tf.cond(i < 2, lambda: running(x), lambda: running(x * 2.0)),
+        [X, I],
+    ),
+    "a loop of its own length that writes a list": (own_length, [X, I]),
+    "a list that is the same for all until it is written": (
+        lambda x: tf.TensorArray(tf.float64, 2).unstack([1.0, 2.0]).write(0, x[0]).stack(),
+        [X],
+    ),
+    "a call that gives a list's rows": (lambda m: tf.function(lambda t: shuffled(t, [1], [0]))(m), [M]),
 }
 
 

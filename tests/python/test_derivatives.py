@@ -579,6 +579,30 @@ def test_gradients_at_kinks(case):
             np.testing.assert_array_equal(found.numpy(), np.float32(expected))
 
 
+def test_which_piecewise_constant_functions_have_a_zero_gradient_and_which_none():
+    x = tf.constant([-1.5, 0.0, 0.5])
+    for name, zero in (("sign", True), ("floor", False), ("ceil", False), ("round", False)):
+        function = getattr(tf.math, name)
+        for f in (function, tf.function(lambda t, f=function: f(t))):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            found = tape.gradient(y, x)
+            assert found.numpy().tolist() == [0.0] * 3 if zero else found is None, name
+
+
+def test_the_second_derivative_of_a_magnitude_is_zero():
+    x = tf.constant([-2.0, 0.0, 3.0])
+    for f in (tf.abs, tf.function(lambda t: tf.abs(t))):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            slope = tape.gradient(y, x)
+        assert outer.gradient(slope, x).numpy().tolist() == [0.0] * 3
+
+
 def test_ties_share_the_gradient():
     x = tf.constant([[2.0, 2.0, 1.0, 2.0]])
     for function, expected in (

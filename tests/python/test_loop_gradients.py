@@ -49,6 +49,103 @@ def both_ways(f, x):
     np.testing.assert_allclose(inside, due, rtol=1e-5, atol=1e-7)
 
 
+def jacobian_of(f, x, how, pfor):
+    """The jacobian eagerly, in a traced function, or through a call of one."""
+
+    def run(x):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = (tf.function(f) if how == "through a call" else f)(x)
+        return tape.jacobian(y, x, experimental_use_pfor=pfor)
+
+    return (tf.function(run) if how == "traced" else run)(tf.constant(x, tf.float64))
+
+
+def written(x):
+    def step(i, out, acc):
+        acc = acc * x[i] + tf.sin(x[i])
+        return i + 1, out.write(i, acc), acc
+
+    start = (tf.constant(0), tf.TensorArray(tf.float64, 3), tf.constant(1.0, tf.float64))
+    return tf.while_loop(lambda i, *_: i < 3, step, start)[1].stack()
+
+
+def read(x):
+    rows = tf.TensorArray(tf.float64, 3, clear_after_read=False).unstack(x)
+    step = lambda i, y: (i + 1, y * rows.read(i) + rows.read(2 - i) * x)  # noqa: E731
+    return tf.while_loop(lambda i, _: i < 3, step, (tf.constant(0), x))[1]
+
+
+@tf.function(input_signature=[tf.TensorSpec([3], tf.float64), tf.TensorSpec([], tf.int32)])
+def recursive(x, n):
+    if n <= 0:
+        return x
+    return tf.sin(recursive(x * x[::-1], n - 1)) * x
+
+
+VECTORS = {
+    "a product of dynamic length": lambda x: tf.while_loop(
+        lambda y: tf.reduce_sum(y) < 20.0, lambda y: (y * 1.5 + x * 0.1,), (x,)
+    )[0],
+    "rounds that are kept": lambda x: tf.while_loop(
+        lambda i, _: i < 5, lambda i, y: (i + 1, tf.sin(y) * x + 1.0), (0, x)
+    )[1],
+    "rounds that are kept now and then": lambda x: tf.while_loop(
+        lambda i, _: i < 5, lambda i, y: (i + 1, tf.sin(y) * x + 1.0), (0, x), checkpoint_every=2
+    )[1],
+    "scan": lambda x: tf.scan(lambda a, e: a * e + 1.0, x),
+    "map_fn": lambda x: tf.map_fn(lambda e: tf.sin(e) * e, x),
+    "a list that is written": written,
+    "a list that is read": read,
+    "pieces": lambda x: (
+        tf.TensorArray(tf.float64, 2, infer_shape=False).write(0, x).write(1, x[:1] * x[1:]).concat()
+    ),
+    "recursion": lambda x: recursive(x, tf.constant(2)),
+}
+
+
+@pytest.mark.parametrize("pfor", [True, False])
+@pytest.mark.parametrize("how", ["eager", "traced", "through a call"])
+@pytest.mark.parametrize("name", VECTORS)
+def test_jacobians_through_loops_and_lists(name, how, pfor):
+    f, x = VECTORS[name], np.array([0.3, 0.7, 1.1])
+    due = np.stack([slope(lambda t, j=j: f(t)[j], x) for j in range(f(tf.constant(x)).shape[0])])
+    np.testing.assert_allclose(jacobian_of(f, x, how, pfor).numpy(), due, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("name", ["rounds that are kept", "scan", "a list that is written", "map_fn"])
+def test_hessians_and_batch_jacobians_through_loops_and_lists(name, traced):
+    f, x = VECTORS[name], np.array([0.3, 0.7, 1.1])
+
+    def hessian(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            g = inner_gradient(x)
+        return tape.jacobian(g, x)
+
+    def inner_gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(f(x) ** 2)
+        return tape.gradient(y, x)
+
+    found = (tf.function(hessian) if traced else hessian)(tf.constant(x)).numpy()
+    due = np.stack([slope(lambda t, j=j: inner_gradient(t)[j], x) for j in range(3)])
+    np.testing.assert_allclose(found, due, rtol=1e-5, atol=1e-6)
+
+    def rows(xs):
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            ys = tf.map_fn(f, xs)
+        return tape.batch_jacobian(ys, xs)
+
+    xs = np.stack([x, x * 0.5])
+    found = (tf.function(rows) if traced else rows)(tf.constant(xs)).numpy()
+    due = np.stack([jacobian_of(f, row, "eager", True).numpy() for row in xs])
+    np.testing.assert_allclose(found, due, rtol=1e-9)
+
+
 def power(n):
     def f(x):
         _, y = tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * x), (tf.constant(0), x))

@@ -377,6 +377,34 @@ def test_rows_of_a_function_join_other_gradients():
     )
 
 
+@pytest.mark.parametrize("how", ["a tape outside", "a tape inside", "gradients of the graph"])
+def test_rows_read_in_a_call_of_a_call_are_rows(how):
+    table = tf.Variable(TABLE)
+    read = tf.function(lambda ids: tf.gather(table, ids))
+
+    @tf.function
+    def loss(ids):
+        return tf.reduce_sum(read(ids) ** 2) + tf.reduce_sum(read(ids[:1]))
+
+    def by_tape(ids):
+        with tf.GradientTape() as tape:
+            y = loss(ids)
+        return tape.gradient(y, table)
+
+    run = {
+        "a tape outside": by_tape,
+        "a tape inside": tf.function(by_tape),
+        "gradients of the graph": tf.function(lambda ids: tf.gradients(loss(ids), table)[0]),
+    }[how]
+    rows = run(tf.constant([2, 0, 2]))
+    assert isinstance(rows, tf.IndexedSlices)
+    assert rows.dense_shape.numpy().tolist() == [3, 2]
+    due, values = np.zeros([3, 2]), np.array(TABLE)
+    np.add.at(due, [2, 0, 2], 2 * values[[2, 0, 2]])
+    due[2] += 1.0
+    np.testing.assert_allclose(tf.convert_to_tensor(rows), due)
+
+
 def test_an_optimizer_updates_only_the_rows_that_a_function_read():
     table = tf.Variable(tf.ones([4, 2]))
     loss = tf.function(lambda ids: tf.reduce_sum(tf.gather(table, ids)))

@@ -15,9 +15,8 @@ use crate::rules;
 
 /// A function for reverse mode: one that computes the same and keeps what the other needs.
 pub struct VjpPair {
-    /// From the inputs of the function to its outputs, followed by what else is to be kept.
-    /// It is the function itself where nothing else is.
-    pub forward: Arc<Function>,
+    /// What runs in place of the function, where more than its outputs is to be kept; see [`VjpPair::forward`].
+    keeping: Option<Arc<Function>>,
     /// From the residuals, followed by the cotangents of the outputs that have one, to the cotangents
     /// of the inputs that have one. `None` where no input has.
     pub backward: Option<Arc<Function>>,
@@ -27,48 +26,26 @@ pub struct VjpPair {
     pub grads: Vec<Option<usize>>,
 }
 
-/// A value that `backward` takes from the run of `forward`.
+impl VjpPair {
+    /// From the inputs of `function`, of which this is the pair, to its outputs, followed by what else is to be kept.
+    /// It is `function` itself where nothing else is: a pair holds no reference to its function, which holds the pair.
+    pub fn forward<'a>(&'a self, function: &'a Arc<Function>) -> &'a Arc<Function> {
+        self.keeping.as_ref().unwrap_or(function)
+    }
+}
+
+/// A value that `backward` takes from the run of the forward function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Residual {
     /// An input of the function.
     Input(usize),
-    /// An output of `forward`.
+    /// An output of the forward function.
     Output(usize),
 }
 
 /// Which inputs need a cotangent, and which outputs have one.
 type Key = (Vec<bool>, Vec<bool>);
-type Cache = Mutex<HashMap<Key, Kept>>;
-
-/// A pair in the cache of its function.
-enum Kept {
-    /// One with a forward function of its own.
-    Whole(Arc<VjpPair>),
-    /// One whose forward function is the function itself, which must not hold itself.
-    OfItself { backward: Option<Arc<Function>>, residuals: Vec<Residual>, grads: Vec<Option<usize>> },
-}
-
-impl Kept {
-    fn new(pair: Arc<VjpPair>, function: &Arc<Function>) -> Kept {
-        if !Arc::ptr_eq(&pair.forward, function) {
-            return Kept::Whole(pair);
-        }
-        let VjpPair { backward, residuals, grads, .. } = &*pair;
-        Kept::OfItself { backward: backward.clone(), residuals: residuals.clone(), grads: grads.clone() }
-    }
-
-    fn pair(&self, function: &Arc<Function>) -> Arc<VjpPair> {
-        match self {
-            Kept::Whole(pair) => pair.clone(),
-            Kept::OfItself { backward, residuals, grads } => Arc::new(VjpPair {
-                forward: function.clone(),
-                backward: backward.clone(),
-                residuals: residuals.clone(),
-                grads: grads.clone(),
-            }),
-        }
-    }
-}
+type Cache = Mutex<HashMap<Key, Arc<VjpPair>>>;
 
 thread_local! {
     /// The pairs of recursive functions that this thread is making, and those that refer to them, outermost first.
@@ -99,8 +76,8 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
         flags.iter().zip(types).map(|(f, ty)| *f && rules::carries(ty)).collect()
     };
     let key = (mask(needed, &signature.params), mask(flowing, &signature.results));
-    if let Some(kept) = lock(&cache_of(function)?).get(&key) {
-        return Ok(kept.pair(function));
+    if let Some(pair) = lock(&cache_of(function)?).get(&key) {
+        return Ok(pair.clone());
     }
     let open = UNDERWAY.with_borrow(|list| {
         list.iter().find(|u| Arc::ptr_eq(&u.function, function) && u.key == key).map(|u| u.pair.clone())
@@ -114,15 +91,15 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
     if calls_itself(function) && key.0.contains(&true) && key.1.contains(&true) {
         return recursive(function, graph, key);
     }
-    let made = Kept::new(Arc::new(Joint::of(graph, &key.0, &key.1, false)?.pair(function)?), function);
-    Ok(lock(&cache_of(function)?).entry(key).or_insert(made).pair(function))
+    let made = Arc::new(Joint::of(graph, &key.0, &key.1, false)?.pair(function)?);
+    Ok(lock(&cache_of(function)?).entry(key).or_insert(made).clone())
 }
 
 fn cache_of(function: &Function) -> Result<Arc<Cache>> {
     function.derive(|_| Ok::<Cache, Error>(Mutex::default()))
 }
 
-fn lock(cache: &Arc<Cache>) -> std::sync::MutexGuard<'_, HashMap<Key, Kept>> {
+fn lock(cache: &Arc<Cache>) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<VjpPair>>> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -175,7 +152,7 @@ fn recursive(function: &Arc<Function>, graph: &Graph, key: Key) -> Result<Arc<Vj
     residuals.extend(variables.iter().map(|&i| Residual::Input(i)));
     let mut next = 0..;
     let pair = Arc::new(VjpPair {
-        forward: Arc::new(Function::declare(format!("{}.forward", function.name()), forward)),
+        keeping: Some(Arc::new(Function::declare(format!("{}.forward", function.name()), forward))),
         backward: Some(Arc::new(Function::declare(format!("{}.backward", function.name()), backward))),
         residuals,
         grads: key.0.iter().map(|&n| if n { next.next() } else { None }).collect(),
@@ -192,8 +169,7 @@ fn recursive(function: &Arc<Function>, graph: &Graph, key: Key) -> Result<Arc<Vj
     });
     made?;
     for u in done {
-        let kept = Kept::new(u.pair, &u.function);
-        lock(&cache_of(&u.function)?).entry(u.key).or_insert(kept);
+        lock(&cache_of(&u.function)?).entry(u.key).or_insert(u.pair);
     }
     Ok(pair)
 }
@@ -222,7 +198,7 @@ impl Joint {
             .map(|v| joint.input(graph.ty(*v).clone(), graph.names.get(v).map(AsRef::as_ref)))
             .collect();
         let mut map: FxHashMap<Value, Value> = graph.inputs().iter().copied().zip(inputs.iter().copied()).collect();
-        copy(&mut joint, graph, graph.body(), &mut map)?;
+        joint.copy_insts(graph, graph.body(), &mut map)?;
         let outputs: Vec<Value> = graph.outputs().iter().map(|v| map[v]).collect();
         let body = joint.current();
         let with: Vec<Value> = outputs.iter().zip(flowing).filter(|(_, f)| **f).map(|(v, _)| *v).collect();
@@ -267,7 +243,7 @@ impl Joint {
     fn pair(self, function: &Arc<Function>) -> Result<VjpPair> {
         let grads = self.grads.clone();
         if self.builder.graph().regions[self.derivative].results.is_empty() {
-            return Ok(VjpPair { forward: function.clone(), backward: None, residuals: Vec::new(), grads });
+            return Ok(VjpPair { keeping: None, backward: None, residuals: Vec::new(), grads });
         }
         let mut outputs = self.outputs.clone();
         let residuals = self
@@ -286,12 +262,12 @@ impl Joint {
         let map = self.kept.iter().map(|&v| (v, builder.input(source.ty(v).clone(), None))).collect();
         let backward = extract(builder, source, self.derivative, map, &self.remade)?;
         let backward = Arc::new(Function::new(format!("{}.backward", function.name()), backward));
-        let forward = if outputs.len() == self.outputs.len() {
-            function.clone()
+        let keeping = if outputs.len() == self.outputs.len() {
+            None
         } else {
-            Arc::new(Function::new(format!("{}.forward", function.name()), self.forward(&outputs)?))
+            Some(Arc::new(Function::new(format!("{}.forward", function.name()), self.forward(&outputs)?)))
         };
-        Ok(VjpPair { forward, backward: Some(backward), residuals, grads })
+        Ok(VjpPair { keeping, backward: Some(backward), residuals, grads })
     }
 
     /// Defines the functions of a declared pair, which pass all kept tensors in one list. Tensors of any dtype go into it,
@@ -331,7 +307,7 @@ impl Joint {
         let outputs: Vec<Value> = self.outputs.iter().copied().chain([pack]).collect();
         let forward = self.forward(&outputs)?;
         let twice = |_| Error::internal("a derivative is defined twice");
-        pair.forward.define(forward).map_err(twice)?;
+        pair.keeping.as_ref().map_or(Ok(()), |f| f.define(forward)).map_err(twice)?;
         pair.backward.as_ref().map_or(Ok(()), |f| f.define(backward)).map_err(twice)
     }
 }
@@ -360,17 +336,7 @@ fn extract(
     for inst in remade.iter().filter_map(|&v| source.def_inst(v)) {
         builder.copy_inst(source, inst, &mut map)?;
     }
-    copy(&mut builder, source, region, &mut map)?;
+    builder.copy_insts(source, region, &mut map)?;
     let results: Vec<Value> = source.regions[region].results.iter().map(|v| map[v]).collect();
     builder.finish(&results)
-}
-
-/// Copies the instructions of a region with all that is known of the shapes of their results.
-fn copy(builder: &mut Builder, source: &Graph, region: Region, map: &mut FxHashMap<Value, Value>) -> Result<()> {
-    builder.copy_insts(source, region, map)?;
-    source.regions[region]
-        .insts
-        .iter()
-        .flat_map(|&inst| &source.insts[inst].results)
-        .try_for_each(|v| builder.refine(map[v], source.ty(*v).shape()))
 }

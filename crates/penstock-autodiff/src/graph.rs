@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::function::{Residual, vjp_function};
 use crate::repeat::LoopFrame;
 use crate::reverse::{Grads, Pass, Path, Step};
+use crate::rows::{Given, by_rows};
 use crate::rules;
 
 /// What to differentiate, and with respect to what.
@@ -339,12 +340,14 @@ impl<'b> GraphPass<'b> {
     fn call(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
         let data = self.graph().insts[step.inst].clone();
         let flowing: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        let pair = vjp_function(&data.attrs.func(0).get(), needed, &flowing)?;
+        let callee = data.attrs.func(0).get();
+        let pair = vjp_function(&callee, needed, &flowing)?;
+        let forward = pair.forward(&callee);
         let Some(backward) = &pair.backward else { return Ok(Grads::from_elem(None, needed.len())) };
         let region = self.graph().values[data.results[0]].region;
         let graph = self.builder.graph_mut();
-        graph.insts[step.inst].attrs.0[0] = Attr::Func(FuncRef::called(&pair.forward));
-        for (index, ty) in pair.forward.signature().results.iter().enumerate().skip(data.results.len()) {
+        graph.insts[step.inst].attrs.0[0] = Attr::Func(FuncRef::called(forward));
+        for (index, ty) in forward.signature().results.iter().enumerate().skip(data.results.len()) {
             let ty = ty.with_shape(ty.shape().erased());
             let result = graph.values.push(ValueData { ty, def: Def::Result(step.inst, index as u32), region });
             graph.insts[step.inst].results.push(result);
@@ -358,10 +361,42 @@ impl<'b> GraphPass<'b> {
             })?);
         }
         operands.extend(grads.iter().flatten());
-        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(backward))]));
+        // A function that is being defined, which calls itself, gives no rows.
+        let rows = backward.graph().map(|_| by_rows(backward)).transpose()?;
+        let called = rows.as_ref().map_or(backward, |rows| rows.function(backward));
+        let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(called))]));
         let inst = self.builder.inst(&control::CALL, &operands, attrs, &[])?;
-        let results = self.builder.results(inst);
-        Ok(pair.grads.iter().map(|g| g.map(|k| results[k])).collect())
+        let results: SmallVec<[Value; 4]> = self.builder.results(inst).into();
+        let mut found = Grads::new();
+        for (place, &operand) in pair.grads.iter().zip(&data.operands) {
+            found.push(match (*place, &rows) {
+                (None, _) => None,
+                (Some(k), None) => Some(results[k]),
+                (Some(k), Some(rows)) => Some(match &rows.given[k] {
+                    Given::Whole(i) => results[*i],
+                    Given::Rows(pieces) => {
+                        let pieces: Vec<(Value, Value)> = pieces.iter().map(|&(v, i)| (results[v], results[i])).collect();
+                        self.sum_of_rows(operand, &pieces)?
+                    }
+                }),
+            });
+        }
+        Ok(found)
+    }
+
+    /// The cotangent of `like` that is zero but for rows, as instructions that [`crate::row_pieces`] knows.
+    fn sum_of_rows(&mut self, like: Value, pieces: &[(Value, Value)]) -> Result<Value> {
+        let like = if self.graph().ty(like).shape().is_static() { like } else { self.resolve(like)? };
+        let by_rows = &[("sparse_gradient", true.into())];
+        let mut sum = None;
+        for &(values, indices) in pieces {
+            let (op, first) = match sum {
+                Some(sum) => (&gather::GATHER_ACCUMULATE, sum),
+                None => (&gather::GATHER_GRAD, rules::shape(self, like)?),
+            };
+            sum = Some(self.builder.emit(op, &[first, indices, values], by_rows)?[0]);
+        }
+        sum.map_or_else(|| rules::zeros(self, like), Ok)
     }
 }
 
@@ -392,7 +427,7 @@ impl GraphPass<'_> {
         Ok(Some(self.builder.results(inst)[0]))
     }
 
-    /// The cotangents with what the inputs' types say of their shapes: regions and callees lose it.
+    /// The cotangents with what the inputs' types say of their shapes: regions, callees and lists lose it.
     fn refined(&mut self, step: &InstStep, grads: Grads<Value>) -> Result<Grads<Value>> {
         for (grad, input) in grads.iter().zip(&step.inputs) {
             if let (&Some(grad), &Some(input)) = (grad, input) {
@@ -419,7 +454,8 @@ impl Pass<InstStep> for GraphPass<'_> {
             self.repeat(step, &grads, needed).and_then(|found| self.refined(step, found))
         } else {
             let data = self.graph().insts[step.inst].clone();
-            rules::apply(self, op, &data.attrs, &data.operands, &data.results, &grads, needed)
+            let found = rules::apply(self, op, &data.attrs, &data.operands, &data.results, &grads, needed);
+            if op.name.starts_with("list_") { found.and_then(|found| self.refined(step, found)) } else { found }
         }
         .map_err(|e| e.in_op(op.name).at(loc))
     }
@@ -430,7 +466,14 @@ impl Pass<InstStep> for GraphPass<'_> {
         }
         match self.accumulated(*b, *a)? {
             Some(sum) => Ok(sum),
-            None => rules::add(self, *a, *b),
+            None => {
+                let sum = rules::add(self, *a, *b)?;
+                // Cotangents of one value have one shape.
+                if let Some(shape) = self.graph().ty(*a).shape().merge(self.graph().ty(*b).shape()) {
+                    self.builder.refine(sum, &shape)?;
+                }
+                Ok(sum)
+            }
         }
     }
 }

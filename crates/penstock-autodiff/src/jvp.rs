@@ -316,11 +316,12 @@ impl Transposer<'_> {
     /// The derivative of a call: what it needs of the run of the callee is computed anew.
     fn call(&mut self, step: &Applied, grads: &Grads<Value>, needed: &[bool]) -> Result<Grads<Value>> {
         let flowing: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        let pair = vjp_function(&step.attrs.func(0).get(), needed, &flowing)?;
+        let callee = &step.attrs.func(0).get();
+        let pair = vjp_function(callee, needed, &flowing)?;
         let Some(backward) = &pair.backward else { return Ok(Grads::from_elem(None, needed.len())) };
         let func = |f: &std::sync::Arc<penstock_ir::Function>| [("func", Attr::Func(FuncRef::called(f)))];
         let kept = if pair.residuals.iter().any(|r| matches!(r, Residual::Output(_))) {
-            self.0.emit_all(&control::CALL, &step.inputs, &func(&pair.forward))?
+            self.0.emit_all(&control::CALL, &step.inputs, &func(pair.forward(callee)))?
         } else {
             SmallVec::new()
         };

@@ -11,7 +11,7 @@
 //! carries them along. [`batch_function`] makes of a function one that maps it over a leading axis.
 //!
 //! All three ways of reverse mode give graphs or runs that can be differentiated in turn. To call a function under
-//! several tapes, call `forward` of its [`VjpPair`] under all but the innermost, and record on that
+//! several tapes, call [`VjpPair::forward`] under all but the innermost, and record on that
 //! one, with [`Tape::record_custom`], a call of `backward`.
 
 mod accumulator;
@@ -25,6 +25,7 @@ mod reverse;
 mod rows;
 mod rules;
 mod segments;
+mod sums;
 mod tape;
 
 pub use accumulator::Accumulator;

@@ -18,6 +18,7 @@ use crate::graph::{GraphPass, InstStep, path};
 use crate::reverse::{Grads, Pass, Path};
 use crate::rules;
 use crate::segments::checkpoint_every;
+use crate::sums::Rounds;
 
 /// How many instructions are looked back through for what does not change from round to round.
 const LOOK_BACK: usize = 32;
@@ -87,7 +88,7 @@ impl GraphPass<'_> {
 
     /// A loop from the last round to the first, at the current place. `body` gives, for the number of the round and the
     /// cotangents of the variables after it, those of the variables before it, and what it adds to those of the captures.
-    /// The result is all of these before the first round.
+    /// The result is all of these before the first round. A sum that is better made outside ([`crate::sums`]) is.
     pub(crate) fn backward_loop(
         &mut self,
         step: &InstStep,
@@ -126,14 +127,23 @@ impl GraphPass<'_> {
         let state = self.builder.params(inside);
         let one = self.builder.constant(Tensor::from(1i64));
         let round = self.builder.emit(&binary::SUB, &[state[0], one], &[])?[0];
+        let mut outside = Vec::new();
         let next = body(self, round, &state[1..=count]).and_then(|found| {
             self.builder.set_loc(loc);
+            let inside = self.builder.current();
             let mut next = vec![round];
             for (j, (grad, ty)) in found.into_iter().zip(&types[1..]).enumerate() {
                 let sum = match grad {
                     Some(grad) => {
                         self.builder.refine(grad, ty.shape())?;
-                        if j < count { grad } else { self.add(&state[1 + j], &grad)? }
+                        if j < count {
+                            grad
+                        } else if let Some(addend) = self.addend(inside, round, grad) {
+                            outside.push((j, addend));
+                            state[1 + j]
+                        } else {
+                            self.add(&state[1 + j], &grad)?
+                        }
                     }
                     None => state[1 + j],
                 };
@@ -146,8 +156,14 @@ impl GraphPass<'_> {
         let next = next.inspect_err(|_| self.builder.abandon_region())?;
         self.builder.end_region(&next)?;
         let inst = self.builder.inst(&control::WHILE, &init, Attrs::EMPTY, &[cond, inside])?;
-        let results = &self.builder.results(inst)[1..];
-        Ok((results[..count].to_vec(), results[count..].to_vec()))
+        let mut variables = self.builder.results(inst)[1..].to_vec();
+        let mut stacked = FxHashMap::default();
+        for (j, addend) in outside {
+            let rounds = Rounds { inst, count: rounds, round };
+            variables[j] = self.summed(rounds, &addend, flow.captures[j - count], &mut stacked)?;
+        }
+        let captured = variables.split_off(count);
+        Ok((variables, captured))
     }
 
     fn body_path(&self, body: Region, targets: &[Value], sources: &[Value]) -> Path<InstStep> {

@@ -18,10 +18,18 @@ pub enum Given {
 
 /// A function of cotangents that gives rows where it can.
 pub struct ByRows {
-    /// From the same inputs to what `given` says; `None` for the function itself, where nothing becomes rows.
-    pub function: Option<Arc<Function>>,
+    /// What runs in place of the function, where it gives rows; see [`ByRows::function`].
+    split: Option<Arc<Function>>,
     /// How it gives each of the outputs of the function that it was made of.
     pub given: Vec<Given>,
+}
+
+impl ByRows {
+    /// From the inputs of `function`, of which this was made, to what `given` says. It is `function` itself where that gives
+    /// no rows.
+    pub fn function<'a>(&'a self, function: &'a Arc<Function>) -> &'a Arc<Function> {
+        self.split.as_ref().unwrap_or(function)
+    }
 }
 
 /// Has a function of cotangents give as rows those that it would put into zeros at its end.
@@ -47,14 +55,14 @@ pub fn by_rows(function: &Arc<Function>) -> Result<Arc<ByRows>> {
             });
         }
         if given.iter().all(|g| matches!(g, Given::Whole(_))) {
-            return Ok(ByRows { function: None, given });
+            return Ok(ByRows { split: None, given });
         }
         let mut graph = graph.clone();
         let body = graph.body();
         graph.regions[body].results = outputs.into_iter().collect();
         drop_dead(&mut graph, &[body], &mut || true);
         let function = Function::new(format!("{}.rows", function.name()), compact(&graph));
-        Ok(ByRows { function: Some(Arc::new(function)), given })
+        Ok(ByRows { split: Some(Arc::new(function)), given })
     })
 }
 

@@ -21,7 +21,7 @@ fn transformed(text: &str) -> String {
         Err(e) => format!("error: {e}\n"),
         Ok(pair) => {
             let backward = pair.backward.as_ref().map_or("# No cotangent.\n".into(), |f| f.to_text());
-            format!("# Kept: {:?}\n\n{}\n{backward}", pair.residuals, pair.forward.to_text())
+            format!("# Kept: {:?}\n\n{}\n{backward}", pair.residuals, pair.forward(&function).to_text())
         }
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{check, derivative, f64s, parse, run};
-use penstock_autodiff::{Request, Residual, gradients_in, vjp_function};
+use penstock_autodiff::{Request, Residual, batch_function, by_rows, gradients_in, jvp_function, vjp_function};
 use penstock_data::{Bool8, Class, DType, Tensor};
 use penstock_ir::{ArgType, Builder, Cpu, Cuda, Fold, OpDef, OpSet, Type, Vjp, arg_of, no_hosts, parse_function};
 use penstock_ops::{Ops, control};
@@ -55,12 +55,34 @@ fn only_what_the_derivative_uses_is_kept_and_nothing_twice() {
     let pair = vjp_function(&f, &[true], &[true]).unwrap();
     // The results of both `tanh`: one is an output already, the other is kept.
     assert_eq!(pair.residuals, [Residual::Output(0), Residual::Output(1)]);
-    assert_eq!(pair.forward.signature().results.len(), 2);
+    assert_eq!(pair.forward(&f).signature().results.len(), 2);
     let again = vjp_function(&f, &[true], &[true]).unwrap();
     assert!(std::sync::Arc::ptr_eq(&pair, &again));
     let linear = parse("func @f(%x: f64[3]) -> f64[3] {\n%a = add %x, %x\nreturn %a\n}");
     let pair = vjp_function(&linear, &[true], &[true]).unwrap();
-    assert!(pair.residuals.is_empty() && std::sync::Arc::ptr_eq(&pair.forward, &linear));
+    assert!(pair.residuals.is_empty() && std::sync::Arc::ptr_eq(pair.forward(&linear), &linear));
+}
+
+#[test]
+fn a_function_goes_with_the_last_reference_though_its_derivatives_are_kept_with_it() {
+    for text in [
+        "func @f(%x: f64[3]) -> f64[3] {\n%a = add %x, %x\nreturn %a\n}",
+        "func @f(%x: f64[3]) -> f64[3] {\n%a = tanh %x\n%b = tanh %a\nreturn %b\n}",
+        "func @f(%x: f64[3]) -> f64[3] {\n%a = floor %x\nreturn %a\n}",
+    ] {
+        let f = parse(text);
+        let pair = vjp_function(&f, &[true], &[true]).unwrap();
+        if let Some(backward) = &pair.backward {
+            by_rows(backward).unwrap();
+        }
+        jvp_function(&f, &[true]).unwrap();
+        batch_function(&f, &[true]).unwrap();
+        let left = std::sync::Arc::downgrade(&f);
+        let backward = pair.backward.as_ref().map(std::sync::Arc::downgrade);
+        drop((f, pair));
+        assert!(left.upgrade().is_none(), "{text}");
+        assert!(backward.is_none_or(|b| b.upgrade().is_none()), "{text}");
+    }
 }
 
 #[test]

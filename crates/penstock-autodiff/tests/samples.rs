@@ -184,7 +184,7 @@ impl Case {
         let flowing: Vec<bool> = values.iter().map(precise).collect();
         let text = || format!("{}with {:?}", function.to_text(), self.inputs);
         let pair = vjp_function(function, &needed, &flowing).unwrap_or_else(|e| panic!("{e:?} for\n{}", text()));
-        let outputs = run(&pair.forward, &self.inputs).unwrap();
+        let outputs = run(pair.forward(function), &self.inputs).unwrap();
         let grads = pair.backward.as_ref().map(|backward| {
             let mut args: Vec<Tensor> = Vec::new();
             for residual in &pair.residuals {
@@ -236,7 +236,7 @@ impl Case {
         let backward = pair.backward.clone()?;
         let mut b = Builder::new(&control::CONST);
         let operands: Vec<_> = self.inputs.iter().map(|t| b.input(Type::of(t), None)).collect();
-        let outputs = b.inline(pair.forward.graph().unwrap(), &operands).unwrap();
+        let outputs = b.inline(pair.forward(&self.function).graph().unwrap(), &operands).unwrap();
         let mut args: Vec<_> = pair
             .residuals
             .iter()

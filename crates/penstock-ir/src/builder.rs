@@ -282,40 +282,60 @@ impl Builder {
             return Err(Error::invalid(format!("takes {} inputs, got {}", callee.inputs().len(), args.len())));
         }
         let mut map: FxHashMap<Value, Value> = callee.inputs().iter().copied().zip(args.iter().copied()).collect();
-        self.copy_insts(callee, callee.body(), &mut map)?;
+        self.copy_body(callee, callee.body(), &mut map, false)?;
         callee.outputs().iter().map(|v| lookup(&map, *v)).collect()
     }
 
-    /// Copies the instructions of `region` of `source` to the current place. `map` holds what the
-    /// values from outside became, and gains the copies.
+    /// Copies the instructions of `region` of `source` to the current place, with all that is known of the shapes of their
+    /// results: the symbols of `source` mean the same here. `map` holds what the values from outside became, and gains
+    /// the copies.
     ///
     /// # Errors
     /// As [`Builder::inst`].
     pub fn copy_insts(&mut self, source: &Graph, region: Region, map: &mut FxHashMap<Value, Value>) -> Result<()> {
-        for &inst in &source.regions[region].insts {
-            self.copy_inst(source, inst, map)?;
-        }
-        Ok(())
+        self.copy_body(source, region, map, true)
     }
 
-    /// Copies one instruction, with its regions. `map` as in [`Builder::copy_insts`].
+    /// Copies one instruction, with its regions, as [`Builder::copy_insts`] does.
     ///
     /// # Errors
     /// As [`Builder::inst`].
     pub fn copy_inst(&mut self, source: &Graph, inst: Inst, map: &mut FxHashMap<Value, Value>) -> Result<Inst> {
+        self.copy_one(source, inst, map, true)
+    }
+
+    fn copy_body(
+        &mut self,
+        source: &Graph,
+        region: Region,
+        map: &mut FxHashMap<Value, Value>,
+        same_symbols: bool,
+    ) -> Result<()> {
+        source.regions[region].insts.iter().try_for_each(|&i| self.copy_one(source, i, map, same_symbols).map(|_| ()))
+    }
+
+    fn copy_one(
+        &mut self,
+        source: &Graph,
+        inst: Inst,
+        map: &mut FxHashMap<Value, Value>,
+        same_symbols: bool,
+    ) -> Result<Inst> {
         let data = &source.insts[inst];
         let operands: SmallVec<[Value; 4]> = data.operands.iter().map(|v| lookup(map, *v)).collect::<Result<_>>()?;
         let outer = std::mem::replace(&mut self.loc, source.locs[inst]);
         let regions: Result<SmallVec<[Region; 2]>> =
-            data.regions.iter().map(|&r| self.copy_region(source, r, map)).collect();
+            data.regions.iter().map(|&r| self.copy_region(source, r, map, same_symbols)).collect();
         let copy = regions.and_then(|regions| self.inst(data.op.0, &operands, data.attrs.clone(), &regions));
         self.loc = outer;
         let copy = copy?;
         let results = self.graph.insts[copy].results.clone();
         for (&old, new) in data.results.iter().zip(results) {
             map.insert(old, new);
-            // What was known beyond inference holds here too, but for symbols, which may be those of another graph.
-            if let Some(shape) = self.graph.ty(new).shape().merge(&source.ty(old).shape().erased()) {
+            // What was known beyond inference holds here too, but for the symbols of another graph.
+            let known = source.ty(old).shape();
+            let known = if same_symbols { known.clone() } else { known.erased() };
+            if let Some(shape) = self.graph.ty(new).shape().merge(&known) {
                 let ty = &mut self.graph.values[new].ty;
                 *ty = ty.with_shape(shape);
             }
@@ -326,14 +346,20 @@ impl Builder {
         Ok(copy)
     }
 
-    fn copy_region(&mut self, source: &Graph, region: Region, map: &mut FxHashMap<Value, Value>) -> Result<Region> {
+    fn copy_region(
+        &mut self,
+        source: &Graph,
+        region: Region,
+        map: &mut FxHashMap<Value, Value>,
+        same_symbols: bool,
+    ) -> Result<Region> {
         let data = &source.regions[region];
         let copy = self.begin_region(data.params.iter().map(|&p| source.ty(p).clone()));
         for (&old, new) in data.params.iter().zip(self.params(copy)) {
             map.insert(old, new);
         }
         let results = self
-            .copy_insts(source, region, map)
+            .copy_body(source, region, map, same_symbols)
             .and_then(|()| data.results.iter().map(|v| lookup(map, *v)).collect::<Result<SmallVec<[Value; 4]>>>());
         match results {
             Ok(results) => self.end_region(&results),

@@ -3,6 +3,7 @@
 use penstock_ir::{Cpu, Cuda, DTypeVar, Fold, OpDef, Type, Vjp, arg};
 use penstock_kernels::{Unary, unary as kernel, unary_dtypes, unary_output};
 
+use crate::array::ZEROS_LIKE;
 use crate::binary::POLYGAMMA;
 use crate::compare::{GREATER, LESS};
 use crate::grad::{Ex, rule, unary_rule};
@@ -61,9 +62,12 @@ table! {
         "Magnitude: real for complex `x`; the least signed integer is its own. Derivative 0 at 0.";
     SIGN "sign" "Sign" Sign LINE E("({0} > ({T})0 ? ({T})1 : ({0} < ({T})0 ? ({T})-1 : ({0} == ({T})0 ? ({T})0 : {0})))"),
         Vjp::Rule(|cx| rule(cx, |t| smallvec::smallvec![
-            (t.needed[0] && t.x(0).dtype().is_complex()).then(|| sign_rule(t.g(), t.x(0), t.y(0)))
+            t.needed[0].then(|| {
+                if t.x(0).dtype().is_complex() { sign_rule(t.g(), t.x(0), t.y(0)) } else { t.x(0).then(&ZEROS_LIKE) }
+            })
         ])),
-        "-1, 0 or 1 as `x` is negative, 0 (of either sign) or positive, NaN of NaN; `x / |x|` for complex `x`, 0 of 0.";
+        "-1, 0 or 1 as `x` is negative, 0 (of either sign) or positive, NaN of NaN; `x / |x|` for complex `x`, 0 of 0. \
+         Derivative zeros, as in TensorFlow, so that the second derivative of `abs` is there.";
     SQUARE "square" "Square" Square LINE E("{0} * {0}"), d!(|g, x, _| g * x.conj() * 2.0),
         "`x * x`; wraps on integers.";
     SQRT "sqrt" "Sqrt" Sqrt POSITIVE E("sqrt({0})"), d!(|g, _, y| g * 0.5 / y.conj()),

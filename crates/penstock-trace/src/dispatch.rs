@@ -412,7 +412,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
             return Ok(outs);
         }
     };
-    let all = call_under(&pair.forward, operands, outer)?;
+    let all = call_under(pair.forward(function), operands, outer)?;
     let outs: Outs = all[..count].into();
     let Some(backward) = pair.backward.clone() else { return Ok(outs) };
     let residuals: Vec<Var> = pair
@@ -426,7 +426,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
     // A function that is being defined, which calls itself, gives no rows.
     let (backward, given) = if backward.graph().is_some() {
         let rows = by_rows(&backward)?;
-        (rows.function.clone().unwrap_or(backward), rows.given.clone())
+        (rows.function(&backward).clone(), rows.given.clone())
     } else {
         let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
         (backward, whole)

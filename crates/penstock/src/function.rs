@@ -193,8 +193,9 @@ impl ConcreteFunction {
         let pair = vjp_function(&self.function, &needed, &vec![true; results.len()])?;
         let args = args_of(args)?;
         // Where nothing is kept beside the inputs and outputs, that is this function itself.
-        let own = Arc::ptr_eq(&pair.forward, &self.function);
-        let forward = if own { self.executable.clone() } else { executable(&pair.forward)? };
+        let forward = pair.forward(&self.function);
+        let own = Arc::ptr_eq(forward, &self.function);
+        let forward = if own { self.executable.clone() } else { executable(forward)? };
         let mut outputs = forward.run(&args, std_env())?.into_vec();
         let residual = |r: &Residual| match *r {
             Residual::Input(i) => args[i].clone(),

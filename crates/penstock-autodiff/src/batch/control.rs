@@ -10,7 +10,7 @@ use penstock_ops::{compare, control, reduce};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{Batcher, Outs, batch_function, with_lead};
+use super::{Batcher, Outs, batch_function, is_list, with_lead};
 
 impl Batcher<'_> {
     /// Batches an instruction with regions or a callee; gives whether it was one.
@@ -37,11 +37,7 @@ impl Batcher<'_> {
             // It draws random numbers, others for each example.
             return self.repeat(inst);
         }
-        let callee = match batch_function(&data.attrs.func(0).get(), &mapped) {
-            Ok(callee) => callee,
-            Err(e) if e.class() == penstock_data::Class::Unimplemented => return self.repeat(inst),
-            Err(e) => return Err(e),
-        };
+        let callee = batch_function(&data.attrs.func(0).get(), &mapped)?;
         let operands: Vec<Value> = data.operands.iter().map(|v| self.map[v]).collect();
         let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(&callee.function))]));
         let made = self.b.inst(&control::CALL, &operands, attrs, &[])?;
@@ -296,9 +292,9 @@ impl Batcher<'_> {
     }
 }
 
-/// Whether every size is known, or at least which sizes are equal.
+/// Whether every size is known, or at least which sizes are equal. Those of a list's elements are not.
 fn has_sizes(ty: &Type) -> bool {
-    ty.shape().dims().is_some_and(|dims| !dims.contains(&Dim::Unknown))
+    !is_list(ty) && ty.shape().dims().is_some_and(|dims| !dims.contains(&Dim::Unknown))
 }
 
 /// Whether a region may run for an example that did not choose it: it does nothing but compute, and
@@ -361,7 +357,7 @@ fn loop_vars(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHashSet<
 fn mark(graph: &Graph, region: Region, mapped: &mut FxHashSet<Value>) -> Result<()> {
     for &inst in &graph.regions[region].insts {
         let data = &graph.insts[inst];
-        if matches!(data.op.name, "shape" | "size" | "rank") {
+        if matches!(data.op.name, "shape" | "size" | "rank" | "list_length") {
             continue;
         }
         let own: Vec<bool> = data.operands.iter().map(|v| mapped.contains(v)).collect();

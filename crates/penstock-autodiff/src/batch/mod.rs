@@ -2,11 +2,12 @@
 //!
 //! A value of the source is *mapped* where it differs between examples; what it becomes then has the
 //! leading axis. An instruction of which nothing is mapped is copied. Others go by the rule of their
-//! operator ([`rules`]), control flow is transformed ([`control`]), and what has no rule, or none that
-//! fits, is repeated for each example by a loop. The tests hold every operator against that meaning:
+//! operator ([`rules`], [`lists`]), control flow is transformed ([`control`]), and what has no rule, or none that
+//! fits, is repeated for each example by a loop. A list that is mapped has the leading axis in each element. The tests hold every operator against that meaning:
 //! the results of the examples one by one, stacked.
 
 mod control;
+mod lists;
 mod repeat;
 mod rules;
 
@@ -14,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{DType, Dim, Error, Result, Shape, Symbol, Tensor};
+use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};
 use penstock_ir::{
     Attr, Attrs, Builder, Emitter, FuncRef, Function, Graph, Inst, OpDef, OpSet, Region, Type, Value, compact,
     effects_of,
@@ -120,10 +121,13 @@ fn batch(source: &Graph, name: &str, mapped: &[bool], in_turn: bool) -> Result<B
         map.insert(v, input);
         if m {
             set.insert(v);
-            first.get_or_insert(input);
+            if !is_list(source.ty(v)) {
+                first.get_or_insert(input);
+            }
         }
     }
-    let first = first.ok_or_else(|| Error::internal("no input is mapped"))?;
+    // Lists do not tell how many examples there are.
+    let first = first.ok_or_else(|| Error::unimplemented("only lists differ between the examples"))?;
     let emit: &mut dyn Emitter = &mut b;
     let shape = emit.emit(&array::SHAPE, &[first], &[("dtype", DType::I64.into())])?;
     let [zero, one] = [0i64, 1].map(|n| Tensor::vector(&[n]));
@@ -146,7 +150,16 @@ fn fresh_symbol(graph: &Graph) -> Symbol {
     Symbol(dims.map(|d| if let Dim::Sym(Symbol(s)) = d { s + 1 } else { 0 }).max().unwrap_or(0))
 }
 
+/// Whether values of this type are lists.
+fn is_list(ty: &Type) -> bool {
+    ty.dtype() == DType::Variant
+}
+
+/// The type of many examples of this type. That of a list is the same: its elements have the axis.
 fn with_lead(ty: &Type, lead: Dim) -> Type {
+    if is_list(ty) {
+        return ty.clone();
+    }
     let shape =
         ty.shape().dims().map_or(Shape::UNRANKED, |dims| Shape::new(std::iter::once(lead).chain(dims.iter().copied())));
     Type::tensor(ty.dtype(), shape)
@@ -201,12 +214,23 @@ impl Batcher<'_> {
         if writes {
             return Err(Error::unimplemented("writes a variable, which examples do one after the other"));
         }
-        if self.structured(inst)? {
-            return Ok(());
-        }
-        match self.rule(inst)? {
-            Some(outs) => self.note(inst, &outs),
-            None => self.repeat(inst),
+        let depth = self.b.open_regions().len();
+        let made = match self.structured(inst) {
+            Ok(true) => return Ok(()),
+            Ok(false) => self.rule(inst),
+            Err(e) => Err(e),
+        };
+        match made {
+            Ok(Some(outs)) => self.note(inst, &outs),
+            Ok(None) => self.repeat(inst),
+            Err(e) if e.class() == Class::Unimplemented => {
+                // A part of it has no form for all examples at once.
+                while self.b.open_regions().len() > depth {
+                    self.b.abandon_region();
+                }
+                self.repeat(inst).map_err(|_| e)
+            }
+            Err(e) => Err(e),
         }
     }
 
@@ -318,6 +342,9 @@ impl Batcher<'_> {
         let new = self.map[&value];
         if self.is_mapped(value) {
             return Ok(new);
+        }
+        if is_list(self.source.ty(value)) {
+            return self.full_list(new);
         }
         let shape = self.extents(new)?;
         let shape = self.leading(shape)?;

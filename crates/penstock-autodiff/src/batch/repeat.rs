@@ -13,8 +13,9 @@ impl Batcher<'_> {
     pub(super) fn repeat(&mut self, inst: Inst) -> Result<()> {
         let source = self.source;
         let results = source.insts[inst].results.to_vec();
-        if results.iter().chain(&source.insts[inst].operands).any(|&v| source.ty(v).dtype() == DType::Variant) {
-            return Err(Error::unimplemented("lists have no form for several examples at once"));
+        let mapped = self.used(inst).into_iter().filter(|&v| self.is_mapped(v));
+        if results.iter().copied().chain(mapped).any(|v| super::is_list(source.ty(v))) {
+            return Err(Error::unimplemented("lists that differ between the examples cannot be made one by one"));
         }
         let known = results.iter().all(|&r| source.ty(r).shape().is_static());
         let zero = self.b.constant(Tensor::scalar(0i64));

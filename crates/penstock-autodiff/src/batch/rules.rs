@@ -29,6 +29,9 @@ impl Batcher<'_> {
         if matches!(op.cpu, Cpu::Elementwise(_)) && !op.is(&nn::BIAS_ADD) {
             return self.elementwise(op, operands, attrs.clone());
         }
+        if op.name.starts_with("list_") {
+            return self.list(inst);
+        }
         // All but the first are the same for every example.
         let only_first = operands.first().is_some_and(|&x| self.is_mapped(x))
             && operands.iter().skip(1).all(|&v| !self.is_mapped(v));
@@ -192,7 +195,7 @@ impl Batcher<'_> {
         }
     }
 
-    fn whole(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs) -> Result<Outs> {
+    pub(super) fn whole(&mut self, op: &'static OpDef, operands: &[Value], attrs: Attrs) -> Result<Outs> {
         let inst = self.b.inst(op, operands, attrs, &[])?;
         Ok(self.b.results(inst).into())
     }

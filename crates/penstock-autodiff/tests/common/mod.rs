@@ -84,7 +84,7 @@ pub(crate) fn by_pair(function: &Arc<Function>, args: &[Tensor]) -> Vec<Option<T
     let needed: Vec<bool> = signature.params.iter().map(is_float).collect();
     let flowing: Vec<bool> = signature.results.iter().map(is_float).collect();
     let pair = vjp_function(function, &needed, &flowing).unwrap();
-    let outputs = run(&pair.forward, args);
+    let outputs = run(pair.forward(function), args);
     let Some(backward) = &pair.backward else { return vec![None; args.len()] };
     let mut arguments: Vec<Tensor> = Vec::new();
     for residual in &pair.residuals {
