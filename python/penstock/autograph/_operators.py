@@ -17,7 +17,7 @@ from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import State, slots_of, tensor_like, tracing
+from penstock.autograph._state import Attributes, Entries, State, slots_of, tensor_like, tracing
 
 __all__ = [
     "and_",
@@ -49,9 +49,6 @@ __all__ = [
 ]
 
 _ASSERT = getattr(raw_ops, "assert")
-
-Entries = Sequence[tuple[Any, ...]]
-Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
 
 
 def if_stmt(

@@ -455,7 +455,7 @@ class _Statements:
                     lines.setdefault(name, [0, 0])[part] = at
                     more.add(name)
         names = bound | more
-        items = [(n, *lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        items = [_entry(n, lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
         self.shared |= names & scope.locals
         more -= bound
         if not more:
@@ -468,7 +468,7 @@ class _Statements:
         attributes = self._attributes(node.body, [])
         if not outside and attributes is None:
             return []
-        items = tuple((name, line, 0, True, True) for name, line in sorted(outside.items()))
+        items = tuple(_entry(name, (line, 0)) for name, line in sorted(outside.items()))
         closure = later(ast.Tuple([load(n) for n in sorted(outside)], LOAD))
         args: list[ast.expr] = [closure, constant(items)]
         if attributes is not None:
@@ -498,7 +498,7 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = constant((name, *lines, True, True))
+            entry = ast.Constant(_entry(name, lines))
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
@@ -528,6 +528,11 @@ class _Statements:
                     s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
                     return [later(copy_location(options, node))]
         return []
+
+
+def _entry(name: str, lines: Sequence[int], live: bool = True, after: bool = True) -> str:
+    """A variable of a statement, as `Entry.of` reads it: a text, which costs the compiler the least."""
+    return f"{name} {lines[0]} {lines[1]}{' live' if live else ''}{' after' if after else ''}"
 
 
 def _named_first(pairs: ast.expr) -> tuple[str | None, ...] | None:
