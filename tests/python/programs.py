@@ -181,7 +181,7 @@ class Writer:
     def idiom(self, indent: int, target: str) -> None:
         """A statement, or a few, of a kind that random ones would hardly come to."""
         vector = f"vector(a, b, {self.constant()}, {self.name()})"
-        kind = self.random.randrange(8)
+        kind = self.random.randrange(12)
         self.counter += 1
         k = f"k{self.counter}"
         if kind == 0:
@@ -217,6 +217,20 @@ class Writer:
             self.emit(indent, f"{k}, (p, *{k}x) = {self.name()}, [{self.name()}, q, r]")
             self.emit(indent, f"{k}x[{self.pick('0', '-1')}] += {k}")
             self.emit(indent, f"{target} = sum({k}x) % 39")
+        elif kind == 7:
+            self.emit(indent, f"{target} = [{self.name()}, {self.constant()}, q][({self.expression(1)}) % 3]")
+        elif kind == 8:
+            test = f"{self.name()} {self.pick('in', 'not in')} [{self.constant()}, {self.name()}, 4]"
+            self.emit(indent, f"if {test} or {self.name()} in {vector}:")
+            self.emit(indent + 1, f"{target} = 17")
+        elif kind == 9:
+            self.emit(indent, f"{k} = [{self.name()}, {self.name()}, 1]")
+            self.emit(indent, f"{k}[({self.expression(1)}) % 3] {self.pick('=', '+=')} {self.constant()}")
+            self.emit(indent, f"{target} = ({k}[0] - {k}[1] * 2 + {k}[2]) % 33")
+        elif kind == 10:
+            operands = f"({self.name()} and {self.expression(1)}) + ({self.name()} or {self.constant()})"
+            self.emit(indent, f"{target} = {operands}")
+            self.emit(indent, f"{target} %= 45")
         else:
             self.emit(indent, f"{k} = [[{self.name()}, 1], {{'z': {self.name()}}}]")
             self.emit(indent, f"if {self.test(1)}:")

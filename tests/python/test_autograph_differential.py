@@ -12,7 +12,7 @@ from programs import Writer, shrunk
 import penstock as tf
 
 # Programs of one test, and tests.
-AT_ONCE, TESTS = 25, 60
+AT_ONCE, TESTS = 25, 100
 
 
 class Context:

@@ -1,11 +1,12 @@
 """Python's containers, `and` and `or`, functions and exceptions where tensors decide."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: E731, F841, RUF043, SIM102, SIM105
+# ruff: noqa: B007, C416, F841, PERF401, PT018, RUF005, RUF021, RUF043, RUF060, SIM300
 
 from __future__ import annotations
 
 import contextlib
+import linecache
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +22,7 @@ FILE = __file__
 
 def line_of(text: str) -> int:
     """The only line of this file that ends with a text."""
-    with open(FILE, encoding="utf-8") as file:
-        (found,) = [i for i, line in enumerate(file, 1) if line.rstrip().endswith(text)]
+    (found,) = [i for i, line in enumerate(linecache.getlines(FILE), 1) if line.rstrip().endswith(text)]
     return found
 
 
@@ -415,3 +415,237 @@ def test_the_hint_about_numbers_in_a_loop() -> None:
         note.count("'total' starts as 0 and is a tensor of dtype int32 in it") == 1
         and "in itint32" not in note
     )
+
+
+# --- membership ---
+
+
+def test_a_tensor_is_looked_for_in_a_container() -> None:
+    table, numbers = {1: "a", 4: "b"}, {2, 3}
+
+    @tf.function
+    def f(x: Any, row: Any) -> Any:
+        return (
+            x in [1, 2],
+            x not in (1, 2),
+            x in range(9, 0, -4),
+            x in range(0),
+            x in [],
+            x in table,
+            x in numbers,
+            x in row,
+            3 in row,
+            3 in [x, 5, None],
+            0 < x in row,
+            None in [x],
+        )
+
+    row = [3, 5]
+    for x in (-1, 1, 2, 3, 4, 5, 9):
+        due = [
+            x in [1, 2],
+            x not in (1, 2),
+            x in (9, 5, 1),
+            False,
+            False,
+            x in table,
+            x in numbers,
+            x in row,
+            True,
+            x == 3,
+            0 < x and x in row,
+            False,
+        ]
+        assert plain(f(tf.constant(x), tf.constant(row))) == due
+
+
+def test_strings_and_grown_lists_are_looked_through() -> None:
+    @tf.function
+    def f(word: Any, n: Any) -> Any:
+        found = []
+        for i in tf.range(n):
+            found.append(i * i)
+        if word not in ("and", "or") and 16 in found:
+            return 1
+        return 0
+
+    assert f(tf.constant("not"), tf.constant(5)) == 1 and f(tf.constant("or"), tf.constant(5)) == 0
+    assert f(tf.constant("not"), tf.constant(4)) == 0
+    assert tf.function(lambda: "a" in "cat" and 1 in {1: 2})() == True  # noqa: E712
+
+
+# --- lists of objects, constructors ---
+
+
+class Stack:
+    """A list that methods change."""
+
+    def __init__(self, first: Any) -> None:
+        if first > 5:
+            first = first - 5
+        self.items = [first]
+
+    def push(self, x: Any) -> None:
+        self.items.append(x)
+
+    def pop(self) -> Any:
+        return self.items.pop()
+
+    @property
+    def top(self) -> Any:
+        if self.items[0] > 0:
+            return self.items[0]
+        return -self.items[0]
+
+    @property
+    def pairs(self) -> Any:
+        return [(0, 0)]
+
+
+def test_methods_that_change_a_list_of_their_object() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        stack = Stack(n * 0)
+        for i in tf.range(n):
+            stack.push(i * 2)
+            stack.pairs.append((i, i))
+            if i % 3 == 0:
+                stack.push(i)
+                stack.pop()
+        count, total = len(stack.items), 0
+        while len(stack.items) > 0:
+            total += stack.pop()
+        return count, total
+
+    assert plain(f(tf.constant(5))) == [6, 20] and plain(f(tf.constant(0))) == [1, 0]
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_constructors_are_converted() -> None:
+    class Named(Stack):
+        def __init__(self, x: Any, name: str = "b") -> None:
+            super().__init__(x)
+            self.size = 1 if x > 0 else 2
+            self.name = name
+
+    @tf.function
+    def f(x: Any) -> Any:
+        named = Named(x, name="a")
+        return named.items[0], named.size, named.name
+
+    assert plain(f(tf.constant(8))) == [3, 1, "a"] and plain(f(tf.constant(-1))) == [-1, 2, "a"]
+    with pytest.raises(TypeError, match="argument"):
+        tf.function(lambda x: Named())(tf.constant(1))
+
+
+# --- what is left as it is ---
+
+
+def left_as_it_is(f: Callable[..., Any], *texts: str) -> None:
+    with pytest.raises(OperatorNotAllowedInGraphError) as caught:
+        tf.function(f)(tf.constant(1))
+    (note,) = caught.value.__notes__
+    for text in texts:
+        assert text in note
+
+
+def test_errors_say_why_code_was_not_converted() -> None:
+    def items(x: Any) -> Any:
+        if x > 0:
+            yield 1
+        yield 2
+
+    @tf.autograph.experimental.do_not_convert
+    def kept(x: Any) -> Any:
+        return x if x > 0 else -x
+
+    left_as_it_is(lambda x: Stack(x).top, "Stack.top", "properties", "tf.autograph.convert()")
+    left_as_it_is(lambda x: sum(items(x)), "items", "generator")
+    left_as_it_is(lambda x: kept(x), "kept", "or it is marked so")
+
+
+def test_convert_decorates_what_python_calls() -> None:
+    class Model:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+        @property
+        @tf.autograph.convert()
+        def size(self) -> Any:
+            if self.x > 0:
+                return self.x
+            return -self.x
+
+        @tf.autograph.convert()
+        def __add__(self, other: Any) -> Any:
+            return other if other > self.x else self.x
+
+    f = tf.function(lambda x: (Model(x).size, Model(x) + 2))
+    assert plain(f(tf.constant(-3))) == [3, 2] and plain(f(tf.constant(5))) == [5, 5]
+
+
+# --- loops that find something, or nothing ---
+
+
+def test_what_a_loop_sets_is_there_where_only_a_break_leads() -> None:
+    @tf.function
+    def by_for(xs: Any, limit: Any) -> Any:
+        for i, x in enumerate(xs):
+            twice = x * 2
+            if twice > limit:
+                break
+        else:
+            return -1, -1
+        return i, twice
+
+    @tf.function
+    def by_while(n: Any) -> Any:
+        while n > 0:
+            half = n // 2
+            n -= 3
+            if n == half:
+                break
+        else:
+            raise ValueError("none")
+        return half
+
+    empty = tf.zeros([0], tf.int32)
+    unknown = tf.TensorSpec([None], tf.int32)
+    found = by_for.get_concrete_function(unknown, tf.TensorSpec([], tf.int32))
+    assert plain(found(empty, tf.constant(3))) == [-1, -1]
+    assert plain(found(tf.constant([1, 2, 5]), tf.constant(3))) == [1, 4]
+    assert by_while(tf.constant(6)) == 3
+    with pytest.raises(ValueError, match="none"):
+        by_while(tf.constant(0))
+
+    @tf.function
+    def read_otherwise(n: Any) -> Any:
+        for i in tf.range(n):
+            if i == 3:
+                break
+        else:
+            return i + 100
+        return i
+
+    assert read_otherwise(tf.constant(2)) == 101 and read_otherwise(tf.constant(9)) == 3
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least once"):
+        read_otherwise(tf.constant(0))
+
+
+def test_nesting_of_loops_that_replace_none_is_no_burden() -> None:
+    lines = ["def program(n):", "    best = None"]
+    for depth in range(12):
+        lines.append("    " * (depth + 1) + f"for i{depth} in tf.range(n):")
+    lines.append("    " * 13 + "if best is None or i11 > best:")
+    lines.append("    " * 14 + "best = i11")
+    lines.append("    return best")
+    source = "\n".join(lines) + "\n"
+    file = "<loops in loops>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"tf": tf}
+    exec(compile(source, file, "exec"), names)
+    traced = tf.function(names["program"])
+    assert traced(tf.constant(2)) == 1
+    # Each loop stands there for its first iteration and for the others, at each depth.
+    text = traced.get_concrete_function(tf.constant(2)).graph.to_text()
+    assert text.count("= while ") < 200

@@ -1,7 +1,7 @@
 """Traced functions that call themselves."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: RUF043
+# ruff: noqa: F821, PT018, RUF043
 
 from __future__ import annotations
 

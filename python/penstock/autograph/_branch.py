@@ -150,8 +150,8 @@ def _raise_later(error: Exception) -> None:
     where = _handler(error)
     if where is not None:
         error.add_note(
-            f"The 'except' at {where} does not catch it: a tensor decides whether it is raised, when the graph runs. "
-            "Set a variable in the branch instead, and let an 'if' look at it"
+            f"The 'except' at {where} does not catch it: a tensor decides whether it is raised, when the "
+            "graph runs. Set a variable in the branch instead, and let an 'if' look at it"
         )
     traceback = error.__traceback__
 

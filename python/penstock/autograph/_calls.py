@@ -47,22 +47,22 @@ def callee(target: Any) -> Any:
     return target
 
 
+# What makes an instance unless a class or its metaclass has something else.
+_PLAIN = object.__new__, type.__call__
+
+
 def _constructor(target: type) -> Any:
     """What is called in place of a class: the same, with a converted `__init__`."""
-    init = target.__init__  # type: ignore[misc]
-    if (
-        type(init) is not FunctionType
-        or target.__new__ is not object.__new__
-        or type(target).__call__ is not type.__call__
-        or not _convert.has_source(init)
-    ):
+    init: Any = target.__init__  # type: ignore[misc]
+    made_by: tuple[Any, Any] = target.__new__, type(target).__call__
+    if type(init) is not FunctionType or made_by != _PLAIN or not _convert.has_source(init):
         return target
     changed = _convert.converted(init)
     if changed is init:
         return target
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        made = object.__new__(target)
+        made: Any = object.__new__(target)
         changed(made, *args, **kwargs)
         return made
 

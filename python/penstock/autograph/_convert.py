@@ -13,13 +13,12 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from penstock.autograph import _source, _transform
+from penstock.autograph._nodes import OPERATORS
 from penstock.autograph._tree import copy_location, locate
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
-
-_OPERATORS = _transform.OPERATORS
 
 # For each code object, by identity: the converted one, or None where it is called as it is.
 _by_code: dict[int, tuple[Any, CodeType | None]] = {}
@@ -59,10 +58,12 @@ def has_source(function: FunctionType) -> bool:
 
 
 def why_plain(code: CodeType) -> str | None:
-    """Why code of a traced function is as the user wrote it; None for code whose control flow was converted."""
+    """Why code of a traced function is as the user wrote it; None for code that was converted."""
     if id(code) in _made:
         if code.co_flags & _GENERATOR:
-            return "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
+            return (
+                "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
+            )
         return None
     if _is_library(code.co_filename):
         return "library code is not converted"
@@ -70,8 +71,8 @@ def why_plain(code: CodeType) -> str | None:
     if known is not None and known[1] is None:
         return "its source is not available"
     return (
-        "converted code does not call it. Python does, as with properties and operators, or a library, or it is marked "
-        "so; tf.autograph.convert() decorates what is to be converted"
+        "converted code does not call it. Python does, as with properties and operators, or a library, or it "
+        "is marked so; tf.autograph.convert() decorates what is to be converted"
     )
 
 
@@ -113,7 +114,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(
-        CellType(_operators) if name == _OPERATORS else cells[name] if name in cells else CellType()
+        CellType(_operators) if name == OPERATORS else cells[name] if name in cells else CellType()
         for name in code.co_freevars
     )
     new = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
@@ -130,8 +131,8 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
     code = function.__code__
     if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
         return None
-    # A syntax tree is thousands of objects, none of which is garbage before it is compiled: the collector would go
-    # through them, and through what else is young, again and again.
+    # A syntax tree is thousands of objects, none of which is garbage before it is compiled: the collector
+    # would go through them, and through what else is young, again and again.
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -202,7 +203,7 @@ def _compile(function: FunctionType) -> CodeType:
     if owner is not None:
         # Within its class, private names and `__class__` mean what they meant.
         statement = _class(owner, statement)
-    free = [name for name in (_OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
+    free = [name for name in (OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
     factory = _factory(free, statement)
     module = ast.Module([factory], [])
     copy_location(factory, lowered)

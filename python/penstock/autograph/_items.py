@@ -9,27 +9,28 @@ from typing import Any, NoReturn
 from penstock import _core, raw_ops
 from penstock.autograph import _convert, _source
 from penstock.autograph._branch import is_symbolic
-from penstock.autograph._state import check_alike, describe, flatten, leaves_of, pack
+from penstock.autograph._state import check_alike, describe, leaves_of, pack
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["item", "put"]
+__all__ = ["is_array", "item", "put"]
 
 _ASSERT = getattr(raw_ops, "assert")
 
 
 def item(target: Any, index: Any) -> Any:
-    """`target[index]`. A symbolic index chooses among the elements of a list, a tuple, a range or an array."""
+    """`target[index]`. A symbolic index chooses among the elements of a list, tuple, range or array."""
     if is_symbolic(index):
         if isinstance(target, Sequence | Mapping):
             return _element(target, index)
-        if _is_array(target):
+        if is_array(target):
             return _core._convert(target)[index]
-    elif type(index) is tuple and _is_array(target) and any(map(is_symbolic, index)):
+    elif type(index) is tuple and is_array(target) and any(map(is_symbolic, index)):
         return _core._convert(target)[index]
     return target[index]
 
 
-def _is_array(target: Any) -> bool:
+def is_array(target: Any) -> bool:
+    """Whether it is a NumPy array that a tensor can hold."""
     return type(target).__module__ == "numpy" and hasattr(target, "dtype") and target.dtype.kind != "O"
 
 
@@ -51,7 +52,7 @@ def _element(values: Any, index: Any) -> Any:
         leaves = leaves_of(value)
         if leaves is None:
             _refuse(
-                f"the elements must be tensors, or numbers, for it to choose among them, got {describe(value)}"
+                f"the elements must be tensors, or numbers, for it to choose among, got {describe(value)}"
             )
         try:
             check_alike(first, value)

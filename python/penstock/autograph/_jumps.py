@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from penstock.autograph._scopes import Survey
+from penstock.autograph._scopes import Survey, read_names
 from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, copy_location, own_nodes
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
@@ -240,6 +240,9 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
     s.body = [*leading, *s.body]
     out.append(s)
     left = flags & {DO_RETURN}
+    if mine.broken in ending and _always_jumps(orelse):
+        # What an iteration sets, and only what follows the loop reads, is set there.
+        s.read_otherwise = read_names(ast.Module(orelse, []))  # type: ignore[union-attr]
     if orelse:
         after, more, _ = _block(orelse, outer, state)
         if ending:

@@ -100,7 +100,7 @@ def graph_loop(
         hidden: first values of variables that Python does not see.
         test: whether to go on, from the hidden variables.
         body: runs the body; the next hidden variables.
-        runs: whether the body runs at least once.
+        runs: whether the body runs at least once; None where what follows is reached only if it did.
         where: the place of the loop, for messages.
         key: the function that is the body.
         options: what the user asked for.
@@ -162,13 +162,16 @@ def _peeled(
     for i in found:
         entry = state.slots[i].entry
         if entry.after and entry.name != RESULT:
-            _ASSERT(runs, message=_at_least_once(entry, where))
+            _assert_runs(runs, entry, where)
     state.begin()
     return [slot.value for slot in held]
 
 
-def _at_least_once(entry: Entry, where: str) -> str:
-    return f"the loop at {where} must iterate at least once, to give {label(entry.name)} a value"
+def _assert_runs(runs: Any, entry: Entry, where: str) -> None:
+    """Has the graph assert that a loop gives a variable a value; unless that is known, and `runs` None."""
+    if runs is not None:
+        message = f"the loop at {where} must iterate at least once, to give {label(entry.name)} a value"
+        _ASSERT(runs, message=message)
 
 
 class _Invariants:
@@ -268,6 +271,8 @@ class _Loop:
                 if structure is not None:
                     specs = flatten(structure)
                     self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
+        if not self.peeled and (signature := self._without_value()) and signature in _found:
+            raise _Peels(_found[signature])
         test_region = self._test_region()
         body_region = self._body_region()
         state.restore()
@@ -304,13 +309,7 @@ class _Loop:
     def _discover(self, new: list[int]) -> dict[int, Any]:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
         specs = self.specs()
-        types = tuple((s.dtype.name, repr(s.shape)) for s in specs)
-        signature = (
-            _identity(self.key),
-            tuple(new),
-            tuple((c.slot, len(c.specs)) for c in self.carried),
-            types,
-        )
+        signature = self._signature(new)
         known = _found.get(signature)
         if known is not None:
             return known
@@ -330,10 +329,17 @@ class _Loop:
         finally:
             _core._abandon_region()
             self.state.restore()
-        if len(_found) > 4096:
-            _found.clear()
-        _found[signature] = found
-        return found
+        return _remember(signature, found)
+
+    def _signature(self, others: list[int]) -> tuple[Any, ...]:
+        """What the types that an iteration gives to the `others`, which are not carried, depend on."""
+        types = tuple((s.dtype.name, repr(s.shape)) for s in self.specs())
+        carried = tuple((c.slot, len(c.specs)) for c in self.carried)
+        fixed = {i for i, slot in enumerate(self.state.slots) if slot.entry.live} - {
+            c.slot for c in self.carried
+        }
+        objects = tuple(id(self.state.before[i]) for i in sorted(fixed))
+        return _identity(self.key, self.state), tuple(others), carried, types, objects
 
     def _run(self, params: list[Any]) -> list[Any]:
         try:
@@ -433,7 +439,12 @@ class _Loop:
                 tensors = map(_core._convert, leaves)
                 found[i] = pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
         if some:
-            raise _Peels(found)
+            raise _Peels(_remember(self._without_value(), found))
+
+    def _without_value(self) -> tuple[Any, ...]:
+        """The signature of the variables that are None, or hold it, before the loop; empty if none is."""
+        found = [i for i, value in enumerate(self.state.frozen) if _has_none(value)]
+        return ("None", *self._signature(found)) if found else ()
 
     def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
         """The leaves that a variable takes into the next iteration."""
@@ -489,7 +500,7 @@ class _Loop:
             if c.new and entry.name != RESULT:
                 if not entry.after:
                     continue
-                _ASSERT(runs, message=_at_least_once(entry, self.where))
+                _assert_runs(runs, entry, self.where)
             structure = c.structure
             if self.last is not None and not c.new:
                 structure = _composite.after_loop(structure, self.last[c.slot])
@@ -508,10 +519,21 @@ class _Loop:
                 slot.put(self.last[i])
 
 
-def _identity(body: Any) -> tuple[Any, ...]:
-    """What the types that a body makes depend on, apart from the loop's own variables."""
+def _remember(signature: Any, found: dict[int, Any]) -> dict[int, Any]:
+    """Keeps what an iteration gives, so that a loop within others is looked at once for each of them."""
+    if len(_found) > 4096:
+        _found.clear()
+    _found[signature] = found
+    return found
+
+
+def _identity(body: Any, state: State) -> tuple[Any, ...]:
+    """What the types that a body makes depend on, apart from the variables of the loop."""
+    own = {slot.key for slot in state.slots}
     parts: list[Any] = [id(body.__code__), _core._current_trace()]
     for cell in body.__closure__ or ():
+        if id(cell) in own:
+            continue
         try:
             value = cell.cell_contents
         except ValueError:

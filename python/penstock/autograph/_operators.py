@@ -14,10 +14,10 @@ from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
 from penstock.autograph._comprehension import generator, list_comp
-from penstock.autograph._items import item, put
+from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import State, slots_of, tensor_like, tracing
+from penstock.autograph._state import Attributes, Entries, State, slots_of, tensor_like, tracing
 
 __all__ = [
     "and_",
@@ -49,9 +49,6 @@ __all__ = [
 ]
 
 _ASSERT = getattr(raw_ops, "assert")
-
-Entries = Sequence[tuple[Any, ...]]
-Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
 
 
 def if_stmt(
@@ -97,8 +94,11 @@ def while_stmt(
     pure: bool,
     endless: bool,
     options: Callable[[], dict[str, Any]] | None = None,
+    broken: bool = False,
 ) -> None:
     """`while test(): body()`. Where the test becomes symbolic, what is left is a loop of the graph.
+
+    What follows a loop is reached only if it was `broken` out of, where that is so.
 
     A `pure` test is evaluated again at the head of that loop. Another one is evaluated once before it
     and once at the end of each iteration, as often as Python would. An `endless` loop is one of the graph too
@@ -116,6 +116,7 @@ def while_stmt(
     state = State((body, test, names), entries, attributes)
     where = _place(body)
     value = truth(value)
+    runs = None if broken else value
     chosen = Options(**options()) if options is not None else Options()
     if pure:
 
@@ -123,7 +124,7 @@ def while_stmt(
             body()
             return []
 
-        graph_loop(state, [], lambda _: test(), step, value, where, body, chosen)
+        graph_loop(state, [], lambda _: test(), step, runs, where, body, chosen)
         return
 
     def step_and_test(_: list[Any]) -> list[Any]:
@@ -131,7 +132,7 @@ def while_stmt(
         again = test()
         return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
 
-    graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, value, where, body, chosen)
+    graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, body, chosen)
 
 
 def for_stmt(
@@ -142,8 +143,9 @@ def for_stmt(
     attributes: Attributes,
     names: FunctionType | None,
     options: Callable[[], dict[str, Any]] | None = None,
+    broken: bool = False,
 ) -> None:
-    """`for item in iterable: body(item)`, as long as `go_on()`."""
+    """`for item in iterable: body(item)`, as long as `go_on()`. For `broken` see `while_stmt`."""
     steps = _iteration.steps_of(iterable)
     if steps is None:
         _python_for(iterable, body, go_on, entries, attributes, names)
@@ -165,7 +167,8 @@ def for_stmt(
     zero = _core._convert(0, count.dtype)
     chosen = Options(**options()) if options is not None else Options()
     state = State((body, names), entries, attributes)
-    graph_loop(state, [zero], test, step, raw_ops.less(zero, count), where, body, chosen)
+    runs = None if broken else raw_ops.less(zero, count)
+    graph_loop(state, [zero], test, step, runs, where, body, chosen)
 
 
 def _python_for(
@@ -224,7 +227,7 @@ def or_both(first: Any, second: Callable[[], Any]) -> Any:
 
 
 def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
-    """`or`, which a truth `ends`, or `and`, which a falsehood does, of a symbolic operand and one that may not run."""
+    """`or`, which a truth `ends`, or `and`, which a falsehood does: the second operand may not run."""
     truth_of_first = truth(first)
     same = False
 
@@ -251,7 +254,7 @@ def _both(first: Any, second: Any, ends: bool) -> Any:
 
 
 def _like(first: Any, second: Any) -> Any:
-    """The second operand as a scalar of the dtype of the first, which is none of bools; None where it cannot be."""
+    """The second operand as a scalar of the dtype of the first; None where it cannot be, or that is bool."""
     if first.dtype == _core.bool or first.shape.rank not in (0, None) or not tensor_like(second):
         return None
     with contextlib.suppress(TypeError, ValueError):
@@ -275,6 +278,8 @@ def not_(value: Any) -> Any:
 def in_(value: Any, container: Any) -> Any:
     """`value in container`."""
     container = container.stack() if isinstance(container, TensorList) else container
+    if is_symbolic(value) and is_array(container):
+        container = _core._convert(container)
     if is_symbolic(container):
         return raw_ops.reduce_any(container == value)
     if not isinstance(container, list | tuple | dict | set | frozenset | range):

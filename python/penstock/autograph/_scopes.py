@@ -29,8 +29,8 @@ class Facts:
         # Every name that it reads, or declares nonlocal; those of nested functions too.
         self.reads: set[str] = set()
         self.calls = False
-        # Whether it calls, decides, iterates or looks an element up: nothing else in an expression may take part
-        # in control flow.
+        # Whether it calls, decides, iterates or looks an element up: nothing else in an expression may take
+        # part in control flow.
         self.decides = False
 
     def add(self, other: Facts) -> None:
@@ -343,7 +343,7 @@ class Scope:
 
 
 def read_names(node: ast.AST) -> set[str]:
-    """Every name that is read, or declared nonlocal, anywhere in a node, but for locals of the functions in it."""
+    """Every name that is read, or declared nonlocal, in a node, but for locals of the functions in it."""
     names: set[str] = set()
     own: set[str] = set()
     outside: set[str] = set()

@@ -15,6 +15,8 @@ from penstock.autograph._lists import TensorList
 
 __all__ = [
     "UNDEFINED",
+    "Attributes",
+    "Entries",
     "Entry",
     "Held",
     "Note",
@@ -61,6 +63,18 @@ class Entry(NamedTuple):
     second: int
     live: bool
     after: bool
+
+    @classmethod
+    def of(cls, text: str) -> Entry:
+        """The variable that converted code describes."""
+        name, first, second, *flags = text.split()
+        return cls(name, int(first), int(second), "live" in flags, "after" in flags)
+
+
+# How converted code describes the variables of a statement: texts that `Entry.of` reads; of an attribute,
+# what computes the object, and the name, as well.
+Entries = Sequence[str]
+Attributes = Sequence[tuple[Callable[[], Any], str, str]]
 
 
 class Slot:
@@ -220,8 +234,8 @@ class _Attribute(Slot):
 
 def slots_of(
     functions: Sequence[Any],
-    entries: Sequence[tuple[Any, ...]],
-    attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
+    entries: Entries,
+    attributes: Attributes = (),
 ) -> list[Slot]:
     """The variables of a statement: cells that `functions` close over, globals, and attributes.
 
@@ -234,7 +248,7 @@ def slots_of(
             cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     slots: list[Slot] = []
     for raw in entries:
-        entry = Entry(*raw)
+        entry = Entry.of(raw)
         cell = cells.get(entry.name)
         if cell is not None:
             slots.append(_Cell(entry, code.co_filename, cell))
@@ -246,7 +260,7 @@ def slots_of(
         except (NameError, AttributeError):
             continue
         if getattr(getattr(type(found), attribute, None), "fset", found) is not None:
-            slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+            slots.append(_Attribute(Entry.of(raw), code.co_filename, found, attribute))
     return slots
 
 
@@ -256,8 +270,8 @@ class State:
     def __init__(
         self,
         functions: Sequence[Any],
-        entries: Sequence[tuple[Any, ...]],
-        attributes: Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]] = (),
+        entries: Entries,
+        attributes: Attributes = (),
     ) -> None:
         self.slots = slots_of(functions, entries, attributes)
         self.begin()

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.autograph._expressions import Expressions, binds_outside, repeatable
 from penstock.autograph._jumps import lower_jumps
 from penstock.autograph._matching import lower_matches
-from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey, may_choose
-from penstock.autograph._tree import DEFINITIONS, Transformer, copy_location, own_nodes, walk
+from penstock.autograph._nodes import (
+    ITEM,
+    LOAD,
+    OPERATORS,
+    SEQUENCES,
+    STORE,
+    constant,
+    define,
+    later,
+    load,
+    operation,
+    unpacked,
+)
+from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
+from penstock.autograph._tree import DEFINITIONS, copy_location, walk
 
-__all__ = ["OPERATORS", "lower"]
+__all__ = ["lower"]
 
-OPERATORS = "ag__"
-
-_IF, _ELSE, _WHILE, _FOR, _TEST, _ITEM = (
+_IF, _ELSE, _WHILE, _FOR, _TEST = (
     "if_body__",
     "else_body__",
     "while_body__",
     "for_body__",
     "loop_test__",
-    "item__",
 )
 
 
@@ -33,7 +44,7 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
         super_class: whether `super()` in it has a class.
     """
     if isinstance(node, ast.Lambda):
-        node.body = _Expressions(None).visit(node.body)
+        node.body = Expressions(None).visit(node.body)
         return node
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
     instance = first.arg if super_class and first is not None else None
@@ -65,13 +76,10 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     names = sorted(writer.shared - scope.parameters)
     if names:
         # It never runs.
-        binding = ast.Assign([ast.Name(n, _STORE) for n in names], ast.Constant(None))
+        binding = ast.Assign([ast.Name(n, STORE) for n in names], ast.Constant(None))
         declared.append(copy_location(ast.If(ast.Constant(False), [binding], []), node.body[0]))
     node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
-
-
-_SEQUENCES = (ast.Tuple, ast.List)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -80,61 +88,6 @@ def _is_docstring(node: ast.stmt) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
-
-
-# One node stands wherever it says all there is to say: it has no position, and nobody changes it.
-_LOAD, _STORE = ast.Load(), ast.Store()
-_HAS_TYPE_PARAMS = "type_params" in ast.FunctionDef._fields
-_NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
-
-
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, _LOAD)
-
-
-def _operator(name: str) -> ast.Attribute:
-    return ast.Attribute(ast.Name(OPERATORS, _LOAD), name, _LOAD)
-
-
-def _call(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(_operator(name), list(args), [])
-
-
-def _constant(value: tuple[Any, ...]) -> ast.Constant:
-    return ast.Constant(value)  # type: ignore[arg-type]
-
-
-def _later(value: ast.expr) -> ast.Lambda:
-    return copy_location(ast.Lambda(_NO_ARGUMENTS, value), value)
-
-
-def _define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
-    arguments = _NO_ARGUMENTS
-    if parameter is not None:
-        arguments = ast.arguments([], [ast.arg(parameter)], None, [], [], None, [])
-    function = ast.FunctionDef(name, arguments, body, [])
-    if _HAS_TYPE_PARAMS:
-        function.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    return copy_location(function, where)
-
-
-def _is_generator(node: ast.AST) -> bool:
-    inner = node.body if isinstance(node.body, list) else [node.body]  # type: ignore[attr-defined]
-    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in own_nodes(inner))
-
-
-def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
-    """The structure of a tuple of targets; None for another target, or with a starred one."""
-    if not isinstance(target, _SEQUENCES) or any(isinstance(t, ast.Starred) for t in target.elts):
-        return None
-    return tuple(map(_pattern, target.elts))
-
-
-def _unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
-    pattern = _pattern(target)
-    if pattern is None or (isinstance(value, _SEQUENCES) and not any(pattern)):
-        return value
-    return copy_location(_call("unpack", value, _constant(pattern)), value)
 
 
 class _ItemAssignments:
@@ -153,7 +106,7 @@ class _ItemAssignments:
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = _call("set_item", s.value, _load(name), _index(target.slice))  # type: ignore[attr-defined]
+            new = operation("set_item", s.value, load(name), _index(target.slice))  # type: ignore[attr-defined]
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -163,7 +116,7 @@ class _ItemAssignments:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = _call("update_item", _load(name), _index(s.target.slice), symbol, _later(s.value))  # type: ignore[union-attr]
+            new = operation("update_item", load(name), _index(s.target.slice), symbol, later(s.value))  # type: ignore[union-attr]
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -175,7 +128,7 @@ class _ItemAssignments:
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
         copy_location(value, s)
-        return copy_location(ast.Assign([copy_location(ast.Name(name, _STORE), target)], value), s)
+        return copy_location(ast.Assign([copy_location(ast.Name(name, STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
@@ -189,7 +142,7 @@ def _index(node: ast.expr) -> ast.expr:
     """An index as an expression of its own."""
     if isinstance(node, ast.Slice):
         parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
-        return copy_location(_call("slice_", *parts), node)
+        return copy_location(operation("slice_", *parts), node)
     if isinstance(node, ast.Tuple):
         node.elts = [_index(e) for e in node.elts]
     return node
@@ -212,208 +165,12 @@ _AUGMENTED = {
 }
 
 
-def _binds_outside(*nodes: ast.AST) -> bool:
-    """Whether an expression assigns a name, or yields: it cannot move into a function then."""
-    return any(type(n) in _FIXED for node in nodes for n in walk(node))
-
-
-_FIXED = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await})
-
-
-def _harmless(node: ast.expr) -> bool:
-    """Whether computing an expression can neither fail, have an effect, nor cost much."""
-    if isinstance(node, (ast.Name, ast.Constant)):
-        return True
-    if isinstance(node, ast.UnaryOp):
-        return _harmless(node.operand)
-    if isinstance(node, ast.BinOp):
-        return (
-            isinstance(node.op, (ast.Add, ast.Sub, ast.Mult))
-            and _harmless(node.left)
-            and _harmless(node.right)
-        )
-    if isinstance(node, ast.Compare):
-        return len(node.ops) == 1 and all(map(_harmless, (node.left, *node.comparators)))
-    return isinstance(node, ast.BoolOp) and all(map(_harmless, node.values))
-
-
-def _repeatable(node: ast.expr) -> bool:
-    """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
-    return not any(
-        isinstance(n, (ast.Call, ast.NamedExpr, ast.ListComp, ast.GeneratorExp)) for n in walk(node)
-    )
-
-
-# What takes all of a generator at once.
-_CONSUMERS = frozenset(
-    {"all", "any", "dict", "frozenset", "len", "list", "max", "min", "set", "sorted", "sum", "tuple"}
-)
-
-
-def _stays(*nodes: ast.expr) -> bool:
-    """Whether parts of a comprehension must stay in one: they assign, yield, or make functions."""
-    if _binds_outside(*nodes):
-        return True
-    consumed: set[int] = set()
-    for root in nodes:
-        for node in walk(root):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONSUMERS:
-                consumed.update(map(id, node.args))
-            elif isinstance(node, ast.Lambda) or (
-                isinstance(node, ast.GeneratorExp) and id(node) not in consumed
-            ):
-                return True
-    return False
-
-
-def _with_target(target: ast.expr, value: ast.expr) -> ast.Lambda:
-    """A function of an item, which is assigned to a target for the value."""
-    name = target.id if isinstance(target, ast.Name) else _ITEM
-    if not isinstance(target, ast.Name):
-        item = ast.Tuple([_unpacked(copy_location(_load(_ITEM), target), target)], _LOAD)
-        once = ast.ListComp(value, [ast.comprehension(target, item, [], 0)])
-        value = copy_location(ast.Subscript(copy_location(once, value), ast.Constant(0), _LOAD), value)
-    return copy_location(ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), value), value)
-
-
-class _Expressions(Transformer):
-    """Calls, logic and conditional expressions."""
-
-    def __init__(self, instance: str | None) -> None:
-        self.instance = instance
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        return self.call(node, "c")
-
-    def call(self, node: ast.Call, operator: str) -> ast.expr:
-        self.inside(node)
-        callee = node.func
-        if isinstance(callee, ast.Name) and callee.id == "super" and not node.args and not node.keywords:
-            if self.instance is not None:
-                # In an inner function the arguments are not to be found.
-                node.args = [_load("__class__"), _load(self.instance)]
-            return node
-        node.func = copy_location(_call(operator, callee), callee)
-        return node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        self_is_plain = _binds_outside(*node.values[1:])
-        harmless = [_harmless(v) for v in node.values]
-        self.inside(node)
-        if self_is_plain:
-            return node
-        name = "and" if isinstance(node.op, ast.And) else "or"
-        values = list(node.values)
-        result = values[-1]
-        safe = harmless[-1]
-        for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = copy_location(_call(f"{name}_both" if safe else f"{name}_", value, _later(result)), node)
-            safe = safe and fine
-        return result
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.inside(node)
-        if isinstance(node.op, ast.Not):
-            return copy_location(_call("not_", node.operand), node)
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        plain = _binds_outside(node.body, node.orelse)
-        self.inside(node)
-        if plain:
-            return node
-        return copy_location(_call("if_exp", node.test, _later(node.body), _later(node.orelse)), node)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        plain = len(node.ops) == 1 or _binds_outside(*node.comparators)
-        self.inside(node)
-        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            found = copy_location(_call("in_", node.left, *node.comparators), node)
-            return found if isinstance(node.ops[0], ast.In) else copy_location(_call("not_", found), node)
-        if plain:
-            return node
-        rest: list[ast.expr] = [
-            ast.Tuple([ast.Constant(type(op).__name__), _later(value)], _LOAD)
-            for op, value in zip(node.ops, node.comparators, strict=True)
-        ]
-        return copy_location(_call("chain", node.left, *rest), node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.inside(node)
-        if type(node.ctx) is ast.Load and may_choose(node.slice):
-            return copy_location(_call("item", node.value, node.slice), node)
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        if not _is_generator(node):
-            inner = _Expressions(None)
-            node.args = self.visit(node.args)
-            node.body = inner.visit(node.body)
-        return node
-
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        parts = [*(g.iter for g in node.generators), *(t for g in node.generators for t in g.ifs), node.elt]
-        if any(g.is_async for g in node.generators) or _stays(*parts):
-            return self._plain(node, "a comprehension that makes functions")
-        return self._collected(node, node.generators)
-
-    def _collected(self, node: ast.ListComp, generators: list[ast.comprehension]) -> ast.expr:
-        """The list of the elements over what is left of the `for` parts."""
-        first, *rest = generators
-        test = self._test_of(first)
-        value = self._collected(node, rest) if rest else self.visit(node.elt)
-        iterable = self.visit(first.iter)
-        args = [iterable, _with_target(first.target, value), ast.Constant(bool(rest))]
-        if test is not None:
-            args.append(_with_target(first.target, test))
-        return copy_location(_call("list_comp", *args), node)
-
-    def _test_of(self, generator: ast.comprehension) -> ast.expr | None:
-        if not generator.ifs:
-            return None
-        tests = generator.ifs
-        test = copy_location(ast.BoolOp(ast.And(), tests), tests[0]) if len(tests) > 1 else tests[0]
-        return self.visit(test)  # type: ignore[no-any-return]
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        first = node.generators[0]
-        if len(node.generators) > 1 or first.is_async or _stays(node.elt, *first.ifs):
-            return self._plain(node, "a generator of several parts, or that makes functions,")
-        iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
-        first.iter = copy_location(_load(_ITEM), iterable)
-        first.ifs = [] if test is None else [test]
-        node.elt = value
-        plain = ast.Lambda(ast.arguments([], [ast.arg(_ITEM)], None, [], [], None, []), node)
-        args = [iterable, copy_location(plain, node), _with_target(first.target, value)]
-        if test is not None:
-            args.append(_with_target(first.target, test))
-        return copy_location(_call("generator", *args), node)
-
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._plain(node, "a set comprehension, whose elements must be told apart while tracing,")
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._plain(node, "a dict comprehension, whose keys must be known while tracing,")
-
-    def _plain(self, node: Any, what: str) -> ast.expr:
-        """A comprehension that stays Python's."""
-        self.inside(node)
-        for generator in node.generators:
-            if not generator.is_async:
-                iterable = generator.iter
-                generator.iter = copy_location(_call("elements", iterable, ast.Constant(what)), iterable)
-        return node  # type: ignore[no-any-return]
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return node
-
-
-class _GeneratorBody(_Expressions):
+class _GeneratorBody(Expressions):
     """The body of a generator, whose control flow stays Python's: a graph cannot leave it and come back."""
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.inside(node)
-        node.iter = copy_location(_call("elements", node.iter), node.iter)
+        node.iter = copy_location(operation("elements", node.iter), node.iter)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
@@ -440,7 +197,7 @@ class _Statements:
         self.facts = facts
         self.liveness = liveness
         self.instance = instance
-        self.expressions = _Expressions(instance)
+        self.expressions = Expressions(instance)
         # Locals that inner functions assign or watch.
         self.shared: set[str] = set()
 
@@ -474,7 +231,7 @@ class _Statements:
             s.value = self.expression(s.value)
             s.targets = [self.expression(t) for t in s.targets]
         if len(s.targets) == 1:
-            s.value = _unpacked(s.value, s.targets[0])
+            s.value = unpacked(s.value, s.targets[0])
         return [s]
 
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
@@ -493,8 +250,10 @@ class _Statements:
         s.body = self.block(s.body)
         if s.handlers:
             # A `raise` that becomes part of the graph is none for them.
-            kinds: list[ast.expr] = [ast.Tuple([ast.Constant(h.lineno), _handled(h)], _LOAD) for h in s.handlers]
-            tried = _call("attempt", _later(copy_location(ast.Tuple(kinds, _LOAD), s.handlers[0])))
+            kinds: list[ast.expr] = [
+                ast.Tuple([ast.Constant(h.lineno), _handled(h)], LOAD) for h in s.handlers
+            ]
+            tried = operation("attempt", later(copy_location(ast.Tuple(kinds, LOAD), s.handlers[0])))
             s.body = [copy_location(ast.With([ast.withitem(tried)], s.body), s.body[0])]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
@@ -507,30 +266,30 @@ class _Statements:
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
             where = s.exc
-            s.exc = copy_location(_call("raised", self.expression(s.exc)), where)
+            s.exc = copy_location(operation("raised", self.expression(s.exc)), where)
         s.cause = self.expression(s.cause)
         return [s]
 
     def _assert(self, s: ast.Assert) -> list[ast.stmt]:
         import copy
 
-        if _binds_outside(s):
+        if binds_outside(s):
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
-        message = ast.Constant(None) if s.msg is None else _later(copy.deepcopy(s.msg))
-        s.test = copy_location(_call("assert_", s.test, message), s.test)
+        message = ast.Constant(None) if s.msg is None else later(copy.deepcopy(s.msg))
+        s.test = copy_location(operation("assert_", s.test, message), s.test)
         return [s]
 
     def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
         """A test whose later operands assign names, as statements that leave its truth in a variable."""
-        if not isinstance(test, ast.BoolOp) or not _binds_outside(*test.values[1:]):
+        if not isinstance(test, ast.BoolOp) or not binds_outside(*test.values[1:]):
             return [], test
         name = f"test_{test.lineno}_{test.col_offset}__"
         self.scope.locals.add(name)
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = copy_location(ast.Name(name, _STORE), value)
+            target = copy_location(ast.Name(name, STORE), value)
             # A truth, whatever the type of the operand.
             value = copy_location(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
             return copy_location(ast.Assign([target], value), value)
@@ -538,14 +297,14 @@ class _Statements:
         first: ast.stmt = store(test.values[0])
         out = [first]
         for value in test.values[1:]:
-            so_far: ast.expr = copy_location(_load(name), value)
+            so_far: ast.expr = copy_location(load(name), value)
             if isinstance(test.op, ast.Or):
                 so_far = copy_location(ast.UnaryOp(ast.Not(), so_far), value)
             before, value = self._spelled_out(value)
             step = copy_location(ast.If(so_far, [*before, store(value)], []), value)
             self.liveness.after[id(step)] = frozenset(self.scope.locals)
             out.append(step)
-        return out, copy_location(_load(name), test)
+        return out, copy_location(load(name), test)
 
     def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
         """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
@@ -565,19 +324,19 @@ class _Statements:
         return self.block(inner)
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
-        if isinstance(s.test, ast.BoolOp) and _binds_outside(*s.test.values[1:]):
+        if isinstance(s.test, ast.BoolOp) and binds_outside(*s.test.values[1:]):
             return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
         entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
         attributes = self._attributes(s.body, s.orelse)
-        out = [_define(_IF, self._inner(s.body), s)]
+        out = [define(_IF, self._inner(s.body), s)]
         orelse: ast.expr = ast.Constant(None)
         if s.orelse:
-            out.append(_define(_ELSE, self._inner(s.orelse), s.orelse[0]))
-            orelse = _load(_ELSE)
-        args = [self.expression(s.test), _load(_IF), orelse, entries]
+            out.append(define(_ELSE, self._inner(s.orelse), s.orelse[0]))
+            orelse = load(_ELSE)
+        args = [self.expression(s.test), load(_IF), orelse, entries]
         if attributes is not None or names is not None:
-            args.append(attributes or ast.Tuple([], _LOAD))
+            args.append(attributes or ast.Tuple([], LOAD))
         if names is not None:
             args.append(names)
         return [*out, self._emit("if_stmt", args, s)]
@@ -585,44 +344,44 @@ class _Statements:
     def _while(self, s: ast.While) -> list[ast.stmt]:
         options = self._options(s)
         entries, names = self._loop_entries(s, self.facts.of([*s.body, s.test]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
-        pure = _repeatable(s.test)
+        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
+        pure = repeatable(s.test)
         where = s.test
         before, s.test = self._spelled_out(s.test)
         test = copy_location(ast.Return(s.test), where)
         out = [
-            _define(_TEST, self._inner([*before, test]), where),
-            _define(_WHILE, self._inner(s.body), s),
+            define(_TEST, self._inner([*before, test]), where),
+            define(_WHILE, self._inner(s.body), s),
         ]
         endless = isinstance(where, ast.Constant) and bool(where.value)
         flags = [ast.Constant(pure), ast.Constant(endless)]
         args = [
-            _load(_TEST),
-            _load(_WHILE),
+            load(_TEST),
+            load(_WHILE),
             entries,
             attributes,
             names or ast.Constant(None),
             *flags,
             *options,
         ]
-        out.append(self._emit("while_stmt", args, s))
+        out.append(self._emit("while_stmt", args, s, self._flags(s)))
         return [*out, *self.block(s.orelse)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        item = copy_location(_load(_ITEM), s.target)
+        item = copy_location(load(ITEM), s.target)
         target = copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
         entries, names = self._loop_entries(s, self.facts.of([target, *s.body]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], _LOAD)
-        test: ast.expr = _later(self.expression(extra[0])) if extra else ast.Constant(None)
-        out = [_define(_FOR, self._inner([target, *s.body]), s, _ITEM)]
+        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
+        test: ast.expr = later(self.expression(extra[0])) if extra else ast.Constant(None)
+        out = [define(_FOR, self._inner([target, *s.body]), s, ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        args = [iterable, _load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
-        out.append(self._emit("for_stmt", args, s))
+        args = [iterable, load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
+        out.append(self._emit("for_stmt", args, s, self._flags(s)))
         return [*out, *self.block(s.orelse)]
 
     def _match(self, s: ast.Match) -> list[ast.stmt]:
@@ -635,8 +394,20 @@ class _Statements:
 
     # --- parts ---
 
-    def _emit(self, name: str, args: list[ast.expr], s: ast.stmt) -> ast.stmt:
-        call = _call(name, *args)
+    def _flags(self, s: ast.For | ast.While) -> list[ast.keyword]:
+        """Says of a loop that what follows it is reached only by a `break`."""
+        read = getattr(s, "read_otherwise", None)
+        if read is None or not read.isdisjoint(self.facts.of(s.body).bound):
+            return []
+        if isinstance(s, ast.For) and not read.isdisjoint(self.facts.one(s.target).bound):
+            return []
+        return [ast.keyword("broken", ast.Constant(True))]
+
+    def _emit(
+        self, name: str, args: list[ast.expr], s: ast.stmt, flags: Sequence[ast.keyword] = ()
+    ) -> ast.stmt:
+        call = operation(name, *args)
+        call.keywords = [*flags]
         # The call stands for the head of the statement.
         where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
         copy_location(call, where)
@@ -684,12 +455,12 @@ class _Statements:
                     lines.setdefault(name, [0, 0])[part] = at
                     more.add(name)
         names = bound | more
-        items = [(n, *lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        items = [_entry(n, lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
         self.shared |= names & scope.locals
         more -= bound
         if not more:
-            return _constant(tuple(items)), None
-        return _constant(tuple(items)), _later(ast.Tuple([_load(n) for n in sorted(more)], _LOAD))
+            return constant(tuple(items)), None
+        return constant(tuple(items)), later(ast.Tuple([load(n) for n in sorted(more)], LOAD))
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
@@ -697,12 +468,12 @@ class _Statements:
         attributes = self._attributes(node.body, [])
         if not outside and attributes is None:
             return []
-        items = tuple((name, line, 0, True, True) for name, line in sorted(outside.items()))
-        closure = _later(ast.Tuple([_load(n) for n in sorted(outside)], _LOAD))
-        args: list[ast.expr] = [closure, _constant(items)]
+        items = tuple(_entry(name, (line, 0)) for name, line in sorted(outside.items()))
+        closure = later(ast.Tuple([load(n) for n in sorted(outside)], LOAD))
+        args: list[ast.expr] = [closure, constant(items)]
         if attributes is not None:
             args.append(attributes)
-        return [copy_location(ast.Expr(_call("touch", *args)), node.body[0])]
+        return [copy_location(ast.Expr(operation("touch", *args)), node.body[0])]
 
     def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
@@ -727,9 +498,9 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = _constant((name, *lines, True, True))
-            items.append(ast.Tuple([_later(_copied(base)), ast.Constant(attribute), entry], _LOAD))
-        return ast.Tuple(items, _LOAD)
+            entry = ast.Constant(_entry(name, lines))
+            items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
+        return ast.Tuple(items, LOAD)
 
     def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
@@ -751,16 +522,22 @@ class _Statements:
                     given += node.value.keywords
                     named = next((_named_first(k.value) for k in given if k.arg == "shape_invariants"), None)
                     if named is not None:
-                        given.append(ast.keyword("names", _constant(named)))
-                    options = ast.Call(_operator("options"), [], copy.deepcopy(given))
+                        given.append(ast.keyword("names", constant(named)))
+                    options = operation("options")
+                    options.keywords = copy.deepcopy(given)
                     s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
-                    return [_later(copy_location(options, node))]
+                    return [later(copy_location(options, node))]
         return []
+
+
+def _entry(name: str, lines: Sequence[int], live: bool = True, after: bool = True) -> str:
+    """A variable of a statement, as `Entry.of` reads it: a text, which costs the compiler the least."""
+    return f"{name} {lines[0]} {lines[1]}{' live' if live else ''}{' after' if after else ''}"
 
 
 def _named_first(pairs: ast.expr) -> tuple[str | None, ...] | None:
     """The variables that a display of pairs names first in each, None for another expression."""
-    if not isinstance(pairs, _SEQUENCES) or not all(isinstance(p, _SEQUENCES) and p.elts for p in pairs.elts):
+    if not isinstance(pairs, SEQUENCES) or not all(isinstance(p, SEQUENCES) and p.elts for p in pairs.elts):
         return None
     firsts = [p.elts[0] for p in pairs.elts]  # type: ignore[attr-defined]
     return tuple(f.id if isinstance(f, ast.Name) else None for f in firsts)
@@ -795,5 +572,5 @@ def _copied(node: ast.expr) -> ast.expr:
     new = copy.deepcopy(node)
     for inner in walk(new):
         if hasattr(inner, "ctx"):
-            inner.ctx = _LOAD
+            inner.ctx = LOAD
     return new

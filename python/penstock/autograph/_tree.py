@@ -149,8 +149,11 @@ def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int
         fields["lineno"], fields["col_offset"] = line, column
         fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
     for child in _CHILDREN[type(node)](node):
-        if type(child) not in _LEAVES or "lineno" not in child.__dict__:
+        if type(child) not in _LEAVES:
             locate(child, line, column, end_line, end_column)
+        elif "lineno" not in (fields := child.__dict__):
+            fields["lineno"], fields["col_offset"] = line, column
+            fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
 
 
 class Transformer:
