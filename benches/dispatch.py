@@ -147,7 +147,7 @@ def callbacks_in_a_loop() -> Call:
 
 
 def large_through_three_callbacks() -> Call:
-    def passed(x: tf.Tensor) -> tf.Tensor:
+    def passed(x: tf.Tensor) -> Any:
         return tf.py_function(lambda v: v, [x], tf.TensorSpec([36_000_000], tf.float32))
 
     return tf.function(lambda x: passed(passed(passed(x)))), (tf.zeros([36_000_000]),)
