@@ -183,7 +183,8 @@ def _parts(value: Any, spec: Any) -> list[Any]:
         return [value]
     if not spec.is_compatible_with(value):
         raise TypeError(f"a result that argument 'Tout' describes by {spec} is {value!r}")
-    return spec.to_tensors(value)
+    tensors: list[Any] = spec.to_tensors(value)
+    return tensors
 
 
 def _arguments(args: list[Any]) -> tuple[list[Any], Callable[..., Any] | None]:

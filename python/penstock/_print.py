@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from penstock import _core, _open, nest, raw_ops
+from penstock import _composite, _core, _open, nest, raw_ops
+from penstock._spec import TensorSpec
 
 _ASSERT = getattr(raw_ops, "assert")
 _LOG_LEVELS = ("info", "warning", "error")
@@ -71,6 +72,11 @@ def _part(value: Any, tensors: list[Any]) -> str:
     def leaf(x: Any) -> Any:
         if isinstance(x, _core._Variable):
             x = x.read_value()
+        if _composite.is_composite(x) and any(part._is_symbolic for part in _composite.flatten(x)):
+            from penstock._host import py_function
+
+            # A callback, since how a composite value looks is its own class's affair.
+            x = py_function(repr, [x], TensorSpec([], _core.string))
         if isinstance(x, _core.Tensor):
             tensors.append(x)
             return _Hole()

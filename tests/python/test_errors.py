@@ -236,3 +236,18 @@ def test_error_codes_are_numbered_as_in_grpc():
     with pytest.raises(tf.errors.OpError) as caught:
         tf.gather([1], 3)
     assert caught.value.error_code == tf.errors.INVALID_ARGUMENT
+
+
+def test_operations_of_long_functions_have_their_lines():
+    def long(length, place):
+        """A function of so many lines of operations, of which one fails when it runs."""
+        lines = ["    x = x + 1.0"] * length
+        lines[place - 2] = "    x = x + tf.gather(x, 7)"
+        scope = {"tf": tf}
+        exec(compile("\n".join(["def f(x):", *lines, "    return x"]), "<long>", "exec"), scope)
+        return tf.function(scope["f"], autograph=False)
+
+    # Code objects come and go, so that some lie where others lay.
+    for length, place in [(3000, 2987), (3000, 12), (2500, 2400), (3000, 1500), (200, 199)]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=rf'File "<long>", line {place}, in f'):
+            long(length, place)(tf.zeros([3]))

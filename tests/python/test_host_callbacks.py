@@ -283,3 +283,15 @@ def test_print_summarizes_long_tensors(capsys):
     tf.print(tf.range(10), output_stream=sys.stdout, summarize=2)
     tf.print(tf.range(10), output_stream=sys.stdout, summarize=-1)
     assert capsys.readouterr().out == "[0 1 2 ... 7 8 9]\n[0 1 ... 8 9]\n[0 1 2 3 4 5 6 7 8 9]\n"
+
+
+def test_composite_values_print_as_they_are(capsys):
+    rows = tf.ragged.constant([[1], [2, 3]])
+
+    def show(r):
+        tf.print("rows", r, {"k": [r]}, output_stream=sys.stdout)
+
+    for run in ways(show):
+        run(rows)
+        shown = "<tf.RaggedTensor [[1], [2, 3]]>"
+        assert capsys.readouterr().out == f"rows {shown} {{'k': [{shown}]}}\n"

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{check, derivative, f64s, parse, run};
-use penstock_autodiff::{Request, Residual, batch_function, by_rows, gradients_in, jvp_function, vjp_function};
+use penstock_autodiff::{
+    Request, Residual, batch_by_loop, batch_function, by_rows, gradients_in, jvp_function, vjp_function,
+};
 use penstock_data::{Bool8, Class, DType, Tensor};
 use penstock_ir::{ArgType, Builder, Cpu, Cuda, Fold, OpDef, OpSet, Type, Vjp, arg_of, no_hosts, parse_function};
 use penstock_ops::{Ops, control};
@@ -34,6 +36,24 @@ fn broadcast_operands_and_several_outputs_agree_with_differences() {
     );
     let args = [f64s(&[2, 3], &[0.1, 0.5, -0.3, 0.7, -0.2, 0.4]), vector(), f64s(&[], &[0.6])];
     check(&f, &args, 2);
+}
+
+#[test]
+fn what_is_derived_from_a_function_does_not_hold_it() {
+    for body in ["%a = add %x, %x\nreturn %a", "%a = sin %x\n%b = sin %a\nreturn %b", "%a = floor %x\nreturn %a"] {
+        let f = parse(&format!("func @f(%x: f64[3]) -> f64[3] {{\n{body}\n}}"));
+        let gone = std::sync::Arc::downgrade(&f);
+        for _ in 0..2 {
+            let pair = vjp_function(&f, &[true], &[true]).unwrap();
+            pair.backward.iter().for_each(|b| drop(by_rows(b).unwrap()));
+        }
+        jvp_function(&f, &[true]).unwrap();
+        by_rows(&f).unwrap();
+        batch_function(&f, &[true]).unwrap();
+        batch_by_loop(&f, &[true]).unwrap();
+        drop(f);
+        assert_eq!(gone.strong_count(), 0, "{body}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
+use crate::lines::line_of;
 use crate::{exit, layer};
 
 /// The interpreter as the engine's host.
@@ -97,7 +98,7 @@ fn here(py: Python<'_>) -> PyResult<Loc> {
         let file = file.cast::<pyo3::types::PyString>()?;
         let name = file.to_str()?;
         if !name.starts_with(own.as_str()) {
-            let line: u32 = frame.getattr(pyo3::intern!(py, "f_lineno"))?.extract().unwrap_or(0);
+            let line = line_of(&frame, &code)?;
             let key = (code.as_ptr() as usize, line);
             return SEEN.with(|seen| {
                 let mut seen = seen.borrow_mut();

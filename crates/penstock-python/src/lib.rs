@@ -15,6 +15,7 @@ mod host;
 mod index;
 mod keys;
 mod layer;
+mod lines;
 mod objects;
 mod open;
 mod operand;
