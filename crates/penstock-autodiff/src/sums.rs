@@ -62,14 +62,11 @@ impl GraphPass<'_> {
             let small = self.matrix_of(inside, left)? <= MOST_MORE * self.matrix_of(inside, part)?;
             let fixed = graph.values[right].region != inside && graph.ty(right).shape().rank() == Some(2);
             let one = graph.ty(index).shape().rank() == Some(0);
-            return (small && fixed && one).then(|| Addend::Part {
-                index,
-                part,
-                left,
-                right,
-                product: product.attrs.clone(),
-                gather: attrs.clone(),
-            });
+            // Without `sparse_gradient`: as TensorFlow's, the cotangent that a loop gives is dense.
+            let mut gather = attrs.clone();
+            gather.0[3] = false.into();
+            let product = product.attrs.clone();
+            return (small && fixed && one).then_some(Addend::Part { index, part, left, right, product, gather });
         }
         None
     }
@@ -120,12 +117,7 @@ impl GraphPass<'_> {
     }
 
     /// A value of all rounds, along a new first dimension.
-    fn all_rounds(
-        &mut self,
-        rounds: Rounds,
-        value: Value,
-        stacked: &mut FxHashMap<Value, Value>,
-    ) -> Result<Value> {
+    fn all_rounds(&mut self, rounds: Rounds, value: Value, stacked: &mut FxHashMap<Value, Value>) -> Result<Value> {
         if let Some(&found) = stacked.get(&value) {
             return Ok(found);
         }
