@@ -279,6 +279,44 @@ def test_a_recurrent_net_of_dynamic_length_agrees_with_the_unrolled_one(steps):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("steps", [0, 1, 5])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_matrices_and_rows_in_a_loop_have_the_gradients_of_the_unrolled_one(steps, backwards):
+    rng = np.random.default_rng(steps)
+    given = [tf.constant(rng.normal(0.0, 0.5, shape)) for shape in ((6, 3, 4), (4, 5), (5, 5), (3, 5))]
+    row = (lambda i: 5 - i) if backwards else (lambda i: i)
+
+    def step(i, h, xs, w, u):
+        return tf.tanh(tf.gather(xs, row(i)) @ w + h @ u)
+
+    @tf.function
+    def looped(xs, w, u, h):
+        go = lambda i, h: (i + 1, step(i, h, xs, w, u))  # noqa: E731
+        return tf.reduce_sum(tf.while_loop(lambda i, h: i < steps, go, (0, h))[1] ** 2)
+
+    def unrolled(xs, w, u, h):
+        for i in range(steps):
+            h = step(i, h, xs, w, u)
+        return tf.reduce_sum(h**2)
+
+    def derivatives(f):
+        with tf.GradientTape(persistent=True) as outer:
+            outer.watch(given)
+            with tf.GradientTape() as tape:
+                tape.watch(given)
+                y = f(*given)
+            first = tape.gradient(y, given, unconnected_gradients="zero")
+            assert f is unrolled or all(isinstance(g, tf.Tensor) for g in first)
+            first = [tf.convert_to_tensor(g) for g in first]
+            total = tf.add_n([tf.reduce_sum(g**2) for g in first])
+        return first, outer.gradient(total, given, unconnected_gradients="zero")
+
+    for found, due in zip(derivatives(looped), derivatives(unrolled), strict=True):
+        for a, b in zip(found, due, strict=True):
+            a, b = tf.convert_to_tensor(a).numpy(), tf.convert_to_tensor(b).numpy()
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
 def test_elements_that_are_read_and_written_in_loops():
     def f(x):
         values = raw_ops.list_from_tensor(x)

@@ -375,7 +375,8 @@ impl<'b> GraphPass<'b> {
                 (Some(k), Some(rows)) => Some(match &rows.given[k] {
                     Given::Whole(i) => results[*i],
                     Given::Rows(pieces) => {
-                        let pieces: Vec<(Value, Value)> = pieces.iter().map(|&(v, i)| (results[v], results[i])).collect();
+                        let pieces: Vec<(Value, Value)> =
+                            pieces.iter().map(|&(v, i)| (results[v], results[i])).collect();
                         self.sum_of_rows(operand, &pieces)?
                     }
                 }),

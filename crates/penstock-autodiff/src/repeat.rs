@@ -57,7 +57,7 @@ impl GraphPass<'_> {
         let outside = self.builder.current();
         let rounds = self.rounds(step.inst)?;
         let (ends, params) = (self.graph().regions[body].results.clone(), self.graph().regions[body].params.clone());
-        let (variables, captured) = self.backward_loop(step, &flow, grads, rounds, |this, round, state| {
+        let (variables, captured) = self.backward_loop(step, &flow, grads, rounds, None, |this, round, state| {
             let inside = this.builder.current();
             let recalled = FxHashMap::default();
             this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled });
@@ -95,6 +95,7 @@ impl GraphPass<'_> {
         flow: &Flow,
         grads: &[Option<Value>],
         rounds: Value,
+        checkpoint_every: Option<i64>,
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Option<Value>>>,
     ) -> Result<(Vec<Value>, Vec<Value>)> {
         let data = self.graph().insts[step.inst].clone();
@@ -155,7 +156,8 @@ impl GraphPass<'_> {
         self.builder.set_loc(loc);
         let next = next.inspect_err(|_| self.builder.abandon_region())?;
         self.builder.end_region(&next)?;
-        let inst = self.builder.inst(&control::WHILE, &init, Attrs::EMPTY, &[cond, inside])?;
+        let attrs = checkpoint_every.map_or(Attrs::EMPTY, |every| Attrs(SmallVec::from_iter([Attr::Int(every)])));
+        let inst = self.builder.inst(&control::WHILE, &init, attrs, &[cond, inside])?;
         let mut variables = self.builder.results(inst)[1..].to_vec();
         let mut stacked = FxHashMap::default();
         for (j, addend) in outside {

@@ -3,7 +3,8 @@
 //! A loop with `checkpoint_every` = k keeps its variables at the start of every k-th round. Its derivative goes back over
 //! segments of k rounds: each is run again from where it started, now keeping what its derivative reads, and
 //! differentiated as any loop. So of n rounds about n / k states and k rounds are held at a time, and each round runs
-//! twice.
+//! twice. The loop over segments has `checkpoint_every` = 1 in turn, so that a second derivative holds no more: it runs a
+//! segment and its derivative again.
 
 use penstock_data::{DType, Result, Tensor};
 use penstock_ir::{Attrs, Graph, Inst, Region, Type, Value, effects_of};
@@ -19,7 +20,7 @@ use crate::rules;
 /// must whose body does something that is not to be done again.
 pub(crate) fn checkpoint_every(graph: &Graph, inst: Inst) -> Option<i64> {
     let every = graph.insts[inst].attrs.0.first().and_then(|_| graph.insts[inst].attrs.opt_int(0))?;
-    (every > 1 && !effects_of(graph, inst).acts()).then_some(every)
+    (every > 0 && !effects_of(graph, inst).acts()).then_some(every)
 }
 
 /// The part of a loop's body that its variables of interest depend on.
@@ -94,13 +95,14 @@ impl GraphPass<'_> {
         let padded = self.builder.emit(&binary::ADD, &[rounds, more], &[])?[0];
         let segments = self.builder.emit(&binary::FLOORDIV, &[padded, size], &[])?[0];
 
-        let (mut found, captured) = self.backward_loop(step, flow, grads, segments, |this, segment, state| {
-            let start = this.builder.emit(&binary::MUL, &[segment, size], &[])?[0];
-            let left = this.builder.emit(&binary::SUB, &[rounds, start], &[])?[0];
-            let count = this.builder.emit(&binary::MINIMUM, &[left, size], &[])?[0];
-            let again = this.again(&source, step.inst, &part, &kept, segment, count, &outside, &held)?;
-            this.segment(&source, again, &part, flow, state, &outside, &held)
-        })?;
+        let (mut found, captured) =
+            self.backward_loop(step, flow, grads, segments, Some(1), |this, segment, state| {
+                let start = this.builder.emit(&binary::MUL, &[segment, size], &[])?[0];
+                let left = this.builder.emit(&binary::SUB, &[rounds, start], &[])?[0];
+                let count = this.builder.emit(&binary::MINIMUM, &[left, size], &[])?[0];
+                let again = this.again(&source, step.inst, &part, &kept, segment, count, &outside, &held)?;
+                this.segment(&source, again, &part, flow, state, &outside, &held)
+            })?;
         let mut out = Grads::from_elem(None, step.inputs.len());
         for (&k, grad) in flow.variables.iter().zip(found.drain(..)) {
             out[k] = Some(grad);

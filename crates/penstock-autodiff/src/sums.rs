@@ -22,7 +22,7 @@ pub(crate) enum Addend {
     /// `matmul` of two matrices along their rows.
     Product { a: Value, b: Value, attrs: Attrs },
     /// `gather_grad` of a part, which is the product of a matrix of the round and one from outside.
-    Part { index: Value, left: Value, right: Value, product: Attrs, gather: Attrs },
+    Part { index: Value, part: Value, left: Value, right: Value, product: Attrs, gather: Attrs },
 }
 
 /// A backward loop: its instruction, the number of its rounds, and the number of the round in its body.
@@ -62,13 +62,11 @@ impl GraphPass<'_> {
             let small = self.matrix_of(inside, left)? <= MOST_MORE * self.matrix_of(inside, part)?;
             let fixed = graph.values[right].region != inside && graph.ty(right).shape().rank() == Some(2);
             let one = graph.ty(index).shape().rank() == Some(0);
-            return (small && fixed && one).then(|| Addend::Part {
-                index,
-                left,
-                right,
-                product: product.attrs.clone(),
-                gather: attrs.clone(),
-            });
+            // Without `sparse_gradient`: as TensorFlow's, the cotangent that a loop gives is dense.
+            let mut gather = attrs.clone();
+            gather.0[3] = false.into();
+            let product = product.attrs.clone();
+            return (small && fixed && one).then_some(Addend::Part { index, part, left, right, product, gather });
         }
         None
     }
@@ -101,12 +99,12 @@ impl GraphPass<'_> {
                 let operands = [self.all_rows(rounds, *a, stacked)?, self.all_rows(rounds, *b, stacked)?];
                 self.builder.emit_attrs(&linalg::MATMUL, &operands, attrs.clone())?[0]
             }
-            Addend::Part { index, left, right, product, gather } => {
+            Addend::Part { index, part, left, right, product, gather } => {
                 let all = self.all_rows(rounds, *left, stacked)?;
                 let rows = self.builder.emit_attrs(&linalg::MATMUL, &[all, *right], product.clone())?[0];
-                let dims = |v: Value, k: usize| self.graph().ty(v).shape().extents().map_or(-1, |dims| dims[k] as i64);
-                let dims = Tensor::vector(&[-1, dims(*left, 0), dims(rows, 1)]);
-                let dims = self.builder.constant(dims);
+                let dims = self.graph().ty(*part).shape().extents().unwrap_or_default();
+                let dims: Vec<i64> = std::iter::once(-1).chain(dims.iter().map(|&d| d as i64)).collect();
+                let dims = self.builder.constant(Tensor::vector(&dims));
                 let parts = self.builder.emit(&shape_ops::RESHAPE, &[rows, dims], &[])?[0];
                 let places = self.all_rounds(rounds, *index, stacked)?;
                 let shape = rules::shape(self, like)?;
@@ -119,12 +117,7 @@ impl GraphPass<'_> {
     }
 
     /// A value of all rounds, along a new first dimension.
-    fn all_rounds(
-        &mut self,
-        rounds: Rounds,
-        value: Value,
-        stacked: &mut FxHashMap<Value, Value>,
-    ) -> Result<Value> {
+    fn all_rounds(&mut self, rounds: Rounds, value: Value, stacked: &mut FxHashMap<Value, Value>) -> Result<Value> {
         if let Some(&found) = stacked.get(&value) {
             return Ok(found);
         }

@@ -5,7 +5,7 @@ mod common;
 use common::{check, derivative, f64s, parse, run};
 use penstock_autodiff::{Residual, vjp_function};
 use penstock_data::{Bool8, DType, Tensor};
-use penstock_ir::Function;
+use penstock_ir::{Function, Type};
 
 fn vector() -> Tensor {
     f64s(&[3], &[0.3, -0.8, 1.1])
@@ -262,6 +262,21 @@ fn loops_that_keep_their_state_now_and_then_agree_with_differences() {
         2,
     );
     check(&parse(&squares), &[f64s(&[3], &[0.9, 0.5, 0.7])], 2);
+}
+
+#[test]
+fn a_second_derivative_of_segments_keeps_no_more_than_states() {
+    let kept = |text: &str| -> usize {
+        let first = derivative(&parse(text), false);
+        let float = |types: &[Type]| types.iter().map(|ty| ty.dtype() == DType::F64).collect::<Vec<_>>();
+        let signature = first.signature();
+        let pair = vjp_function(&first, &float(&signature.params), &float(&signature.results)).unwrap();
+        let outputs = run(pair.forward(&first), &[int(64), vector(), other()]);
+        outputs.iter().filter_map(|t| t.list()).map(|list| list.elements().len()).sum()
+    };
+    assert!(kept(&product()) > 64);
+    let few = kept(&in_segments(&product(), 8));
+    assert!(few <= 40, "{few}");
 }
 
 #[test]

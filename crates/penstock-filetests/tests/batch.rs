@@ -6,15 +6,23 @@ use std::sync::Arc;
 
 use common::parts;
 use penstock_autodiff::{batch_by_loop, batch_function};
-use penstock_data::{Class, DType, Tensor, with_dtype};
+use penstock_data::{Class, DType, List, Tensor, with_dtype};
 use penstock_exec::{Arg, Executable, StdEnv, reference};
 use penstock_filetests::{RandomOptions, random_graph, same_tensor};
 use penstock_ir::{Attrs, Builder, Effect, Function, OpDef, Sample, Type, verify};
 use penstock_ops::control;
 
-/// Rows of one dtype and shape, one under the other.
+/// Rows of one dtype and shape, one under the other; of lists, their elements.
 fn stack(rows: &[Tensor]) -> Tensor {
     let first = &rows[0];
+    if let Some(list) = first.list() {
+        let mut all = List::zeros(list.len());
+        for (i, _) in list.elements() {
+            let each: Vec<Tensor> = rows.iter().map(|row| row.list().unwrap().get(i).unwrap().clone()).collect();
+            all.set(i, stack(&each), false).unwrap();
+        }
+        return Tensor::from_list(all);
+    }
     let dims: Vec<usize> = std::iter::once(rows.len()).chain(first.dims().iter().copied()).collect();
     if first.dtype() == DType::Str {
         let all: Vec<_> = rows.iter().flat_map(|t| t.strings().iter().cloned()).collect();
@@ -24,6 +32,19 @@ fn stack(rows: &[Tensor]) -> Tensor {
         let all: Vec<T> = rows.iter().flat_map(|t| t.as_slice::<T>().to_vec()).collect();
         Tensor::from_slice(&dims, &all).unwrap()
     }, else panic!("a dtype without elements"))
+}
+
+/// Whether values can be stacked: arrays of one shape, or lists that have such elements at the same places.
+fn alike(a: &Tensor, b: &Tensor) -> bool {
+    match (a.list(), b.list()) {
+        (Some(a), Some(b)) => {
+            let (of_a, of_b) = (a.elements(), b.elements());
+            a.len() == b.len()
+                && of_a.len() == of_b.len()
+                && of_a.iter().zip(&of_b).all(|((i, x), (j, y))| i == j && alike(x, y))
+        }
+        _ => a.dtype() == b.dtype() && a.dims() == b.dims(),
+    }
 }
 
 /// The elements in another order: a tensor of the same dtype and shape.
@@ -61,8 +82,7 @@ fn run(function: &Function, args: &[Tensor]) -> penstock_data::Result<Vec<Tensor
 fn check(function: &Arc<Function>, examples: &[Vec<Tensor>; 3], mapped: &[bool], in_turn: bool) -> bool {
     let each: Option<Vec<Vec<Tensor>>> = examples.iter().map(|args| run(function, args).ok()).collect();
     let Some(each) = each else { return false };
-    let shapes = |outs: &[Tensor]| outs.iter().map(|t| t.dims().to_vec()).collect::<Vec<_>>();
-    if each.iter().any(|outs| shapes(outs) != shapes(&each[0])) {
+    if each.iter().any(|outs| outs.iter().zip(&each[0]).any(|(a, b)| !alike(a, b))) {
         return false;
     }
     let text = || format!("{}with {examples:?}, mapped: {mapped:?}", function.to_text());
@@ -101,6 +121,9 @@ fn check(function: &Arc<Function>, examples: &[Vec<Tensor>; 3], mapped: &[bool],
 fn close(a: &Tensor, b: &Tensor) -> bool {
     if same_tensor(a, b) {
         return true;
+    }
+    if let (Some(x), Some(y)) = (a.list(), b.list()) {
+        return alike(a, b) && x.elements().iter().zip(y.elements()).all(|((_, x), (_, y))| close(x, y));
     }
     if (a.dtype(), a.dims()) != (b.dtype(), b.dims()) {
         return false;
