@@ -141,13 +141,9 @@ def bincount(
     if axis not in (None, 0, -1):
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     x = raw_ops.cast(x, dtype=_core.int64)
-    _ASSERT(raw_ops.reduce_all(x >= 0), x, message="bincount: argument 'arr' must not be negative:")
-    length = (
-        raw_ops.reduce_max(
-            raw_ops.concat([raw_ops.reshape(x, [-1]), _core._convert([-1], _core.int64)], axis=0)
-        )
-        + 1
-    )
+    _ASSERT(raw_ops.reduce_min(x) >= 0, x, message="bincount: argument 'arr' must not be negative:")
+    # The greatest of nothing is the least integer.
+    length = raw_ops.maximum(raw_ops.reduce_max(x), _core._convert(-1, _core.int64)) + 1
     if minlength is not None:
         length = raw_ops.maximum(length, raw_ops.cast(_core._convert(minlength), dtype=_core.int64))
     if maxlength is not None:
@@ -158,7 +154,6 @@ def bincount(
     else:
         what = raw_ops.broadcast_to(_core._convert(weights), raw_ops.shape(x))
         target = what.dtype
-    inside = x < length
     rows: Any = None
     if axis == -1 and len(known_rank(x)) == 2:
         rows = raw_ops.shape(x, dtype=_core.int64)[0]
@@ -167,7 +162,8 @@ def bincount(
         total = rows * length
     else:
         place, total = x, length
-    place = raw_ops.select(inside, place, _core._convert(-1, _core.int64))
+    if maxlength is not None:
+        place = raw_ops.select(x < length, place, _core._convert(-1, _core.int64))
     counts = raw_ops.unsorted_segment_sum(what, place, total)
     if binary_output:
         counts = raw_ops.cast(raw_ops.not_equal(counts, raw_ops.zeros_like(counts)), dtype=target)
