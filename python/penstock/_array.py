@@ -520,7 +520,8 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
     for i, (move, place) in enumerate(zip(moves, along, strict=True)):
         place = axis_of(place, len(known_rank(x)))
         lengths = sizes(x)
-        if known is not None and all(n == 1 for n in lengths[:place]) and isinstance(lengths[place], int):
+        one_run = all(isinstance(n, int) for n in lengths[: place + 1]) and set(lengths[:place]) <= {1}
+        if known is not None and one_run:
             # The elements lie in two runs, which change places.
             last = known[i] % max(lengths[place], 1)
             if last:

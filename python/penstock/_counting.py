@@ -15,7 +15,10 @@ def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
     raw = getattr(raw_ops, op)
 
     def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
-        result: _core.Tensor = raw(data, segment_ids, num_segments)
+        x = _core._convert(data)
+        if op == "unsorted_segment_mean" and x.dtype.is_integer:
+            x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
+        result: _core.Tensor = raw(x, segment_ids, num_segments)
         return result
 
     function.__name__ = function.__qualname__ = op
@@ -69,7 +72,7 @@ def _sorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
 
 _UNSORTED = {
     "unsorted_segment_sum": [2, 4],
-    "unsorted_segment_mean": [2, 2],
+    "unsorted_segment_mean": [2.0, 2.0],
     "unsorted_segment_max": [2, 3],
     "unsorted_segment_min": [2, 1],
     "unsorted_segment_prod": [2, 3],
@@ -87,7 +90,7 @@ unsorted_segment_sum = _unsorted(
 )
 unsorted_segment_mean = _unsorted(
     "unsorted_segment_mean",
-    "The means of the entries of each segment, 0 for one without; of integers rounded to 0.",
+    "The means of the entries of each segment, 0 for one without; integers become floats, as in `truediv`.",
 )
 unsorted_segment_max = _unsorted(
     "unsorted_segment_max", "The greatest entries of each segment, the least finite value for one without."
