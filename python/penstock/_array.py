@@ -428,6 +428,13 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     along = axis_of(axis, len(known_rank(x)))
     counts = _core._convert(repeats, None, _core.int32)
     length = sizes(x)[along]
+    times = _known_ints(repeats)
+    shape = [-1 if not isinstance(d, int) else d for d in sizes(x)]
+    if times is not None and len(times) == 1 and times[0] >= 0 and shape.count(-1) == 0:
+        wide = raw_ops.broadcast_to(
+            raw_ops.expand_dims(x, axis=along + 1), [*shape[: along + 1], times[0], *shape[along + 1 :]]
+        )
+        return raw_ops.reshape(wide, [*shape[:along], shape[along] * times[0], *shape[along + 1 :]])
     if counts.shape.rank == 0 or counts.shape.dims == [1]:
         one = raw_ops.reshape(counts, [])
         index = raw_ops.floordiv(
@@ -482,6 +489,12 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
     return raw_ops.reverse(tensor, axes=axes(axis) or [])
 
 
+def _known_ints(value: Any) -> list[int] | None:
+    """The integers that a Python number or sequence is, or None for anything else."""
+    listed = [*value] if isinstance(value, Sequence) else [value]
+    return listed if all(type(v) is int for v in listed) else None
+
+
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Tensor:
     """The tensor with its elements moved along dimensions; those that leave at one end come in at the other.
 
@@ -503,9 +516,19 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
         moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
         raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
-    for move, place in zip(moves, along, strict=True):
+    known = _known_ints(shift)
+    for i, (move, place) in enumerate(zip(moves, along, strict=True)):
         place = axis_of(place, len(known_rank(x)))
-        length = _as(sizes(x)[place], move.dtype)
+        lengths = sizes(x)
+        one_run = all(isinstance(n, int) for n in lengths[: place + 1]) and set(lengths[:place]) <= {1}
+        if known is not None and one_run:
+            # The elements lie in two runs, which change places.
+            last = known[i] % max(lengths[place], 1)
+            if last:
+                front, back = results(raw_ops.split(x, sizes=[lengths[place] - last, last], axis=place))
+                x = raw_ops.concat([back, front], axis=place)
+            continue
+        length = _as(lengths[place], move.dtype)
         one, zero = _core._convert(1, move.dtype), _core._convert(0, move.dtype)
         index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
         x = raw_ops.gather(x, index, axis=place)

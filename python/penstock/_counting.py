@@ -15,7 +15,10 @@ def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
     raw = getattr(raw_ops, op)
 
     def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
-        result: _core.Tensor = raw(data, segment_ids, num_segments)
+        x = _core._convert(data)
+        if op == "unsorted_segment_mean" and x.dtype.is_integer:
+            x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
+        result: _core.Tensor = raw(x, segment_ids, num_segments)
         return result
 
     function.__name__ = function.__qualname__ = op
@@ -69,7 +72,7 @@ def _sorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
 
 _UNSORTED = {
     "unsorted_segment_sum": [2, 4],
-    "unsorted_segment_mean": [2, 2],
+    "unsorted_segment_mean": [2.0, 2.0],
     "unsorted_segment_max": [2, 3],
     "unsorted_segment_min": [2, 1],
     "unsorted_segment_prod": [2, 3],
@@ -87,7 +90,7 @@ unsorted_segment_sum = _unsorted(
 )
 unsorted_segment_mean = _unsorted(
     "unsorted_segment_mean",
-    "The means of the entries of each segment, 0 for one without; of integers rounded to 0.",
+    "The means of the entries of each segment, 0 for one without; integers become floats, as in `truediv`.",
 )
 unsorted_segment_max = _unsorted(
     "unsorted_segment_max", "The greatest entries of each segment, the least finite value for one without."
@@ -141,13 +144,9 @@ def bincount(
     if axis not in (None, 0, -1):
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     x = raw_ops.cast(x, dtype=_core.int64)
-    _ASSERT(raw_ops.reduce_all(x >= 0), x, message="bincount: argument 'arr' must not be negative:")
-    length = (
-        raw_ops.reduce_max(
-            raw_ops.concat([raw_ops.reshape(x, [-1]), _core._convert([-1], _core.int64)], axis=0)
-        )
-        + 1
-    )
+    _ASSERT(raw_ops.reduce_min(x) >= 0, x, message="bincount: argument 'arr' must not be negative:")
+    # The greatest of nothing is the least integer.
+    length = raw_ops.maximum(raw_ops.reduce_max(x), _core._convert(-1, _core.int64)) + 1
     if minlength is not None:
         length = raw_ops.maximum(length, raw_ops.cast(_core._convert(minlength), dtype=_core.int64))
     if maxlength is not None:
@@ -158,7 +157,6 @@ def bincount(
     else:
         what = raw_ops.broadcast_to(_core._convert(weights), raw_ops.shape(x))
         target = what.dtype
-    inside = x < length
     rows: Any = None
     if axis == -1 and len(known_rank(x)) == 2:
         rows = raw_ops.shape(x, dtype=_core.int64)[0]
@@ -167,7 +165,8 @@ def bincount(
         total = rows * length
     else:
         place, total = x, length
-    place = raw_ops.select(inside, place, _core._convert(-1, _core.int64))
+    if maxlength is not None:
+        place = raw_ops.select(x < length, place, _core._convert(-1, _core.int64))
     counts = raw_ops.unsorted_segment_sum(what, place, total)
     if binary_output:
         counts = raw_ops.cast(raw_ops.not_equal(counts, raw_ops.zeros_like(counts)), dtype=target)

@@ -272,7 +272,10 @@ def reduce_euclidean_norm(
     """
     x = _core._convert(input_tensor)
     squared = x * raw_ops.conj(x) if x.dtype.is_complex else raw_ops.square(x)
-    return raw_ops.sqrt(reduce_sum(squared, axis, keepdims))
+    total = reduce_sum(squared, axis, keepdims)
+    if x.dtype.is_integer:
+        return raw_ops.cast(raw_ops.sqrt(raw_ops.cast(total, dtype=_core.float64)), dtype=x.dtype)
+    return raw_ops.sqrt(total)
 
 
 def count_nonzero(
@@ -315,13 +318,19 @@ def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
     return 1.0 - reduce_mean(nonzero)
 
 
+def _ordered(value: Any) -> _core.Tensor:
+    """The tensor, of numbers: false is less than true."""
+    x = _core._convert(value)
+    return raw_ops.cast(x, dtype=_core.uint8) if x.dtype == _core.bool else x
+
+
 def argmax(
     input: Any, axis: Any = None, output_type: Any = _core.int64, name: str | None = None
 ) -> _core.Tensor:
     """The index of the greatest element along an axis (0 by default), the first among equals.
 
     Args:
-        input: a numeric tensor.
+        input: a numeric or boolean tensor.
         axis: the dimension to search along; 0 by default.
         output_type: `int32` or `int64`.
         name: ignored.
@@ -337,7 +346,7 @@ def argmax(
     array([1, 0], dtype=int64)
     """
     return raw_ops.argmax(
-        input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
+        _ordered(input), axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
 
 
@@ -347,7 +356,7 @@ def argmin(
     """The index of the least element along an axis (0 by default), the first among equals.
 
     Args:
-        input: a numeric tensor.
+        input: a numeric or boolean tensor.
         axis: the dimension to search along; 0 by default.
         output_type: `int32` or `int64`.
         name: ignored.
@@ -363,7 +372,7 @@ def argmin(
     array([0, 1], dtype=int64)
     """
     return raw_ops.argmin(
-        input, axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
+        _ordered(input), axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
     )
 
 

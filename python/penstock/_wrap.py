@@ -8,6 +8,7 @@ from typing import Any
 from penstock import _core
 from penstock._examples import EXAMPLES
 from penstock._shape import TensorShape
+from penstock.errors import InvalidArgumentError
 
 _OPS = _core._ops()
 
@@ -137,11 +138,11 @@ def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:
     """An axis argument, counted from the front.
 
     Raises:
-        ValueError: where it is out of range.
+        InvalidArgumentError: where it is out of range.
     """
     number = integer(axis, argument)
     if not -rank <= number < rank:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)"
         )
     return number % rank

@@ -402,6 +402,8 @@ def diag(
             f"a diagonal of {longest} elements does not fit {rows} rows and {columns} columns at k={k}"
         )
     pad = _core._convert(padding_value, None, x.dtype)
+    if x.dtype == _core.bool:
+        pad = raw_ops.cast(pad, dtype=x.dtype)
     if isinstance(longest, int) and longest == 0:
         batch = sizes(x)[: -1 if low == high else -2]
         return raw_ops.fill(extents([*batch, rows, columns]), pad)

@@ -65,7 +65,7 @@ logical_not = unary("logical_not")
 # --- elementwise, two operands ---
 
 atan2 = binary("atan2")
-divide_no_nan, multiply_no_nan = binary("divide_no_nan"), binary("multiply_no_nan")
+multiply_no_nan = binary("multiply_no_nan")
 floordiv, floormod = binary("floordiv"), binary("floormod")
 mod = binary("floormod", "mod")
 greater, greater_equal, less, less_equal = map(binary, ("greater", "greater_equal", "less", "less_equal"))
@@ -145,6 +145,31 @@ def truediv(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
     """
     a, b = _pair(x, y)
     return a / b
+
+
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
+    """`x / y`, and 0 where `y` is 0, elementwise; integers become floats first, as in `truediv`.
+
+    Args:
+        x: a numeric tensor.
+        y: a tensor of the same dtype; the two broadcast.
+        name: ignored.
+
+    Returns:
+        Floating point or complex.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+        TypeError: for operands of two dtypes.
+
+    >>> divide_no_nan([3.0, 3.0], [2.0, 0.0]).numpy()
+    array([1.5, 0. ], dtype=float32)
+    """
+    a, b = _pair(x, y)
+    if a.dtype.is_integer and b.dtype == a.dtype:
+        wide = _core.float32 if a.dtype.size <= 2 else _core.float64
+        a, b = raw_ops.cast(a, dtype=wide), raw_ops.cast(b, dtype=wide)
+    return raw_ops.divide_no_nan(a, b)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
@@ -533,8 +558,11 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     array([0.6, 0.8], dtype=float32)
     """
     v = _core._convert(x)
-    square_sum = reduce_sum(raw_ops.square(v), axis, True)
-    return v * raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
+    parts = [raw_ops.real(v), raw_ops.imag(v)] if v.dtype.is_complex else [v]
+    square_sum = reduce_sum(raw_ops.add_n(*map(raw_ops.square, parts)), axis, True)
+    inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
+    scaled = [part * inverse for part in parts]
+    return raw_ops.complex(*scaled) if v.dtype.is_complex else scaled[0]
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:

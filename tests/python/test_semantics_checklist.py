@@ -342,3 +342,52 @@ def test_strings_are_grouped() -> None:
     assert tf.dynamic_stitch([[0, 2], [1]], parts).numpy().tolist() == x.numpy().tolist()
     loop = tf.while_loop(lambda i, s: i < 2, lambda i, s: (i + 1, s + s), (0, tf.constant("ab")))
     assert loop[1].numpy() == b"abababab"
+
+
+def test_integers_become_floats_where_they_do_in_tensorflow() -> None:
+    whole = np.array([7, -8, 3], "int32")
+    gives(tf.math.divide_no_nan, [whole, np.array([2, 0, -2], "int32")], np.array([3.5, 0.0, -1.5]))
+    assert tf.math.divide_no_nan(whole.astype("int8"), whole.astype("int8")).dtype == tf.float32
+    assert tf.math.divide_no_nan(whole, whole).dtype == tf.float64
+    mean = tf.math.unsorted_segment_mean(np.array([1, 2, 5], "int64"), [0, 0, 2], 3)
+    assert mean.dtype == tf.float64
+    assert mean.numpy().tolist() == [1.5, 0.0, 5.0]
+    gives(lambda x: tf.math.reduce_euclidean_norm(x), [np.array([3, 5], "int32")], np.array(5, "int32"))
+
+
+def test_booleans_are_ordered_by_argmax_and_argmin() -> None:
+    x = np.array([[False, True, True], [False, False, False]])
+    gives(lambda x: tf.argmax(x, 1), [x], x.argmax(1))
+    gives(lambda x: tf.argmin(x, 1), [x], x.argmin(1))
+
+
+def test_complex_vectors_are_normalised() -> None:
+    y = tf.math.l2_normalize([3 + 4j, 1j]).numpy()
+    np.testing.assert_allclose(y, np.array([3 + 4j, 1j]) / math.sqrt(26), rtol=1e-6)
+    assert tf.math.l2_normalize([0j]).numpy().tolist() == [0j]
+
+
+def test_diagonals_of_booleans() -> None:
+    assert tf.linalg.diag([True, True]).numpy().tolist() == [[True, False], [False, True]]
+
+
+@pytest.mark.parametrize("shift", [0, 1, -1, 3, 7, -13])
+def test_elements_that_leave_come_in_at_the_other_end(shift: int) -> None:
+    for shape, axis in [((5,), 0), ((1, 3, 4), 1), ((3, 4), 1), ((0,), 0), ((2, 0), 0)]:
+        x = np.arange(math.prod(shape)).reshape(shape)
+        for run in (tf.roll, tf.function(tf.roll)):
+            np.testing.assert_array_equal(run(tf.constant(x), shift, axis), np.roll(x, shift, axis))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.roll([1, 2], shift, 1)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 8, 9])
+def test_elements_are_repeated_where_they_stand(times: int) -> None:
+    for dtype in (np.bool_, np.int16, np.float32, np.float64, np.complex128, object):
+        x = np.arange(6).reshape(2, 3).astype(dtype)
+        if dtype is object:
+            x = np.array([[b"a", b"", b"cc"], [b"d", b"e", b"f"]], dtype)
+        for axis in (None, 0, 1, -1):
+            for run in (tf.repeat, tf.function(tf.repeat)):
+                got = run(tf.constant(x), times, axis=axis).numpy()
+                assert got.tolist() == np.repeat(x, times, axis=axis).tolist()

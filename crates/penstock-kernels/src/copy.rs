@@ -40,6 +40,22 @@ macro_rules! with_size {
     };
 }
 
+/// Runs `$call` with `$W` as a constant where `$width` is one of those listed; else `$other`.
+macro_rules! with_width {
+    ($width:expr, $W:ident => $call:expr, else $other:expr) => {
+        with_width!(@ $width, $W, $call, $other, 2 3 4 5 6 7 8)
+    };
+    (@ $width:expr, $W:ident, $call:expr, $other:expr, $($n:literal)*) => {
+        match $width {
+            $($n => {
+                const $W: usize = $n;
+                $call
+            })*
+            _ => $other,
+        }
+    };
+}
+
 /// One dimension of a strided copy: its size and the elements between its entries on either side.
 #[derive(Clone, Copy, Debug)]
 struct Dim {
@@ -143,6 +159,24 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
         });
         return;
     }
+    // Elements that are repeated where they stand: streams of them, side by side.
+    if let (Some(&Dim { size, from: 1, to }), 0, 1) = (dims.last(), inner.from, inner.to)
+        && to == inner.size as isize
+        && (2..=8).contains(&inner.size)
+    {
+        dims.pop();
+        let outer: usize = dims.iter().map(|d| d.size).product();
+        return parallel_for(outer, grain(bytes * size as f64), |range| {
+            for i in range {
+                let (from, to) = offsets(&dims, i);
+                // SAFETY: offsets that `dims` span.
+                unsafe {
+                    let (src, dst) = (src.get().offset(from).cast_const(), dst.get().offset(to));
+                    with_width!(inner.size, W => interleave::<T, W>([src; W], dst, size), else unreachable!("checked"));
+                }
+            }
+        });
+    }
     parallel_for(outer, grain(bytes + NS_PER_RUN), |range| {
         let (mut from, mut to) = offsets(&dims, range.start);
         let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
@@ -210,22 +244,6 @@ unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: u
             }
         }
     }
-}
-
-/// Runs `$call` with `$W` as a constant where `$width` is one of those listed; else `$other`.
-macro_rules! with_width {
-    ($width:expr, $W:ident => $call:expr, else $other:expr) => {
-        with_width!(@ $width, $W, $call, $other, 2 3 4 5 6 7 8)
-    };
-    (@ $width:expr, $W:ident, $call:expr, $other:expr, $($n:literal)*) => {
-        match $width {
-            $($n => {
-                const $W: usize = $n;
-                $call
-            })*
-            _ => $other,
-        }
-    };
 }
 
 /// Writes `width` rows of `length` elements from as many columns: row `j` of `dst` is column `j` of `src`.

@@ -68,18 +68,30 @@ macro_rules! with_indices {
 }
 pub(crate) use with_indices;
 
-/// The first position whose index is not below `limit`: a block is looked through only where it has one.
-pub(crate) fn first_not_below<I: Index>(indices: &[I], limit: usize) -> Option<usize> {
+/// Indices that are looked at together.
+const BLOCK: usize = 1024;
+
+/// The first position of which `found` holds: a block is looked through only where it has one.
+fn first_block<I: Index>(indices: &[I], found: impl Fn(&I) -> bool) -> Option<usize> {
     dispatch_v3(
         #[inline(always)]
         || {
-            for (b, block) in indices.chunks(1024).enumerate() {
-                if block.iter().fold(false, |found, i| found | (i.at() >= limit)) {
-                    return block.iter().position(|i| i.at() >= limit).map(|i| b * 1024 + i);
+            for (b, block) in indices.chunks(BLOCK).enumerate() {
+                if block.iter().fold(false, |any, i| any | found(i)) {
+                    return block.iter().position(&found).map(|i| b * BLOCK + i);
                 }
             }
             None
         },
+    )
+}
+
+/// The first position whose index is not below `limit`.
+pub(crate) fn first_not_below<I: Index>(indices: &[I], limit: usize) -> Option<usize> {
+    first_block(
+        indices,
+        #[inline(always)]
+        |i| i.at() >= limit,
     )
 }
 
@@ -99,6 +111,61 @@ impl Indices {
                 _ => self.ptr.cast::<i64>().add(i).read(),
             }
         }
+    }
+
+    /// How many indices from position `first` on equal `index`.
+    ///
+    /// # Safety
+    /// The indices are aligned and readable, `first` is at most the count.
+    #[inline(always)]
+    pub(crate) unsafe fn run(self, first: usize, index: i64) -> usize {
+        #[inline(always)]
+        fn typed<I: Index>(list: &[I], index: usize) -> usize {
+            let (blocks, _) = list.as_chunks::<16>();
+            let same = blocks.iter().take_while(|b| b.iter().fold(true, |all, i| all & (i.at() == index))).count() * 16;
+            same + list[same..].iter().take_while(|i| i.at() == index).count()
+        }
+        // SAFETY: the caller's contract.
+        unsafe { with_indices!(self, list => typed(&list[first..], index as usize)) }
+    }
+
+    /// The first position whose index is not below `limit`; negative ones are.
+    ///
+    /// # Safety
+    /// The indices are aligned and readable.
+    pub(crate) unsafe fn first_not_less(self, limit: i64) -> Option<usize> {
+        fn typed<I: Index>(list: &[I], limit: i64) -> Option<usize> {
+            first_block(
+                list,
+                #[inline(always)]
+                |i| (i.at() as i64) >= limit,
+            )
+        }
+        // SAFETY: the caller's contract.
+        unsafe { with_indices!(self, list => typed(list, limit)) }
+    }
+
+    /// The first position whose index is negative or less than the one before.
+    ///
+    /// # Safety
+    /// The indices are aligned and readable.
+    pub unsafe fn first_descent(self) -> Option<usize> {
+        fn typed<I: Index>(list: &[I]) -> Option<usize> {
+            let first = list.first()?;
+            if (first.at() as i64) < 0 {
+                return Some(0);
+            }
+            let pairs = list[1..].chunks(BLOCK).zip(list.chunks(BLOCK));
+            for (b, (after, before)) in pairs.enumerate() {
+                let fell = |(a, b): (&I, &I)| (a.at() as i64) < b.at() as i64;
+                if after.iter().zip(before).fold(false, |any, pair| any | fell(pair)) {
+                    return after.iter().zip(before).position(fell).map(|i| b * BLOCK + i + 1);
+                }
+            }
+            None
+        }
+        // SAFETY: the caller's contract.
+        unsafe { with_indices!(self, list => dispatch_v3(#[inline(always)] || typed(list))) }
     }
 
     /// The first position whose index is not in `0..limit`.

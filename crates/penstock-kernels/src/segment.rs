@@ -12,7 +12,7 @@ use crate::complex::Part;
 use crate::gather::Indices;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce};
+use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
 
 /// What a segment without rows becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -119,13 +119,29 @@ where
                     // scratch memory.
                     (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
                     let mut counts = vec![0usize; last - first];
-                    for i in 0..ids.count {
+                    let mut next = 0;
+                    while next < ids.count {
+                        let i = next;
                         // SAFETY: `i` is below the count.
                         let id = unsafe { ids.get(i) };
+                        next += 1;
                         if id < first as i64 || id >= last as i64 {
                             continue;
                         }
                         let at = id as usize - first;
+                        // SAFETY: the position is below the count.
+                        if width == 1 && next < ids.count && unsafe { ids.get(next) } == id {
+                            // Elements side by side of one segment.
+                            // SAFETY: the caller's contract.
+                            next += unsafe { ids.run(next, id) };
+                            counts[at] += next - i;
+                            // SAFETY: as many elements have been found, and the accumulator has been written.
+                            unsafe {
+                                let run = std::slice::from_raw_parts(src.get().add(i).cast_const(), next - i);
+                                acc.add(at).write(F::join(acc.add(at).read(), fold_run::<F::Steps>(run)));
+                            }
+                            continue;
+                        }
                         counts[at] += 1;
                         // SAFETY: row `i` has `width` elements, and segment `at` as many accumulators, which have been written.
                         let (row, to) = unsafe {
@@ -212,9 +228,9 @@ where
     true
 }
 
-/// Reduces rows by segment, in order: row `s` of `out` is the reduction of the rows `i` with `ids[i] == s`, or `empty`
-/// where there is none. Floats of 16 bits accumulate in `f32`. Segments may come in any order; a negative one drops
-/// its row.
+/// Reduces rows by segment: row `s` of `out` is the reduction of the rows `i` with `ids[i] == s`, or `empty`
+/// where there is none. Rows are taken in order, single elements side by side of one segment as [`crate::reduce`] takes them.
+/// Floats of 16 bits accumulate in `f32`. Segments may come in any order; a negative one drops its row.
 ///
 /// # Errors
 /// The first position whose segment is not below `n`; nothing is then written.
@@ -234,9 +250,8 @@ pub unsafe fn segment_reduce(
     out: *mut u8,
 ) -> Result<(), usize> {
     segments.ids.check_dtype();
-    // SAFETY: positions below the count.
-    let outside = |i: &usize| unsafe { segments.ids.get(*i) } >= segments.n.min(i64::MAX as usize) as i64;
-    if let Some(position) = (0..segments.ids.count).find(outside) {
+    // SAFETY: the ids are readable.
+    if let Some(position) = unsafe { segments.ids.first_not_less(segments.n.min(i64::MAX as usize) as i64) } {
         return Err(position);
     }
     // SAFETY: the same contract, with the element type of `dtype`; segments have been checked.

@@ -1,7 +1,7 @@
 //! Arrays of more than 2^32 elements: no position, extent or byte offset may pass through 32 bits.
 //!
 //! The arrays are zeros that were never written, which take no memory while they are only read. Reading them all takes
-//! seconds, so the tests that do are run on demand: `cargo test -p penstock-kernels --test huge -- --ignored`.
+//! seconds, so the tests that do are run on demand: `cargo test --release -p penstock-kernels --test huge -- --ignored`.
 
 #![expect(unsafe_code, reason = "kernels take raw memory")]
 #![cfg(target_pointer_width = "64")]
@@ -91,7 +91,7 @@ fn places_far_out_are_found_by_search() {
 }
 
 #[test]
-#[ignore = "reads 4 GiB several times"]
+#[ignore = "reads 4 GiB several times: cargo test --release -p penstock-kernels --test huge -- --ignored"]
 fn reductions_and_searches_see_the_last_element() {
     let x = Zeros::but_last(N);
     // SAFETY: buffers of these sizes.
@@ -118,7 +118,7 @@ fn reductions_and_searches_see_the_last_element() {
 }
 
 #[test]
-#[ignore = "writes 4 GiB"]
+#[ignore = "writes 4 GiB: cargo test --release -p penstock-kernels --test huge -- --ignored"]
 fn results_far_out_are_written() {
     let out = Zeros::new(N);
     let (index, on, off) = ([N as i64 - 1], 1u8, 0u8);

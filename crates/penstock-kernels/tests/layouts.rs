@@ -359,3 +359,30 @@ fn rows_of_indices_name_positions() {
         assert_eq!(linear(far(4), &[1 << 33, 5], out.as_mut_ptr()), Err(1));
     }
 }
+
+#[test]
+fn elements_are_repeated_where_they_stand() {
+    for times in [1, 2, 3, 5, 8, 9] {
+        for (outer, n) in [(1, 1), (1, 15), (1, 1000), (3, 17), (40, 700)] {
+            let x: Vec<u16> = (0..(outer * n) as u16).collect();
+            let mut out = vec![0u16; x.len() * times];
+            // SAFETY: buffers of these extents.
+            unsafe {
+                copy::broadcast_to(2, x.as_ptr().cast(), &[outer, n, 1], &[outer, n, times], out.as_mut_ptr().cast());
+            }
+            assert!(out.iter().enumerate().all(|(i, &v)| v == x[i / times]), "{outer} {n} {times}");
+        }
+    }
+}
+
+#[test]
+fn short_rows_are_tiled() {
+    for (rows, width, times) in [(1, 4, 3), (300, 4, 3), (50_000, 4, 3), (7, 3, 1), (9, 100, 2), (1000, 1, 5)] {
+        let x: Vec<u32> = (0..(rows * width) as u32).collect();
+        let mut out = vec![0u32; x.len() * times];
+        // SAFETY: buffers of these extents.
+        unsafe { copy::tile(4, x.as_ptr().cast(), &[rows, width], &[1, times], out.as_mut_ptr().cast()) };
+        let row = width * times;
+        assert!(out.iter().enumerate().all(|(i, &v)| v == x[i / row * width + i % row % width]), "{rows} {width}");
+    }
+}

@@ -224,6 +224,23 @@ fn indices_of(tensor: &Tensor, range: std::ops::Range<usize>) -> Indices {
     Indices { ptr, dtype: tensor.dtype(), count: range.len() }
 }
 
+/// The index at position `i`.
+pub(crate) fn index_at(tensor: &Tensor, i: usize) -> i64 {
+    let size = tensor.dtype().size();
+    let bytes = &tensor.bytes()[i * size..(i + 1) * size];
+    match (<[u8; 4]>::try_from(bytes), <[u8; 8]>::try_from(bytes)) {
+        (Ok(narrow), _) => i64::from(i32::from_ne_bytes(narrow)),
+        (_, Ok(wide)) => i64::from_ne_bytes(wide),
+        _ => unreachable!("indices are i32 or i64"),
+    }
+}
+
+/// The first position whose index is negative or less than the one before.
+pub(crate) fn first_descent(tensor: &Tensor) -> Option<usize> {
+    // SAFETY: the memory of a tensor is readable and aligned.
+    unsafe { indices_of(tensor, 0..tensor.len()).first_descent() }
+}
+
 /// Makes the result the indexed rows of `x`. `x` is `batch` × `outer` × `n` rows of `bytes` bytes, `indices` is as many
 /// indices for each batch, and the result has the extents `dims`.
 ///

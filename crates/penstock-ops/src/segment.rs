@@ -130,17 +130,18 @@ fn extremum_samples(dtypes: DTypeSet) -> Vec<Sample> {
 
 /// The number of segments, where the ids are in order.
 fn count_sorted(segment_ids: &Tensor) -> Result<usize> {
-    let ints = segment_ids.to_ints()?;
-    let bad = |message: String| Err(Error::invalid(message).argument("segment_ids"));
-    if let Some(&first) = ints.first()
-        && first < 0
-    {
-        return bad(format!("must not be negative, got {first} at position 0"));
-    }
-    if let Some(i) = ints.windows(2).position(|w| w[0] > w[1]) {
-        return bad(format!("must be in ascending order, got {} after {} at position {}", ints[i + 1], ints[i], i + 1));
-    }
-    Ok(ints.last().map_or(0, |&last| last as usize + 1))
+    let Some(position) = moves::first_descent(segment_ids) else {
+        let last = segment_ids.len().checked_sub(1);
+        return Ok(last.map_or(0, |i| moves::index_at(segment_ids, i) as usize + 1));
+    };
+    let id = moves::index_at(segment_ids, position);
+    let message = if id < 0 && position == 0 {
+        format!("must not be negative, got {id} at position 0")
+    } else {
+        let before = moves::index_at(segment_ids, position - 1);
+        format!("must be in ascending order, got {id} after {before} at position {position}")
+    };
+    Err(Error::invalid(message).argument("segment_ids"))
 }
 
 fn infer_sorted(cx: &InferCx<'_>) -> Result<OutTypes> {
