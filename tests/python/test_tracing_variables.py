@@ -6,18 +6,9 @@ import weakref
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from support import counted
 
 import penstock as tf
-
-
-def counted(body, **options):
-    seen = []
-
-    def run(*args):
-        seen.append(args)
-        return body(*args)
-
-    return seen, tf.function(run, autograph=False, **options)
 
 
 def update(a, b):
