@@ -44,7 +44,7 @@ def abs(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
 def sign(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """-1, 0 or 1 as `x` is negative, 0 (of either sign) or positive, NaN of NaN; `x / |x|` for complex `x`, 0
-    of 0.
+    of 0. Derivative zeros, as in TensorFlow, so that the second derivative of `abs` is there.
 
     Elementwise: the result has the shape of `x`.
 
@@ -3281,7 +3281,7 @@ def host_call(
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, variant.
     """
 
 def timestamp(*, name: str | None = None) -> Tensor:
