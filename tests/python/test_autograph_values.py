@@ -120,6 +120,59 @@ def test_assignment_to_an_element_of_a_list() -> None:
         count(tf.constant([1, 2]))
 
 
+def test_items_among_several_targets() -> None:
+    @tf.function
+    def sort(x: Any) -> Any:
+        for i in tf.range(tf.size(x)):
+            for j in tf.range(tf.size(x) - i - 1):
+                if x[j] > x[j + 1]:
+                    x[j], x[j + 1] = x[j + 1], x[j]
+        return x
+
+    assert plain(sort(tf.constant([3, 1, 2, 9, 0]))) == [0, 1, 2, 3, 9]
+
+    def order(x: Any) -> Any:
+        i = 0
+        x[i], i = 5, 2
+        i, x[i] = 1, 7
+        last = x[i + 1] = 9
+        (x[3], *rest), [first] = [1, 2, 3], "a"
+        names: dict[str, Any] = {}
+        values = [4, 5]
+        values[0], names["a"], names["b"] = values[1], i, first
+        return x, i, last, rest, values, names
+
+    got = tf.function(order)(tf.constant([0, 0, 0, 0]))
+    assert plain(got[:5]) == plain(order([0, 0, 0, 0])[:5]) == [[5, 7, 9, 1], 1, 9, [2, 3], [5, 5]]
+    assert plain([got[5]["a"], got[5]["b"]]) == [1, "a"]
+
+
+def test_items_of_items() -> None:
+    @tf.function
+    def in_a_tuple(x: Any) -> Any:
+        pair = (x, 1)
+        pair[0][0] = 5
+        return pair
+
+    with pytest.raises(TypeError, match="'tuple' object does not support item assignment"):
+        in_a_tuple(tf.constant([1, 2]))
+
+    @tf.function
+    def lists(n: Any) -> Any:
+        x = tf.zeros([3, 3], tf.int32)
+        rows = [[0, 0], [tf.zeros([2], tf.int32), 1]]
+        for i in tf.range(n):
+            x[i][n - 1 - i] = i + 1
+            x[0][i] += 10
+            rows[0][i % 2] += i
+            rows[1][0][0] = i
+        return x, rows
+
+    x, rows = lists(tf.constant(3))
+    assert plain(x) == [[10, 10, 11], [0, 2, 0], [3, 0, 0]]
+    assert plain(rows) == [[2, 1], [[2, 0], 1]]
+
+
 def refused(f: Callable[..., Any], *texts: str) -> None:
     with pytest.raises(OperatorNotAllowedInGraphError) as caught:
         tf.function(f)(tf.constant(1))
