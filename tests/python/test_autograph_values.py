@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -417,6 +418,45 @@ def test_what_python_raises_is_caught() -> None:
         return x
 
     assert f(tf.constant(0), 1) == 23 and f(tf.constant(10), 0) == 41
+
+
+def test_lines_of_a_try_run_in_their_order() -> None:
+    def f(x: Any) -> Any:
+        try:
+            x = x + 1
+            if x > 2:
+                x = x * 2
+            int("no number")
+        except (
+            ValueError,
+            KeyError,
+        ):
+            x = x + 1
+        finally:
+            x = x - 1
+        return x
+
+    def lines(function: Callable[..., Any]) -> list[int]:
+        seen: list[int] = []
+
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            code = frame.f_code
+            if code.co_filename == FILE and code.co_name == "f" and event == "line":
+                seen.append(frame.f_lineno)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            assert function(4) == 10
+        finally:
+            sys.settrace(before)
+        return seen
+
+    plain_lines, converted_lines = lines(f), lines(tf.autograph.to_graph(f))
+    # Leaving the body comes back to the line of its `try`.
+    left = len(converted_lines) - 1 - converted_lines[::-1].index(plain_lines[0])
+    assert converted_lines[:left] + converted_lines[left + 1 :] == plain_lines
 
 
 # --- options of loops ---

@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, copy_location, walk
+from penstock.autograph._tree import DEFINITIONS, copy_location, locate, walk
 
 __all__ = ["lower"]
 
@@ -289,8 +289,13 @@ class _Statements:
             kinds: list[ast.expr] = [
                 ast.Tuple([ast.Constant(h.lineno), _handled(h)], LOAD) for h in s.handlers
             ]
-            tried = operation("attempt", later(copy_location(ast.Tuple(kinds, LOAD), s.handlers[0])))
-            s.body = [copy_location(ast.With([ast.withitem(tried)], s.body), s.body[0])]
+            tried = ast.With([ast.withitem(operation("attempt", later(ast.Tuple(kinds, LOAD))))], s.body)
+            # It stands where `try` does, so that no other line seems to run.
+            end = s.col_offset + len("try")
+            locate(tried.items[0], s.lineno, s.col_offset, s.lineno, end)
+            tried.lineno = tried.end_lineno = s.lineno
+            tried.col_offset, tried.end_col_offset = s.col_offset, end
+            s.body = [tried]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
         s.orelse = self.block(s.orelse)
