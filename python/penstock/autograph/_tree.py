@@ -132,7 +132,7 @@ _LEAVES = frozenset({ast.Name, ast.Constant})
 
 
 def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
-    """Gives nodes without a position that of what they are in, or of its beginning, if that has several lines."""
+    """Gives nodes without a position that of what they are in; of its beginning, if it has several lines."""
     fields = node.__dict__
     if "lineno" in fields:
         line, column = fields["lineno"], fields["col_offset"]
