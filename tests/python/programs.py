@@ -226,6 +226,7 @@ class Writer:
         elif kind == 9:
             self.emit(indent, f"{k} = [{self.name()}, {self.name()}, 1]")
             self.emit(indent, f"{k}[({self.expression(1)}) % 3] {self.pick('=', '+=')} {self.constant()}")
+            self.emit(indent, f"{k}[1], {k}[({self.name()}) % 3] = {k}[0], {k}[2]")
             self.emit(indent, f"{target} = ({k}[0] - {k}[1] * 2 + {k}[2]) % 33")
         elif kind == 10:
             operands = f"({self.name()} and {self.expression(1)}) + ({self.name()} or {self.constant()})"

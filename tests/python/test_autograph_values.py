@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -118,6 +119,59 @@ def test_assignment_to_an_element_of_a_list() -> None:
         tf.errors.InvalidArgumentError, match=r"pairs\[x % 4\] = .*: the index is not in a list of 2"
     ):
         count(tf.constant([1, 2]))
+
+
+def test_items_among_several_targets() -> None:
+    @tf.function
+    def sort(x: Any) -> Any:
+        for i in tf.range(tf.size(x)):
+            for j in tf.range(tf.size(x) - i - 1):
+                if x[j] > x[j + 1]:
+                    x[j], x[j + 1] = x[j + 1], x[j]
+        return x
+
+    assert plain(sort(tf.constant([3, 1, 2, 9, 0]))) == [0, 1, 2, 3, 9]
+
+    def order(x: Any) -> Any:
+        i = 0
+        x[i], i = 5, 2
+        i, x[i] = 1, 7
+        last = x[i + 1] = 9
+        (x[3], *rest), [first] = [1, 2, 3], "a"
+        names: dict[str, Any] = {}
+        values = [4, 5]
+        values[0], names["a"], names["b"] = values[1], i, first
+        return x, i, last, rest, values, names
+
+    got = tf.function(order)(tf.constant([0, 0, 0, 0]))
+    assert plain(got[:5]) == plain(order([0, 0, 0, 0])[:5]) == [[5, 7, 9, 1], 1, 9, [2, 3], [5, 5]]
+    assert plain([got[5]["a"], got[5]["b"]]) == [1, "a"]
+
+
+def test_items_of_items() -> None:
+    @tf.function
+    def in_a_tuple(x: Any) -> Any:
+        pair = (x, 1)
+        pair[0][0] = 5
+        return pair
+
+    with pytest.raises(TypeError, match="'tuple' object does not support item assignment"):
+        in_a_tuple(tf.constant([1, 2]))
+
+    @tf.function
+    def lists(n: Any) -> Any:
+        x = tf.zeros([3, 3], tf.int32)
+        rows = [[0, 0], [tf.zeros([2], tf.int32), 1]]
+        for i in tf.range(n):
+            x[i][n - 1 - i] = i + 1
+            x[0][i] += 10
+            rows[0][i % 2] += i
+            rows[1][0][0] = i
+        return x, rows
+
+    x, rows = lists(tf.constant(3))
+    assert plain(x) == [[10, 10, 11], [0, 2, 0], [3, 0, 0]]
+    assert plain(rows) == [[2, 1], [[2, 0], 1]]
 
 
 def refused(f: Callable[..., Any], *texts: str) -> None:
@@ -364,6 +418,45 @@ def test_what_python_raises_is_caught() -> None:
         return x
 
     assert f(tf.constant(0), 1) == 23 and f(tf.constant(10), 0) == 41
+
+
+def test_lines_of_a_try_run_in_their_order() -> None:
+    def f(x: Any) -> Any:
+        try:
+            x = x + 1
+            if x > 2:
+                x = x * 2
+            int("no number")
+        except (
+            ValueError,
+            KeyError,
+        ):
+            x = x + 1
+        finally:
+            x = x - 1
+        return x
+
+    def lines(function: Callable[..., Any]) -> list[int]:
+        seen: list[int] = []
+
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            code = frame.f_code
+            if code.co_filename == FILE and code.co_name == "f" and event == "line":
+                seen.append(frame.f_lineno)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            assert function(4) == 10
+        finally:
+            sys.settrace(before)
+        return seen
+
+    plain_lines, converted_lines = lines(f), lines(tf.autograph.to_graph(f))
+    # Leaving the body comes back to the line of its `try`.
+    left = len(converted_lines) - 1 - converted_lines[::-1].index(plain_lines[0])
+    assert converted_lines[:left] + converted_lines[left + 1 :] == plain_lines
 
 
 # --- options of loops ---

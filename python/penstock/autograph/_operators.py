@@ -406,8 +406,13 @@ def unpack(value: Any, targets: Any) -> Any:
     return value
 
 
-def set_item(value: Any, target: Any, index: Any) -> Any:
-    """`target[index] = value`, for a local `target`, which becomes the result."""
+def set_item(value: Any, target: Any, index: Any, *within: Any) -> Any:
+    """`target[index] = value`, or an item `within` that item, for a local `target`: what it is then."""
+    if within:
+        held = item(target, index)
+        new = set_item(value, held, *within)
+        # A tensor has no items to assign: another takes its place.
+        return target if new is held else set_item(new, target, index)
     if isinstance(target, _core.Tensor) and (target._is_symbolic or _core._is_tracing()):
         return _iteration.updated(target, index, value)
     if type(target) is list and is_symbolic(index):
@@ -417,11 +422,10 @@ def set_item(value: Any, target: Any, index: Any) -> Any:
     return target
 
 
-def update_item(target: Any, index: Any, symbol: str, value: Callable[[], Any]) -> Any:
+def update_item(symbol: str, value: Callable[[], Any], target: Any, *indices: Any) -> Any:
     """`target[index] += value()` and the like, for a local `target`, which becomes the result."""
-    old = item(target, index)
-    new = getattr(operator, symbol)(old, value())
-    return set_item(new, target, index)
+    new = getattr(operator, symbol)(functools.reduce(item, indices, target), value())
+    return set_item(new, target, *indices)
 
 
 def iterate(value: Any) -> Iterator[Any]:

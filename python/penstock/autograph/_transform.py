@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, copy_location, walk
+from penstock.autograph._tree import DEFINITIONS, copy_location, locate, walk
 
 __all__ = ["lower"]
 
@@ -91,7 +91,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 class _ItemAssignments:
-    """`x[i] = v` for a local `x` becomes an assignment to `x`, since a tensor has no items to assign."""
+    """`x[i][j] = v` for a local `x` becomes an assignment to `x`, since a tensor has no items to assign."""
 
     def __init__(self, scope: Scope) -> None:
         self.names = scope.locals
@@ -99,14 +99,38 @@ class _ItemAssignments:
         self.found = False
 
     def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
-        return [self.statement(s) for s in block]
+        return [new for s in block for new in (self._spread(s) or [self.statement(s)])]
+
+    def _spread(self, s: ast.stmt) -> list[ast.stmt]:
+        """An assignment to several targets, items among them, as one to variables and one to each target."""
+        if not isinstance(s, ast.Assign) or (len(s.targets) == 1 and not isinstance(s.targets[0], SEQUENCES)):
+            return []
+        if not any(self._item(n) for t in s.targets for n in walk(t)):  # type: ignore[arg-type]
+            return []
+        later_on: list[ast.stmt] = []
+
+        def held(target: ast.expr) -> ast.expr:
+            if isinstance(target, SEQUENCES):
+                target.elts = list(map(held, target.elts))
+                return target
+            if isinstance(target, ast.Starred):
+                target.value = held(target.value)
+                return target
+            name = f"item_{target.lineno}_{target.col_offset}__"
+            self.names.add(name)
+            value = copy_location(load(name), target)
+            later_on.append(self.statement(copy_location(ast.Assign([target], value), s)))
+            return copy_location(ast.Name(name, STORE), target)
+
+        s.targets = list(map(held, s.targets))
+        return [s, *later_on]
 
     def statement(self, s: ast.stmt) -> ast.stmt:
         if isinstance(s, DEFINITIONS):
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = operation("set_item", s.value, load(name), _index(target.slice))  # type: ignore[attr-defined]
+            new = operation("set_item", s.value, load(name), *_indices(target))
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -116,7 +140,7 @@ class _ItemAssignments:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = operation("update_item", load(name), _index(s.target.slice), symbol, later(s.value))  # type: ignore[union-attr]
+            new = operation("update_item", symbol, later(s.value), load(name), *_indices(s.target))
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -131,11 +155,23 @@ class _ItemAssignments:
         return copy_location(ast.Assign([copy_location(ast.Name(name, STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
-        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        if not isinstance(target, ast.Subscript):
             return None
-        if any(isinstance(n, (ast.Starred, ast.NamedExpr)) for n in walk(target.slice)):
-            return None
-        return target.value.id if target.value.id in self.names else None
+        root: ast.expr = target
+        while isinstance(root, ast.Subscript):
+            if any(isinstance(n, (ast.Starred, ast.NamedExpr)) for n in walk(root.slice)):
+                return None
+            root = root.value
+        return root.id if isinstance(root, ast.Name) and root.id in self.names else None
+
+
+def _indices(target: ast.expr) -> list[ast.expr]:
+    """The indices of an item of an item, from the outermost container on."""
+    found: list[ast.expr] = []
+    while isinstance(target, ast.Subscript):
+        found.append(_index(target.slice))
+        target = target.value
+    return found[::-1]
 
 
 def _index(node: ast.expr) -> ast.expr:
@@ -253,8 +289,13 @@ class _Statements:
             kinds: list[ast.expr] = [
                 ast.Tuple([ast.Constant(h.lineno), _handled(h)], LOAD) for h in s.handlers
             ]
-            tried = operation("attempt", later(copy_location(ast.Tuple(kinds, LOAD), s.handlers[0])))
-            s.body = [copy_location(ast.With([ast.withitem(tried)], s.body), s.body[0])]
+            tried = ast.With([ast.withitem(operation("attempt", later(ast.Tuple(kinds, LOAD))))], s.body)
+            # It stands where `try` does, so that no other line seems to run.
+            end = s.col_offset + len("try")
+            locate(tried.items[0], s.lineno, s.col_offset, s.lineno, end)
+            tried.lineno = tried.end_lineno = s.lineno
+            tried.col_offset, tried.end_col_offset = s.col_offset, end
+            s.body = [tried]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
         s.orelse = self.block(s.orelse)

@@ -132,7 +132,7 @@ _LEAVES = frozenset({ast.Name, ast.Constant})
 
 
 def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
-    """Gives nodes without a position that of what they are in."""
+    """Gives nodes without a position that of what they are in; of its beginning, if it has several lines."""
     fields = node.__dict__
     if "lineno" in fields:
         line, column = fields["lineno"], fields["col_offset"]
@@ -145,6 +145,9 @@ def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int
             end = None
         if end is None:
             fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
+        if end_line != line:
+            # The compiler takes an attribute on several lines to be on the last.
+            end_line, end_column = line, column
     elif node._attributes:
         fields["lineno"], fields["col_offset"] = line, column
         fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
