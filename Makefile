@@ -22,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
-	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-table clean
+	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -126,6 +126,9 @@ bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without README's own tab
 
 bench-growth: $(EXT_STAMP) ## measure growth with the size of graphs, write docs/growth.md and its picture
 	$(PY) benches/growth.py $(BENCH_FLAGS)
+
+bench-calls: $(EXT_STAMP) ## measure calls, tracing, variables and callbacks, write the table in docs/benchmarks.md
+	$(PY) benches/dispatch.py --write $(BENCH_FLAGS)
 
 bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py

@@ -1,5 +1,6 @@
 """Why functions trace anew: explanation, warning, generalising, bounded caches and guarded globals."""
 
+import gc
 import inspect
 import math
 import types
@@ -59,16 +60,6 @@ def test_a_miss_says_which_leaf_differed_and_how(before, after, words):
     f(before)
     f(after)
     assert reasons(f) == words
-
-
-def test_an_object_that_is_gone_is_said_to_be():
-    f = tf.function(lambda x: 1, autograph=False)
-    keep = f.get_concrete_function  # nothing keeps the object
-    f(Thing())
-    f(Thing())
-    assert keep is not None
-    # The trace of the first is dropped with its object: there is nothing left to compare with.
-    assert [len(m.differences) for m in f.explain_cache().misses] == [0, 0]
 
 
 def test_the_explanation_lists_traces_hits_and_cost():
@@ -414,3 +405,23 @@ def test_arguments_still_count():
 def test_only_globals_can_be_guarded():
     with pytest.raises(ValueError, match=r"'guard'.*'locals'"):
         tf.function(lambda: 1, guard="locals")
+
+
+def test_a_trace_of_an_object_that_is_gone_explains_the_next():
+    class Thing:
+        pass
+
+    f = tf.function(lambda x, thing: x, autograph=False)
+    f(tf.constant(1.0), Thing())
+    gc.collect()
+    assert not f.explain_cache().traces
+    f(tf.constant(1.0), Thing())
+    (difference,) = f.explain_cache().misses[1].differences
+    assert difference.leaf == "thing"
+    assert difference.before == "object dead"
+    assert "test_retracing" in difference.after
+    # A trace that is still there is nearer.
+    kept = Thing()
+    f(tf.constant(1.0), kept)
+    f(tf.constant([1.0]), kept)
+    assert [d.leaf for d in f.explain_cache().misses[3].differences] == ["x.shape"]

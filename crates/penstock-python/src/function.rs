@@ -284,7 +284,8 @@ pub(crate) fn purge(cache: &Mutex<Cache<Trace>>) {
     let dead: Vec<&Arc<Entry<Trace>>> = entries.iter().filter(|e| !e.ty.is_alive()).collect();
     if !dead.is_empty() {
         let dropped = lock().retain(|e| !dead.iter().any(|d| std::ptr::eq(Arc::as_ptr(d), e)));
-        drop(dropped); // outside of the lock
+        let before = dropped.last().and_then(|e| lock().set_died(Some(e.ty.clone())));
+        drop((dropped, before)); // outside of the lock
     }
 }
 
@@ -421,12 +422,13 @@ impl PyFunction {
             entry.trace.visit(&visit)?;
             visit_type(&entry.ty, &visit)?;
         }
-        Ok(())
+        cache.died().map_or(Ok(()), |ty| visit_type(ty, &visit))
     }
 
     fn __clear__(&self) {
         let dropped = self.cache().retain(|_| false);
-        drop(dropped); // outside of the lock
+        let died = self.cache().set_died(None);
+        drop((dropped, died)); // outside of the lock
     }
 }
 

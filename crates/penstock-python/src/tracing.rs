@@ -134,10 +134,12 @@ impl PyFunction {
         purge(&self.cache);
         let entries = self.cache().entries().to_vec();
         let paths = call.bound.paths(&self.params)?;
-        let near = nearest(&ty, &paths, entries.iter().map(|e| &e.ty));
+        let died = self.cache().died().cloned();
+        let near = nearest(&ty, &paths, died.iter().chain(entries.iter().map(|e| &e.ty)));
         let mut differences = near.as_ref().map_or(Vec::new(), |(_, found)| found.clone());
-        if let (Some(guards), Some((i, _))) = (&self.guards, &near) {
-            differences.extend(guards.changed(py, &entries[*i].trace.guards, &call.bound));
+        let alive = near.and_then(|(i, _)| entries.get(i.checked_sub(usize::from(died.is_some()))?));
+        if let (Some(guards), Some(entry)) = (&self.guards, alive) {
+            differences.extend(guards.changed(py, &entry.trace.guards, &call.bound));
         }
         let loc = trace::host().loc();
         let exact = ty.clone();

@@ -46,6 +46,7 @@ pub struct Cache<T> {
     last: Weak<Entry<T>>,
     calls: u64,
     limit: usize,
+    died: Option<TraceType>,
 }
 
 impl<T> Default for Cache<T> {
@@ -64,6 +65,7 @@ impl<T> Cache<T> {
             last: Weak::new(),
             calls: 0,
             limit: limit.max(1),
+            died: None,
         }
     }
 
@@ -115,6 +117,16 @@ impl<T> Cache<T> {
             self.forget_raw();
         }
         dropped
+    }
+
+    /// The type of the trace that was dropped last since an object that it was made for is gone.
+    pub fn died(&self) -> Option<&TraceType> {
+        self.died.as_ref()
+    }
+
+    /// Sets what [`Cache::died`] gives; the type before is given back.
+    pub fn set_died(&mut self, ty: Option<TraceType>) -> Option<TraceType> {
+        std::mem::replace(&mut self.died, ty)
     }
 
     /// Remembers that calls of this key use a trace of this cache.
