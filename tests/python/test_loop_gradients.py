@@ -317,6 +317,28 @@ def test_matrices_and_rows_in_a_loop_have_the_gradients_of_the_unrolled_one(step
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_matrices_in_a_loop_over_rows_of_unknown_number(steps, rows):
+    def net(xs, w, u):
+        go = lambda i, h: (i + 1, tf.tanh(xs[i] @ w + h @ u))  # noqa: E731
+        start = tf.zeros([tf.shape(xs)[1], 5], tf.float64)
+        return tf.while_loop(lambda i, h: i < tf.shape(xs)[0], go, (0, start))[1]
+
+    def gradients(xs, w, u):
+        with tf.GradientTape() as tape:
+            tape.watch([xs, w, u])
+            y = tf.reduce_sum(net(xs, w, u) ** 2)
+        return tape.gradient(y, [xs, w, u], unconnected_gradients="zero")
+
+    rng = np.random.default_rng(rows)
+    given = [tf.constant(rng.normal(0.0, 0.5, shape)) for shape in ((steps, rows, 4), (4, 5), (5, 5))]
+    signature = [tf.TensorSpec(shape, tf.float64) for shape in ([None, None, 4], [4, 5], [5, 5])]
+    unknown = tf.function(gradients, input_signature=signature)
+    for found, due in zip(unknown(*given), gradients(*given), strict=True):
+        np.testing.assert_allclose(found.numpy(), due.numpy(), rtol=1e-9, atol=1e-12)
+
+
 def test_elements_that_are_read_and_written_in_loops():
     def f(x):
         values = raw_ops.list_from_tensor(x)

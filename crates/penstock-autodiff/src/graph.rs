@@ -4,9 +4,9 @@
 //! closed regions leaves those as further results of the instructions that own them: the instructions
 //! themselves change in place, and nothing is computed twice.
 
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{DType, Dim, Error, Result, Symbol, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData};
-use penstock_ops::{array, control, gather, list, slicing};
+use penstock_ops::{array, control, gather, joining, list, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -505,8 +505,63 @@ impl Emitter for GraphPass<'_> {
 }
 
 impl GraphPass<'_> {
-    /// The shape of a value of the program, or the length of a list, is taken there, so that only that has to be kept.
+    /// Where a size of this name stands among the shapes of the inputs.
+    fn size_named(&self, symbol: Symbol) -> Option<(Value, usize)> {
+        let graph = self.graph();
+        graph.inputs().iter().filter(|&&v| !graph.ty(v).is_variable()).find_map(|&v| {
+            let at = graph.ty(v).shape().dims()?.iter().position(|&d| d == Dim::Sym(symbol))?;
+            Some((v, at))
+        })
+    }
+
+    /// Whether the inputs tell all sizes of values of a type.
+    pub(crate) fn has_extents(&self, ty: &Type) -> bool {
+        let told = |d: &Dim| match *d {
+            Dim::Known(_) => true,
+            Dim::Sym(symbol) => self.size_named(symbol).is_some(),
+            Dim::Unknown => false,
+        };
+        ty.shape().dims().is_some_and(|dims| dims.iter().all(told))
+    }
+
+    /// The numbers of `first` and the extents of a type for which [`GraphPass::has_extents`] holds, as an `i64` vector.
+    pub(crate) fn extents(&mut self, ty: &Type, first: &[i64]) -> Result<Value> {
+        let mut known: Vec<i64> = first.to_vec();
+        let mut parts: Vec<Value> = Vec::new();
+        for dim in ty.shape().dims().unwrap_or(&[]) {
+            match *dim {
+                Dim::Known(n) => known.push(n as i64),
+                Dim::Sym(symbol) => {
+                    if !known.is_empty() {
+                        parts.push(self.builder.constant(Tensor::vector(&std::mem::take(&mut known))));
+                    }
+                    let (input, at) = self.size_named(symbol).ok_or_else(|| Error::internal("no input has a size"))?;
+                    let shape = rules::shape(self, input)?;
+                    let at = self.builder.constant(Tensor::vector(&[at as i64]));
+                    let one = self.builder.constant(Tensor::vector(&[1i64]));
+                    parts.push(self.builder.emit(&slicing::SLICE, &[shape, at, one], &[])?[0]);
+                }
+                Dim::Unknown => return Err(Error::internal("a size is not known")),
+            }
+        }
+        if !known.is_empty() || parts.is_empty() {
+            parts.push(self.builder.constant(Tensor::vector(&known)));
+        }
+        match parts[..] {
+            [single] => Ok(single),
+            _ => Ok(self.builder.emit(&joining::CONCAT, &parts, &[("axis", 0i64.into())])?[0]),
+        }
+    }
+
+    /// The shape of a value of the program, or the length of a list, is taken there, so that only that has to be kept. For a
+    /// value of a loop whose sizes the inputs tell, nothing has to.
     fn shape_of(&mut self, op: &'static OpDef, value: Value, attrs: Attrs) -> Result<SmallVec<[Value; 1]>> {
+        let ty = self.graph().ty(value).clone();
+        if op.is(&array::SHAPE) && self.loops.contains_key(&self.graph().values[value].region) && self.has_extents(&ty)
+        {
+            let extents = self.extents(&ty, &[])?;
+            return Ok(SmallVec::from_iter([self.as_int(extents, attrs.dtype(0))?]));
+        }
         let found = self.shapes.get(&value).filter(|(a, _)| *a == attrs).map(|(_, shape)| *shape);
         let shape = match found {
             Some(shape) => shape,

@@ -11,10 +11,9 @@ use penstock_ops::{gather, linalg, list, shape_ops};
 use rustc_hash::FxHashMap;
 
 use crate::graph::GraphPass;
-use crate::repeat::element_shape;
 use crate::rules;
 
-/// What goes on a list for such a sum has at most so many times the elements of what is kept or given anyway.
+/// What goes on a list for such a sum has at most so many times the columns of what is kept or given anyway.
 const MOST_MORE: usize = 4;
 
 /// What a round adds, in terms of the values of that round.
@@ -41,7 +40,7 @@ impl GraphPass<'_> {
         let (op, attrs, operands) = (graph.insts[inst].op.0, &graph.insts[inst].attrs, &graph.insts[inst].operands[..]);
         if op.is(&linalg::MATMUL) {
             let (a, b) = (operands[0], operands[1]);
-            let (of_a, of_b) = (self.matrix_of(inside, a)?, self.matrix_of(inside, b)?);
+            let (of_a, of_b) = (self.columns_of(inside, a)?, self.columns_of(inside, b)?);
             let worth = match (self.kept(round, a), self.kept(round, b)) {
                 (Some(_), Some(_)) => true,
                 (Some(_), None) => of_b <= MOST_MORE * of_a,
@@ -59,7 +58,7 @@ impl GraphPass<'_> {
                 return None;
             }
             let (left, right) = (product.operands[0], product.operands[1]);
-            let small = self.matrix_of(inside, left)? <= MOST_MORE * self.matrix_of(inside, part)?;
+            let small = self.columns_of(inside, left)? <= MOST_MORE * self.columns_of(inside, part)?;
             let fixed = graph.values[right].region != inside && graph.ty(right).shape().rank() == Some(2);
             let one = graph.ty(index).shape().rank() == Some(0);
             // Without `sparse_gradient`: as TensorFlow's, the cotangent that a loop gives is dense.
@@ -71,11 +70,14 @@ impl GraphPass<'_> {
         None
     }
 
-    /// The number of elements of a value that the body makes, if it is a matrix of known size.
-    fn matrix_of(&self, inside: Region, value: Value) -> Option<usize> {
-        let graph = self.graph();
-        let dims = graph.ty(value).shape().extents().filter(|dims| dims.len() == 2)?;
-        (graph.values[value].region == inside).then(|| dims.iter().product())
+    /// The number of columns of a value that the body makes, if it is a matrix whose size is known outside.
+    fn columns_of(&self, inside: Region, value: Value) -> Option<usize> {
+        let ty = self.graph().ty(value);
+        let made = self.graph().values[value].region == inside;
+        match ty.shape().dims() {
+            Some([_, columns]) if made && self.has_extents(ty) => columns.known(),
+            _ => None,
+        }
     }
 
     /// The list that has a value of each round at the number of the round.
@@ -102,9 +104,8 @@ impl GraphPass<'_> {
             Addend::Part { index, part, left, right, product, gather } => {
                 let all = self.all_rows(rounds, *left, stacked)?;
                 let rows = self.builder.emit_attrs(&linalg::MATMUL, &[all, *right], product.clone())?[0];
-                let dims = self.graph().ty(*part).shape().extents().unwrap_or_default();
-                let dims: Vec<i64> = std::iter::once(-1).chain(dims.iter().map(|&d| d as i64)).collect();
-                let dims = self.builder.constant(Tensor::vector(&dims));
+                let dims = self.graph().ty(*part).clone();
+                let dims = self.extents(&dims, &[-1])?;
                 let parts = self.builder.emit(&shape_ops::RESHAPE, &[rows, dims], &[])?[0];
                 let places = self.all_rounds(rounds, *index, stacked)?;
                 let shape = rules::shape(self, like)?;
@@ -130,7 +131,7 @@ impl GraphPass<'_> {
                 |this, present| Ok(this.builder.emit(&list::LIST_SET, &[present, rounds.round, value], &[])?[0]),
             )?,
         };
-        let shape = self.builder.constant(element_shape(&ty));
+        let shape = self.extents(&ty, &[])?;
         let all = self.builder.emit(&list::LIST_STACK, &[all, shape], &[("dtype", ty.dtype().into())])?[0];
         stacked.insert(value, all);
         Ok(all)
@@ -138,7 +139,7 @@ impl GraphPass<'_> {
 
     /// The rows of a matrix in all rounds, one under the other.
     fn all_rows(&mut self, rounds: Rounds, matrix: Value, stacked: &mut FxHashMap<Value, Value>) -> Result<Value> {
-        let columns = self.graph().ty(matrix).shape().extents().map_or(-1, |dims| dims[1] as i64);
+        let columns = self.graph().ty(matrix).shape().dims().and_then(|dims| dims[1].known()).map_or(-1, |n| n as i64);
         let all = self.all_rounds(rounds, matrix, stacked)?;
         let shape = self.builder.constant(Tensor::vector(&[-1, columns]));
         Ok(self.builder.emit(&shape_ops::RESHAPE, &[all, shape], &[])?[0])

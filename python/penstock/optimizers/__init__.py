@@ -307,17 +307,19 @@ class Adam(Optimizer):
         return raw_ops.sqrt(1.0 - self.beta_2**steps) / (1.0 - self.beta_1**steps)
 
     def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
+        # Everything is computed before anything is assigned, so that one pass over memory does it all.
+        alpha = rate * raw_ops.cast(common, dtype=variable.dtype)
         mean, square = self._slot(variable, "momentum"), self._slot(variable, "velocity")
         first = mean + (gradient - mean) * (1.0 - self.beta_1)
-        second = square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2)
+        second = greatest = square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2)
+        if self.amsgrad:
+            greatest = raw_ops.maximum(self._slot(variable, "velocity_hat"), second)
+        new = variable - first * alpha / (raw_ops.sqrt(greatest) + self.epsilon)
         mean.assign(first)
         square.assign(second)
         if self.amsgrad:
-            greatest = self._slot(variable, "velocity_hat")
-            second = raw_ops.maximum(greatest, second)
-            greatest.assign(second)
-        alpha = rate * raw_ops.cast(common, dtype=variable.dtype)
-        variable.assign_sub(first * alpha / (raw_ops.sqrt(second) + self.epsilon))
+            self._slot(variable, "velocity_hat").assign(greatest)
+        variable.assign(new)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal one."""
