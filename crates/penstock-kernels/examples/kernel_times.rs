@@ -6,7 +6,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use penstock_data::DType;
-use penstock_kernels::{Binary, Lane, Reduce, Unary, binary, elementwise, matmul, pool, reduce, softmax, unary};
+use penstock_kernels::gather::Indices;
+use penstock_kernels::segment::{Empty, Segments, segment_reduce};
+use penstock_kernels::sort::{Direction, Rows, sort};
+use penstock_kernels::{
+    Binary, Lane, Reduce, Unary, binary, cast, copy, elementwise, matmul, pool, reduce, softmax, unary,
+};
 
 /// Prints the best time of several batches of calls.
 fn time(name: &str, mut f: impl FnMut()) {
@@ -92,6 +97,47 @@ fn main() {
             time("softmax f32 4000x4000", || {
                 softmax::softmax(d, big.as_ptr().cast(), 4000, 4000, to.as_mut_ptr().cast());
             });
+        }
+    }
+    moved_and_ordered();
+}
+
+/// Kernels that move, convert, order and combine elements.
+fn moved_and_ordered() {
+    let n = 1 << 20;
+    let scrambled = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let narrow: Vec<f32> = (0..n).map(|i| (scrambled(i) >> 40) as f32).collect();
+    let wide: Vec<f64> = (0..n).map(|i| (scrambled(i) >> 11) as f64).collect();
+    let ids: Vec<i64> = (0..n as i64).map(|i| i / 100).collect();
+    let mut raw = vec![0f64; 3 * n];
+    let out: *mut u8 = raw.as_mut_ptr().cast();
+    let (x, y): (*const u8, *const u8) = (narrow.as_ptr().cast(), wide.as_ptr().cast());
+    // SAFETY: every call below reads and writes within buffers made for it.
+    unsafe {
+        for threads in [1, 2] {
+            pool::set_threads(threads);
+            println!("-- {threads} thread(s)");
+            for (name, dtype, from, width) in [
+                ("f32", DType::F32, x, n),
+                ("f64", DType::F64, y, n),
+                ("f32 rows of 1024", DType::F32, x, 1024),
+                ("f32 rows of 16", DType::F32, x, 16),
+            ] {
+                let rows = Rows { outer: n / width, n: width, inner: 1 };
+                time(&format!("sort 1M {name}"), || sort(dtype, rows, Direction::Ascending, from, out));
+            }
+            let indices = Indices { ptr: ids.as_ptr().cast(), dtype: DType::I64, count: n };
+            let segments = Segments { ids: indices, n: n / 100 + 1, width: 1 };
+            time("segment sum f32 1M of 100", || {
+                segment_reduce(Reduce::Sum, DType::F32, x, segments, Empty::Zero, out).unwrap();
+            });
+            time("repeat f32 1M x3", || copy::broadcast_to(4, x, &[n, 1], &[n, 3], out));
+            time("tile f32 256Kx4 x3", || copy::tile(4, x, &[n / 4, 4], &[1, 3], out));
+            for to in [DType::I32, DType::F16, DType::U8, DType::F64] {
+                let lanes = [(x, &[n][..], 4)];
+                let convert = cast(DType::F32, to).unwrap();
+                time(&format!("cast f32 to {to} 1M"), || elementwise(convert, &[n], out, to.size(), &lanes).unwrap());
+            }
         }
     }
 }

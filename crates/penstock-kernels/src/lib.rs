@@ -40,8 +40,6 @@ mod small_gemm;
 pub mod softmax;
 pub mod sort;
 mod sort_keys;
-#[cfg(target_arch = "x86_64")]
-mod sort_simd;
 mod special;
 mod team;
 mod trig;

@@ -322,11 +322,7 @@ fn first_of<K: Key>(
     }
     keep(placed);
     // Selection mixes positions, so that all bits count from here on.
-    if k == n {
-        sort_words(placed, scratch);
-    } else if !K::Placed::sort_wide(placed, scratch) {
-        placed.sort_unstable();
-    }
+    if k == n { sort_words(placed, scratch) } else { placed.sort_unstable() }
 }
 
 /// # Safety

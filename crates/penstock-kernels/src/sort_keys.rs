@@ -1,8 +1,6 @@
 //! Sorting of unsigned integers: of one long row by its digits, of many short rows side by side by a network.
 
 use crate::arch::dispatch_v3;
-#[cfg(target_arch = "x86_64")]
-use crate::arch::{Level, level};
 
 /// An unsigned integer that is sorted by its bits from a place on; what is below them stays in order.
 pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
@@ -12,10 +10,6 @@ pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
     const LOW: u32;
     /// The `DIGIT` bits from `shift` on.
     fn digit(self, shift: u32) -> usize;
-    /// Sorts words by all their bits, if the machine has instructions for it.
-    fn sort_wide(_words: &mut [Self], _scratch: &mut Vec<Self>) -> bool {
-        false
-    }
 }
 
 /// The bits of a digit.
@@ -30,9 +24,6 @@ macro_rules! words {
             #[inline(always)]
             fn digit(self, shift: u32) -> usize {
                 (self >> shift) as usize & (BUCKETS - 1)
-            }
-            fn sort_wide(words: &mut [$ty], scratch: &mut Vec<$ty>) -> bool {
-                by_vectors(words, scratch)
             }
         }
     )*};
@@ -55,9 +46,6 @@ impl Word for Placed<u64> {
     fn digit(self, shift: u32) -> usize {
         (self.0 >> shift) as usize & (BUCKETS - 1)
     }
-    fn sort_wide(words: &mut [Placed<u64>], scratch: &mut Vec<Placed<u64>>) -> bool {
-        by_vectors(words, scratch)
-    }
 }
 
 impl Word for Placed<u128> {
@@ -69,28 +57,10 @@ impl Word for Placed<u128> {
     }
 }
 
-/// Sorts by AVX-512, if the machine has it.
-#[cfg(target_arch = "x86_64")]
-fn by_vectors<W: crate::sort_simd::Packed>(words: &mut [W], scratch: &mut Vec<W>) -> bool {
-    let wide = level() == Level::V4;
-    if wide {
-        crate::sort_simd::sort(words, scratch);
-    }
-    wide
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn by_vectors<W>(_: &mut [W], _: &mut Vec<W>) -> bool {
-    false
-}
-
 /// Sorts a row; `scratch` is memory that is used again from row to row.
 ///
 /// Where words have more bits than are compared, they come in the order of the others.
 pub(crate) fn sort_words<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
-    if W::sort_wide(words, scratch) {
-        return;
-    }
     // Counting takes time for every bucket.
     if words.len() < 350 * W::BITS.div_ceil(DIGIT) as usize || words.len() > u32::MAX as usize {
         words.sort_unstable();
@@ -186,17 +156,6 @@ mod tests {
                 sort_words(&mut words, &mut Vec::new());
                 assert_eq!(words, want);
             }
-        }
-    }
-
-    #[test]
-    fn digits_sort_without_wide_instructions() {
-        for n in [1, 2, 5000] {
-            let mut words: Vec<u64> = scrambled(n).collect();
-            let mut want = words.clone();
-            want.sort_unstable();
-            by_digits(&mut words, &mut Vec::new());
-            assert_eq!(words, want);
         }
     }
 

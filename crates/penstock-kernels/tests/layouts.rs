@@ -5,6 +5,7 @@
 use penstock_data::{DType, DTypeSet};
 use penstock_kernels::gather::{self, Indices};
 use penstock_kernels::positions::{Nonzero, linear};
+use penstock_kernels::segment::{Empty, Segments, segment_reduce};
 use penstock_kernels::sort::{Direction, Rows, select, sort};
 use penstock_kernels::{Binary, Lane, Reduce, arg_reduce, binary, copy, reduce};
 
@@ -385,4 +386,52 @@ fn short_rows_are_tiled() {
         let row = width * times;
         assert!(out.iter().enumerate().all(|(i, &v)| v == x[i / row * width + i % row % width]), "{rows} {width}");
     }
+}
+
+#[test]
+fn elements_of_a_segment_lie_side_by_side_or_apart() {
+    let runs = [(2, 1), (0, 2), (-1, 40), (3, 31), (2, 33), (5, 5000), (0, 1), (3, 70_000), (7, 1)];
+    let ids: Vec<i64> = runs.iter().flat_map(|&(id, n)| std::iter::repeat_n(id, n)).collect();
+    let x: Vec<f32> = scrambled(ids.len(), 100).map(|v| v as f32).collect();
+    for (op, start, join) in
+        [(Reduce::Sum, 0.0, (|a, b| a + b) as fn(f32, f32) -> f32), (Reduce::Max, f32::NEG_INFINITY, f32::max)]
+    {
+        let mut want = [start; 8];
+        for (&id, &v) in ids.iter().zip(&x).filter(|(id, _)| **id >= 0) {
+            want[id as usize] = join(want[id as usize], v);
+        }
+        for (id, value) in want.iter_mut().enumerate() {
+            *value = if ids.contains(&(id as i64)) { *value } else { 0.0 };
+        }
+        let named = |count| Indices { ptr: ids.as_ptr().cast(), dtype: DType::I64, count };
+        let mut out = [9f32; 8];
+        let to = out.as_mut_ptr().cast();
+        // SAFETY: buffers of these extents.
+        unsafe {
+            let all = Segments { ids: named(ids.len()), n: 8, width: 1 };
+            segment_reduce(op, DType::F32, x.as_ptr().cast(), all, Empty::Zero, to).unwrap();
+            assert_eq!(out, want, "{op:?}");
+            // The first that is not below the number of segments is named; negative ones are.
+            let few = Segments { n: 5, ..all };
+            assert_eq!(segment_reduce(op, DType::F32, x.as_ptr().cast(), few, Empty::Zero, to), Err(107));
+            assert_eq!(named(ids.len()).first_descent(), Some(1));
+        }
+    }
+}
+
+#[test]
+fn the_first_index_out_of_order_is_found() {
+    for n in [0, 1, 2, 1023, 1024, 1025, 5000] {
+        let ascending: Vec<i32> = (0..n).map(|i| i / 3).collect();
+        // SAFETY: the indices are readable.
+        unsafe { assert_eq!(indices(&ascending).first_descent(), None) };
+        for at in (1..n as usize).filter(|&at| at < 4 || (1022..1028).contains(&at) || at + 1 == n as usize) {
+            let mut list = ascending.clone();
+            list[at] = -1;
+            // SAFETY: the indices are readable.
+            unsafe { assert_eq!(indices(&list).first_descent(), Some(at), "{n}") };
+        }
+    }
+    // SAFETY: the indices are readable.
+    unsafe { assert_eq!(indices(&[-1, 0]).first_descent(), Some(0)) };
 }
