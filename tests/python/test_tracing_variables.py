@@ -45,7 +45,7 @@ def test_dtype_shape_trainability_and_class_tell_variables_apart():
         f(v)
         f(v)
     assert len(seen) == 5
-    assert isinstance(seen[4][0], Special)
+    assert isinstance(seen[4][0][0], Special)
 
 
 def test_a_variable_and_a_tensor_are_two_traces():
