@@ -85,7 +85,7 @@ def timestamp(name: str | None = None) -> _core.Tensor:
 
 
 class name_scope:
-    """Within it, scopes have names below this one.
+    """Within it, variables, nodes of graphs and other scopes have names below this one.
 
     Args:
         name: a name; one that ends in `/` stands for itself, whatever scope is open.
@@ -116,10 +116,13 @@ class name_scope:
         else:
             inner = (*outer, self._name) if self._name else ()
         self._tokens.append(_scopes.set(inner))
-        return "/".join(inner) + "/" if inner else ""
+        scope = current_name_scope()
+        _core._set_scope(scope)
+        return scope
 
     def __exit__(self, *exc: object) -> None:
         _scopes.reset(self._tokens.pop())
+        _core._set_scope(current_name_scope())
 
 
 def current_name_scope() -> str:

@@ -317,3 +317,24 @@ def test_the_instance_of_a_method_is_bound_where_variables_are_read():
     m, v = Model(), tf.Variable(1.0)
     scalar = tf.TensorSpec([], tf.float32)
     assert m.plus.get_concrete_function(scalar, [scalar])(v, [v]).numpy() == 2.0
+
+
+def test_nodes_have_names_below_the_scopes_that_were_open():
+    seen = []
+
+    @tf.function
+    def f(x):
+        with tf.name_scope("model"):
+            y = x + 1.0
+            with tf.name_scope("head"):
+                z = tf.multiply(y, 2.0, name="scaled")
+            y = y + 1.0
+        w = z + y
+        seen.extend(t.name for t in (z, y, w))
+        return w
+
+    graph = f.get_concrete_function(tf.constant(1.0)).graph
+    assert seen == ["model/head/scaled:0", "model/add_1:0", "add:0"]
+    assert {"model/add", "model/head/scaled", "model/add_1", "add"} <= {
+        op.name for op in graph.get_operations()
+    }

@@ -38,11 +38,12 @@ fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
         names.insert(v, unique(&base));
     }
     graph.visit(&mut |_, _, data| {
-        let base = data
-            .results
-            .first()
-            .and_then(|v| graph.names.get(v))
-            .map_or_else(|| base_name(data.op.name, data.op.tf_name), |n| n.to_string());
+        let given = data.results.first().and_then(|v| graph.names.get(v)).map_or("", |n| &**n);
+        let mut base = given.to_owned();
+        // No name, or that of a scope alone.
+        if given.is_empty() || given.ends_with('/') {
+            base += &base_name(data.op.name, data.op.tf_name);
+        }
         let name = unique(&base);
         for (k, &v) in data.results.iter().enumerate() {
             names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });

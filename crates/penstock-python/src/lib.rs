@@ -61,6 +61,12 @@ fn _devices() -> Vec<(&'static str, String)> {
     list
 }
 
+/// Names what this thread traces from now on below a scope: empty, or names that each end in `/`.
+#[pyfunction]
+fn _set_scope(scope: &str) {
+    penstock_trace::set_scope(scope);
+}
+
 /// Uses this many threads for work that is split; 0 lets the engine choose.
 #[pyfunction]
 fn _set_threads(n: usize) {
@@ -116,6 +122,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(dtype::_promote, m)?,
         wrap_pyfunction!(tensor::_promoting, m)?,
         wrap_pyfunction!(_devices, m)?,
+        wrap_pyfunction!(_set_scope, m)?,
         wrap_pyfunction!(_set_threads, m)?,
         wrap_pyfunction!(_threads, m)?,
         wrap_pyfunction!(errors::_set_error_classes, m)?,

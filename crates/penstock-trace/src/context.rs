@@ -529,7 +529,7 @@ pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
 }
 
 /// Names a symbolic value, for people.
-pub fn set_name(var: &Var, name: &str) {
+pub(crate) fn put_name(var: &Var, name: &str) {
     if let Some(s) = var.as_symbolic() {
         with_state(|state| {
             if let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) {

@@ -14,11 +14,11 @@ use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, HostRef, Inst, OpDef, 
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
-use crate::context::Traced;
 use crate::context::{
-    self, Recorder, SharedAccumulator, SharedTape, capture, capture_constant, current_loc, host, is_tracing,
+    self, Recorder, SharedAccumulator, SharedTape, Traced, capture, capture_constant, current_loc, host, is_tracing,
     note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
+use crate::names::name_by_scope;
 use crate::var::{Kind, Var, fresh_id};
 
 /// The results of an operation.
@@ -71,8 +71,10 @@ fn lock_forward(acc: &SharedAccumulator) -> MutexGuard<'_, Accumulator<Var>> {
 /// Adds an instruction to the open trace. A panic, which is a defect, becomes an error that names the operator.
 fn join(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<(Inst, Outs)> {
     // An instruction is pushed whole, after all that may panic.
-    catch_unwind(AssertUnwindSafe(|| capture(op, inputs, attrs, regions)))
-        .unwrap_or_else(|_| Err(Error::internal("panicked while it was traced").in_op(op.name)))
+    let made = catch_unwind(AssertUnwindSafe(|| capture(op, inputs, attrs, regions)))
+        .unwrap_or_else(|_| Err(Error::internal("panicked while it was traced").in_op(op.name)))?;
+    name_by_scope(&made.1);
+    Ok(made)
 }
 
 pub(crate) fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {

@@ -7,6 +7,7 @@ mod differ;
 mod dispatch;
 mod key;
 mod lift;
+mod names;
 mod open;
 mod rows;
 mod turn;
@@ -17,7 +18,7 @@ pub use context::{
     Host, Override, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace,
     as_rows, begin_region, begin_trace, bind_variable, capture_all, current_trace, end_region, end_trace, give, host,
     is_plain, is_tracing, known, pause_recorders, placeholder, pop_override, pop_recorder, push_override,
-    push_recorder, reached_variables, refine, region_results, set_host, set_name, suspend, trace_depth, with_graph,
+    push_recorder, reached_variables, refine, region_results, set_host, suspend, trace_depth, with_graph,
     with_graph_of,
 };
 pub use differ::{DEAD, Difference, differences, nearest};
@@ -27,6 +28,7 @@ pub use dispatch::{
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;
+pub use names::{set_name, set_scope};
 pub use open::{OpenGraph, Part, is_open_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
 pub use turn::{Turn, try_turn, wait_for_turn};
