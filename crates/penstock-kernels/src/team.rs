@@ -169,10 +169,14 @@ impl Team {
         loop {
             self.looking.fetch_add(1, Ordering::Relaxed);
             let (began, mut turns) = (Instant::now(), 0);
-            let mut seats = self.has_seats();
-            while !seats && !(pause(&mut turns) && began.elapsed() > SPIN) {
-                seats = self.has_seats();
-            }
+            let seats = loop {
+                if self.has_seats() {
+                    break true;
+                }
+                if pause(&mut turns) && began.elapsed() > SPIN {
+                    break false;
+                }
+            };
             // Whoever offers seats looks after that for workers that look, then for workers that sleep. So it meets this one
             // in one of the two, or the offer came before the last look here.
             asleep.store(!seats, Ordering::SeqCst);
@@ -191,7 +195,7 @@ impl Team {
 /// Waits a moment, some of the time by letting other threads run, and says whether it did.
 fn pause(turns: &mut u32) -> bool {
     *turns += 1;
-    let rest = *turns % 64 == 0;
+    let rest = turns.is_multiple_of(64);
     if rest {
         thread::yield_now()
     } else {
