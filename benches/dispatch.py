@@ -225,15 +225,20 @@ def tracing(ops: int) -> float:
 
 def instructions(case: str) -> float:
     """The instructions of one call of a case, as callgrind counts them."""
-    few, many = (counted(case, calls) for calls in (200, 700))
-    return (many - few) / 500
+    few, many = (counted(case, calls) for calls in (200, 5200))
+    return (many - few) / 5000
 
 
 def counted(case: str, calls: int) -> int:
     """What callgrind counts for a process that prepares a case and calls it so many times."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, __file__]
     done = subprocess.run(
-        [*command, "--only", case, "--calls", str(calls)], capture_output=True, text=True, check=True
+        [*command, "--only", case, "--calls", str(calls)],
+        capture_output=True,
+        text=True,
+        check=True,
+        # The same order of sets and dicts, so that both processes prepare alike.
+        env=os.environ | {"PYTHONHASHSEED": "0"},
     )
     found = re.search(r"Collected : (\d+)", done.stderr)
     if found is None:
