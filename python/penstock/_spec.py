@@ -29,10 +29,12 @@ class TypeSpec(TraceType):
     _component_specs: Any = ()
 
     def _to_components(self, value: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not say what its values consist of")
+        """The components of a value, in a nest like `_component_specs`."""
+        raise TypeError(f"{type(self).__name__} must define _to_components(value) to take its values apart")
 
     def _from_components(self, components: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not say what its values consist of")
+        """The value of such components."""
+        raise TypeError(f"{type(self).__name__} must define _from_components(components) to make its values")
 
     def flatten(self) -> list[Any]:
         """The specification of each tensor in the components."""

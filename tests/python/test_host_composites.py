@@ -236,6 +236,19 @@ def test_a_specification_by_components_serves_functions_and_callbacks():
     assert traced.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.parametrize("method", ["_to_components", "_from_components"])
+def test_a_specification_that_lists_components_is_told_which_method_it_lacks(method):
+    lacking = type("HalfSpec", (IntervalSpec,), {method: getattr(tf.TypeSpec, method)})
+
+    class Half(Interval):
+        @property
+        def _type_spec(self):
+            return lacking(tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32))
+
+    with pytest.raises(TypeError, match=rf"HalfSpec must define {method}\("):
+        tf.function(lambda half: half.low)(Half(ONE, ONE))
+
+
 # --- what callbacks keep alive ---
 
 
