@@ -49,7 +49,6 @@ REDUCTIONS = (
 DECIDED = {
     "cast": "floats beyond an integer's range saturate, where TensorFlow's result depends on the machine",
     "saturate_cast": "takes booleans and complex numbers as well",
-    "math.pow": "integers to negative powers are 0 but of 1 and -1, where TensorFlow raises",
     "math.argmax": "NaN is the greatest, as in NumPy",
     "math.argmin": "NaN is the least, as in NumPy",
     "math.digamma": "infinite at infinity, as in SciPy",
@@ -77,8 +76,6 @@ DECIDED = {
     "tensor_scatter_nd_min": "NaN is the least",
     "nn.gelu": "coefficients have the precision of float64",
     "nn.leaky_relu": "coefficients have the precision of float64",
-    "nn.relu": "-0 stays",
-    "nn.relu6": "-0 stays",
     "nn.softmax": "all are NaN beside an infinite one, as in SciPy",
     "math.segment_mean": "the sum of integers does not overflow",
     "linalg.norm": "that of complex numbers is real",

@@ -143,34 +143,32 @@ def bincount(
         raise TypeError(f"argument 'arr' must hold integers, got {x.dtype.name}")
     if axis not in (None, 0, -1):
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
-    x = raw_ops.cast(x, dtype=_core.int64)
-    _ASSERT(raw_ops.reduce_min(x) >= 0, x, message="bincount: argument 'arr' must not be negative:")
-    # The greatest of nothing is the least integer.
-    length = raw_ops.maximum(raw_ops.reduce_max(x), _core._convert(-1, _core.int64)) + 1
-    if minlength is not None:
-        length = raw_ops.maximum(length, raw_ops.cast(_core._convert(minlength), dtype=_core.int64))
-    if maxlength is not None:
-        length = raw_ops.minimum(length, raw_ops.cast(_core._convert(maxlength), dtype=_core.int64))
+    by_row = axis == -1 and len(known_rank(x)) == 2
+    least = 0 if minlength is None else minlength
+    most = -1 if maxlength is None else raw_ops.maximum(_core._convert(maxlength), 0)
+    counts = raw_ops.bincount(x, least, most, rows=by_row)
     target = _core.DType(dtype)
-    if weights is None:
-        what = raw_ops.fill(raw_ops.shape(x), _core._convert(1, target))
-    else:
-        what = raw_ops.broadcast_to(_core._convert(weights), raw_ops.shape(x))
-        target = what.dtype
-    rows: Any = None
-    if axis == -1 and len(known_rank(x)) == 2:
-        rows = raw_ops.shape(x, dtype=_core.int64)[0]
-        step = raw_ops.range(_core._convert(0, _core.int64), rows, _core._convert(1, _core.int64))
-        place = x + raw_ops.expand_dims(step * length, axis=1)
-        total = rows * length
-    else:
-        place, total = x, length
-    if maxlength is not None:
-        place = raw_ops.select(x < length, place, _core._convert(-1, _core.int64))
-    counts = raw_ops.unsorted_segment_sum(what, place, total)
+    if weights is not None:
+        counts = _weights_of(x, _core._convert(weights), counts, by_row)
+        target = counts.dtype
     if binary_output:
-        counts = raw_ops.cast(raw_ops.not_equal(counts, raw_ops.zeros_like(counts)), dtype=target)
-    return counts if rows is None else raw_ops.reshape(counts, raw_ops.stack([rows, length]))
+        counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
+    return counts if counts.dtype == target else raw_ops.cast(counts, dtype=target)
+
+
+def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by_row: bool) -> _core.Tensor:
+    """The sums of weights in the place of counts of integers."""
+    x = raw_ops.cast(x, dtype=_core.int64)
+    weights = raw_ops.broadcast_to(weights, raw_ops.shape(x))
+    shape = raw_ops.shape(counts, dtype=_core.int64)
+    length = shape[-1]
+    place = raw_ops.select(x < length, x, _core._convert(-1, _core.int64))
+    if by_row:
+        step = raw_ops.range(_core._convert(0, _core.int64), shape[0], _core._convert(1, _core.int64))
+        first = raw_ops.expand_dims(step * length, axis=1)
+        place = raw_ops.select(place >= 0, place + first, place)
+    sums = raw_ops.unsorted_segment_sum(weights, place, raw_ops.reduce_prod(shape))
+    return raw_ops.reshape(sums, shape) if by_row else sums
 
 
 def confusion_matrix(

@@ -294,10 +294,10 @@ def count_nonzero(
     array([1, 2], dtype=int64)
     """
     x = _core._convert(input)
-    nonzero = (
-        raw_ops.string_not_equal(x, "") if x.dtype == _core.string else raw_ops.cast(x, dtype=_core.bool)
-    )
-    return reduce_sum(raw_ops.cast(nonzero, dtype=_core.DType(dtype)), axis, keepdims)
+    if x.dtype == _core.string:
+        x = raw_ops.string_not_equal(x, "")
+    counts = raw_ops.count_nonzero(x, axes=axes(axis), keepdims=keepdims)
+    return counts if dtype is _core.int64 else raw_ops.cast(counts, dtype=_core.DType(dtype))
 
 
 def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:

@@ -61,15 +61,11 @@ def truncatediv(x: Array, y: Array) -> Array:
 
 
 def integer_pow(x: Array, y: Array) -> Array:
-    """Wraps. To a negative exponent only 1 and -1 give something other than 0."""
+    """Wraps."""
     bits = x.dtype.itemsize * 8
 
     def power(base: int, exponent: int) -> int:
-        if exponent < 0:
-            value = {1: 1, -1: 1 if exponent % 2 == 0 else -1}.get(base, 0)
-        else:
-            value = pow(base, exponent, 1 << bits)
-        return value % (1 << bits)
+        return pow(base, exponent, 1 << bits)
 
     unsigned = np.asarray(np.frompyfunc(power, 2, 1)(x.astype(object), y.astype(object)))
     return unsigned.astype(f"uint{bits}").view(x.dtype)
@@ -296,6 +292,15 @@ def scatter_along_axis(shape: Array, indices: Array, updates: Array, axis: int =
     return out
 
 
+def bincount(x: Array, minlength: Array, maxlength: Array, rows: bool = False) -> Array:
+    length = max(int(x.max(initial=-1)) + 1, int(minlength))
+    length = length if maxlength < 0 else min(length, int(maxlength))
+    listed = x if rows else x.reshape(1, -1)
+    counts = [np.bincount(row[row < length].astype("int64"), minlength=length) for row in listed]
+    table = np.array(counts, "int64").reshape(len(listed), length)
+    return table if rows else table[0]
+
+
 def by_segment(f: Model, empty: Any) -> Model:
     """Reduces the entries of each segment; those of a negative one are left out."""
 
@@ -347,6 +352,7 @@ SORTED: dict[str, Model] = {
     "segment_mean": by_segment(segment_mean, 0),
     "segment_max": by_segment(lambda x: np.max(x, axis=0), 0),
     "segment_min": by_segment(lambda x: np.min(x, axis=0), 0),
+    "bincount": bincount,
     "segment_prod": by_segment(lambda x: np.prod(x, axis=0, dtype=x.dtype), 1),
     "unsorted_segment_max": unsorted_extremum(np.max, lowest),
     "unsorted_segment_min": unsorted_extremum(np.min, highest),
@@ -482,6 +488,9 @@ NUMERIC: dict[str, Model] = {
     "reduce_mean": near(mean),
     "reduce_any": lambda x, axes=None, keepdims=False: np.any(x, axes_of(x, axes), keepdims=keepdims),
     "reduce_all": lambda x, axes=None, keepdims=False: np.all(x, axes_of(x, axes), keepdims=keepdims),
+    "count_nonzero": lambda x, axes=None, keepdims=False: np.asarray(
+        np.count_nonzero(x, axis=axes_of(x, axes), keepdims=keepdims), "int64"
+    ),
     "reduce_logsumexp": near(logsumexp),
     "sum_to_shape": near(sum_to_shape),
     "argmax": position(np.argmax),

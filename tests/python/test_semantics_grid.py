@@ -239,3 +239,96 @@ def test_masks_choose_the_slices_that_numpy_chooses(x: np.ndarray, data: st.Data
     unknown = tf.TensorSpec([None] * x.ndim, x.dtype.name)
     chosen = tf.function(tf.boolean_mask).get_concrete_function(unknown, tf.constant(mask))
     same(chosen(tf.constant(x), tf.constant(mask)), x[mask])
+
+
+@settings(deadline=None)
+@given(pairs(INTEGERS), st.booleans())
+def test_integers_to_negative_powers_are_an_error(xy: Any, in_graph: bool) -> None:
+    x, y = xy
+    power = tf.function(tf.pow) if in_graph else tf.pow
+    if np.any(y < 0) and np.broadcast(x, y).size:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"pow.*negative power"):
+            power(x, y)
+        return
+    with np.errstate(all="ignore"):
+        same(power(x, y), np.asarray(np.power(x, y)))
+
+
+def test_a_negative_power_of_constants_fails_where_a_graph_computes_it() -> None:
+    @tf.function
+    def folded(wanted: Any) -> Any:
+        return tf.cond(wanted, lambda: tf.pow(2, -1), lambda: tf.constant(7))
+
+    assert folded(tf.constant(False)).numpy() == 7
+    with pytest.raises(tf.errors.InvalidArgumentError, match="negative power"):
+        folded(tf.constant(True))
+
+    @tf.function
+    def looped(n: Any) -> Any:
+        total = 0
+        for i in tf.range(n):
+            total += tf.pow(2, 3 - i)
+        return total
+
+    assert looped(4).numpy() == 15
+    with pytest.raises(tf.errors.InvalidArgumentError, match="negative power"):
+        looped(5)
+
+
+@settings(deadline=None)
+@given(anything([*INTEGERS, *FLOATS, "bool", "complex64"]), st.data(), st.booleans())
+def test_nonzero_elements_are_counted_over_any_axes(
+    x: np.ndarray, data: st.DataObject, keepdims: bool
+) -> None:
+    every = st.sets(st.integers(0, x.ndim - 1)) if x.ndim else st.just(set())
+    axes = data.draw(st.none() | every.map(sorted))
+    due = np.asarray(np.count_nonzero(x, axis=None if axes is None else tuple(axes), keepdims=keepdims))
+    same(tf.math.count_nonzero(x, axes, keepdims), due.astype("int64"))
+    same(tf.function(tf.math.count_nonzero)(tf.constant(x), axes, keepdims), due.astype("int64"))
+
+
+@settings(deadline=None)
+@given(
+    npst.arrays("int64", npst.array_shapes(max_dims=2, min_side=0), elements=st.integers(0, 9)),
+    st.none() | st.integers(0, 12),
+    st.none() | st.integers(0, 12),
+    st.sampled_from([None, -1]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_bincount_adds_up_weights_by_integer(
+    x: np.ndarray, least: Any, most: Any, axis: Any, weighted: bool, in_graph: bool
+) -> None:
+    weights = (np.arange(x.size, dtype="float32") + 1).reshape(x.shape)
+    length = max(int(x.max(initial=-1)) + 1, least or 0)
+    length = length if most is None else min(length, most)
+    by_row = axis == -1 and x.ndim == 2
+    rows = zip(x, weights, strict=True) if by_row else [(x.ravel(), weights.ravel())]
+    due = [
+        np.bincount(r[r < length], w[r < length] if weighted else None, minlength=length)[:length]
+        for r, w in rows
+    ]
+    table = np.array(due).reshape(-1, length).astype("float32" if weighted else "int32")
+
+    def count(v: Any) -> Any:
+        return tf.math.bincount(v, weights if weighted else None, least, most, axis=axis)
+
+    same((tf.function(count) if in_graph else count)(tf.constant(x)), table if by_row else table[0])
+
+
+def test_relu_of_a_negative_zero_is_zero() -> None:
+    for function in (tf.nn.relu, tf.nn.relu6, tf.function(tf.nn.relu)):
+        for dtype in ("float16", "float32", "float64"):
+            found = function(tf.constant([-0.0, 0.0, -1.0, np.nan], dtype)).numpy()
+            assert not np.signbit(found[:3]).any()
+            assert np.isnan(found[3])
+
+
+def test_scattered_strings_are_joined_where_they_meet() -> None:
+    at, words = [[2], [0], [2]], ["a", "b", "c"]
+    for scatter in (tf.scatter_nd, tf.function(tf.scatter_nd)):
+        assert scatter(at, words, [4]).numpy().tolist() == [b"b", b"", b"ac", b""]
+    rows = tf.scatter_nd([[1]], [["x", "y"]], [2, 2])
+    assert rows.numpy().tolist() == [[b"", b""], [b"x", b"y"]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"scatter_nd.*'indices'"):
+        tf.scatter_nd([[4]], ["a"], [4])

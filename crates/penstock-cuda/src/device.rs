@@ -11,6 +11,7 @@ use cudarc::nvrtc::Ptx;
 use penstock_data::{DType, Error, Loc, Result, Tensor, num_elements};
 use penstock_exec::{Device, DeviceKind, DeviceTensor, Memory};
 use penstock_ir::{Graph, Region};
+use penstock_kernels::Fault;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -246,7 +247,7 @@ impl Opened {
         }
         self.stream.memcpy_htod(&[u32::MAX], &mut faults.word).map_err(failure)?;
         Err(match sites.get(word[0] as usize) {
-            Some(site) => Error::invalid("division by zero").in_op(site.op).at(site.loc),
+            Some(site) => Error::invalid(Fault::of(site.op).to_string()).in_op(site.op).at(site.loc),
             None => Error::internal("a kernel reported a fault that it does not have"),
         })
     }

@@ -17,7 +17,8 @@
 //! - a wrapping type for each integer dtype: `+ - * & | ^ ~` wrap, `<<` and `>>` clamp the amount to the
 //!   width, comparisons are exact, `int` literals mix in, and other conversions are written as casts, which
 //!   truncate and saturate floats. It has no `/` and `%`: `penstock_floor_div`, `penstock_floor_mod`,
-//!   `penstock_trunc_div` and `penstock_trunc_mod` report a division by zero, for floats they are NumPy's.
+//!   `penstock_trunc_div` and `penstock_trunc_mod` report a division by zero, for floats they are NumPy's; `penstock_pow`
+//!   reports a negative power of integers.
 //!
 //! `{T}` is the compute type of the first operand, `{R}` that of the result and `{S}` the result's stored type,
 //! which differs for 16-bit floats: `penstock_cast<{S}>({0})` rounds once. `{name}` is the value of an attribute.

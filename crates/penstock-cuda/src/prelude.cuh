@@ -143,8 +143,8 @@ template <class T> __device__ inline penstock_int<T> penstock_abs(penstock_int<T
 
 // -1, 0 or 1; zeros and NaN are kept.
 template <class T> __device__ inline T penstock_sign(T x) { return x == 0 ? T(0) : x != x ? x : (x > 0 ? T(1) : T(-1)); }
-template <class T> __device__ inline T penstock_relu(T x) { return x < 0 ? T(0) : x; }
-template <class T> __device__ inline T penstock_relu6(T x) { return x < 0 ? T(0) : (x > 6 ? T(6) : x); }
+template <class T> __device__ inline T penstock_relu(T x) { return x <= 0 ? T(0) : x; }
+template <class T> __device__ inline T penstock_relu6(T x) { return x <= 0 ? T(0) : (x > 6 ? T(6) : x); }
 
 // The nearest whole number, ties to even.
 __device__ inline float penstock_round(float x) { return rint(x); }
@@ -165,20 +165,6 @@ template <class T> __device__ constexpr penstock_int<T> operator<<(penstock_int<
 template <class T> __device__ constexpr penstock_int<T> operator>>(penstock_int<T> a, penstock_int<T> by) {
     typedef penstock_int<T> I;
     return by < 0 ? a : by.v >= T(I::bits) ? I(a < 0 ? -1 : 0) : I(T(a.v >> int(by.v)));
-}
-
-// `x` to the `n`, wrapping; a negative exponent gives 0, but ±1 for x = ±1.
-template <class T> __device__ inline penstock_int<T> penstock_pow(penstock_int<T> x, penstock_int<T> n) {
-    if (n < 0) {
-        const bool odd = (n & 1) != 0;
-        return x == 1 ? x : (x == -1 ? (odd ? x : penstock_int<T>(1)) : penstock_int<T>(0));
-    }
-    penstock_int<T> result = 1;
-    for (T rest = n.v; rest != 0; rest = T(rest >> 1)) {
-        if (rest & 1) result = result * x;
-        x = x * x;
-    }
-    return result;
 }
 
 // --- division ----------------------------------------------------------------------------------
@@ -214,11 +200,25 @@ struct penstock_checks {
         if (fault != ~0u) atomicMin(word, first_site + fault);
     }
 
-    // Whether `b` divides; notes the fault of the current site where it is zero.
-    template <class T> __device__ bool divides(penstock_int<T> b) {
-        if (b == 0 && site < fault) fault = site;
-        return b != 0;
+    // Whether the operand is one that the helper takes; notes the fault of the current site where it is not.
+    __device__ bool takes(bool fit) {
+        if (!fit && site < fault) fault = site;
+        return fit;
     }
+    template <class T> __device__ bool divides(penstock_int<T> b) { return takes(b != 0); }
+
+    // `x` to the `n`, wrapping. 0 for a negative `n`.
+    template <class T> __device__ penstock_int<T> penstock_pow(penstock_int<T> x, penstock_int<T> n) {
+        if (!takes(!(n < 0))) return 0;
+        penstock_int<T> result = 1;
+        for (T rest = n.v; rest != 0; rest = T(rest >> 1)) {
+            if (rest & 1) result = result * x;
+            x = x * x;
+        }
+        return result;
+    }
+    __device__ float penstock_pow(float x, float y) { return powf(x, y); }
+    __device__ double penstock_pow(double x, double y) { return pow(x, y); }
 
     // The quotient and remainder of C; that of lowest / -1 wraps. Zeros where `b` is zero.
     template <class T> __device__ penstock_int<T> penstock_trunc_div(penstock_int<T> a, penstock_int<T> b) {
@@ -255,8 +255,6 @@ template <class T> __device__ inline T penstock_squared_difference(T a, T b) { r
 
 // --- transcendental functions ------------------------------------------------------------------
 
-__device__ inline float penstock_pow(float x, float y) { return powf(x, y); }
-__device__ inline double penstock_pow(double x, double y) { return pow(x, y); }
 
 // Accurate in both tails.
 template <class F> __device__ inline F penstock_sigmoid(F x) {

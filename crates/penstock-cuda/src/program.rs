@@ -6,8 +6,9 @@ use penstock_data::{Bool8, DType, Error, Loc, Result, Tensor, bf16, f16, with_dt
 use penstock_ir::{Attr, CONST, Cuda, Graph, Inst, OpDef, Region, Value};
 use rustc_hash::FxHashMap;
 
-/// The helpers of the prelude that note a fault where an integer is divided by zero.
-const CHECKED: &[&str] = &["penstock_trunc_div", "penstock_trunc_mod", "penstock_floor_div", "penstock_floor_mod"];
+/// The helpers of the prelude that note a fault for integers that they reject.
+const CHECKED: &[&str] =
+    &["penstock_trunc_div", "penstock_trunc_mod", "penstock_floor_div", "penstock_floor_mod", "penstock_pow"];
 
 /// A straight line of elementwise instructions, to be computed by one kernel.
 ///
@@ -31,7 +32,7 @@ pub struct Step {
     pub dtype: DType,
     /// Its value: an expression over the inputs `a0`, `a1`, … and the earlier steps `v0`, `v1`, ….
     pub value: String,
-    /// Whether it can divide an integer by zero.
+    /// Whether it can reject an integer.
     pub checked: bool,
     /// Where it was written.
     pub loc: Loc,

@@ -18,7 +18,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 use penstock_data::{Error, Result};
 use penstock_ir::Env;
-use penstock_kernels::{Fault, Lane, LoopFn};
+use penstock_kernels::{Lane, LoopFn};
 use smallvec::SmallVec;
 
 use crate::emit::{Application, constant, divides, emit, type_of};
@@ -43,7 +43,7 @@ pub struct Native {
 /// Why a run stopped.
 pub enum Stop {
     /// The operator with this origin was given an operand that it rejects.
-    Fault(Fault, u32),
+    Fault(u32),
     /// The host wanted it.
     Host(Error),
 }
@@ -109,7 +109,7 @@ impl Native {
         match (code, host.error) {
             (DONE, _) => Ok(()),
             (STOPPED, error) => Err(Stop::Host(error.unwrap_or_else(|| Error::internal("stopped for no reason")))),
-            (origin, _) => Err(Stop::Fault(Fault::DivideByZero, (origin - 1) as u32)),
+            (origin, _) => Err(Stop::Fault((origin - 1) as u32)),
         }
     }
 }

@@ -103,7 +103,7 @@ fn float1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Op
         }
         "relu" => {
             let zero = float_constant(b, dtype, 0.0);
-            let below = b.ins().fcmp(FloatCC::LessThan, x, zero);
+            let below = b.ins().fcmp(FloatCC::LessThanOrEqual, x, zero);
             b.ins().select(below, zero, x)
         }
         _ => return None,

@@ -67,15 +67,9 @@ fn supported() -> Level {
 #[inline]
 pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
-        fn v4<R>(f: impl FnOnce() -> R) -> R {
-            f()
-        }
-        if level() == Level::V4 {
-            // SAFETY: `level` returns `V4` only after detecting these features.
-            return unsafe { v4(f) };
-        }
+    if level() == Level::V4 {
+        // SAFETY: `level` returns `V4` only after detecting its features.
+        return unsafe { at_v4(f) };
     }
     dispatch_v3(f)
 }
@@ -84,15 +78,23 @@ pub(crate) fn dispatch<R>(f: impl FnOnce() -> R) -> R {
 #[inline]
 pub(crate) fn dispatch_v3<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
-        fn v3<R>(f: impl FnOnce() -> R) -> R {
-            f()
-        }
-        if level() >= Level::V3 {
-            // SAFETY: `level` returns `V3` and `V4` only after detecting these features.
-            return unsafe { v3(f) };
-        }
+    if level() >= Level::V3 {
+        // SAFETY: `level` returns `V3` and `V4` only after detecting the features of `V3`.
+        return unsafe { at_v3(f) };
     }
+    f()
+}
+
+/// Runs `f` compiled for [`Level::V4`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
+pub(crate) fn at_v4<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+/// Runs `f` compiled for [`Level::V3`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,f16c,lzcnt,popcnt")]
+pub(crate) fn at_v3<R>(f: impl FnOnce() -> R) -> R {
     f()
 }

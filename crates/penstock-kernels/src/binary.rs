@@ -7,7 +7,7 @@ use penstock_data::{Bool8, DType, Element, bf16, f16, with_dtype};
 
 use crate::arch::Level;
 use crate::complex;
-use crate::loops::{LoopFn, Map2, half2, loop2};
+use crate::loops::{Fault, LoopFn, Map2, half2, loop2};
 use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::ops::Binary;
@@ -143,18 +143,8 @@ impl<const OP: u8, T: Real> Map2 for FloatCompare<OP, T> {
     }
 }
 
-/// `x` to the `n`, wrapping; see [`Binary::Pow`].
+/// `x` to the `n`, which is not negative, wrapping.
 fn integer_pow<T: Int>(x: T, n: T) -> T {
-    if n < T::ZERO {
-        let minus_one = T::ZERO.sub(T::ONE);
-        return if x == T::ONE || (x == minus_one && n.and(T::ONE) == T::ZERO) {
-            T::ONE
-        } else if x == minus_one {
-            minus_one
-        } else {
-            T::ZERO
-        };
-    }
     let (mut result, mut base, mut n) = (T::ONE, x, n);
     while n != T::ZERO {
         if n.and(T::ONE) == T::ONE {
@@ -173,10 +163,11 @@ impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
     type B = T;
     type R = T;
     const LEVEL: Level = if Self::CHECKED || OP == Binary::Pow as u8 { Level::Base } else { T::LEVEL };
-    const CHECKED: bool = listed(DIVISIONS, OP);
+    const CHECKED: bool = listed(DIVISIONS, OP) || (OP == Binary::Pow as u8 && T::SIGNED);
+    const FAULT: Fault = if OP == Binary::Pow as u8 { Fault::NegativePower } else { Fault::DivideByZero };
     #[inline(always)]
     fn fault(b: T) -> bool {
-        b == T::ZERO
+        if OP == Binary::Pow as u8 { b < T::ZERO } else { b == T::ZERO }
     }
     #[inline(always)]
     fn eval(a: T, b: T) -> T {

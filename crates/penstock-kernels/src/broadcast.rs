@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "walks raw memory by strides")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -312,13 +312,14 @@ fn split(
     grain: usize,
     f: impl Fn(std::ops::Range<usize>) -> Result<(), Fault> + Sync,
 ) -> Result<(), Fault> {
-    let failed = AtomicBool::new(false);
+    let failed = Mutex::new(Ok(()));
     parallel_for(tasks, grain, |range| {
-        if f(range).is_err() {
-            failed.store(true, Ordering::Relaxed);
+        let done = f(range);
+        if done.is_err() {
+            *failed.lock().unwrap_or_else(PoisonError::into_inner) = done;
         }
     });
-    if failed.load(Ordering::Relaxed) { Err(Fault::DivideByZero) } else { Ok(()) }
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs an elementwise loop over `n` elements, split over threads above a threshold.

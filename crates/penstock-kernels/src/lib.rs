@@ -44,6 +44,8 @@ mod special;
 mod team;
 mod trig;
 mod unary;
+#[cfg(target_arch = "x86_64")]
+mod vector_sort;
 
 pub use arch::{Level, level};
 pub use binary::binary;

@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::fmt;
 use std::mem::MaybeUninit;
 use std::slice;
 
@@ -49,6 +50,24 @@ impl Lane {
 pub enum Fault {
     /// An integer was divided by zero.
     DivideByZero,
+    /// An integer was raised to a negative power.
+    NegativePower,
+}
+
+impl Fault {
+    /// What the operator of a name reports.
+    pub fn of(op: &str) -> Fault {
+        if op == "pow" { Fault::NegativePower } else { Fault::DivideByZero }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::DivideByZero => "division by zero",
+            Fault::NegativePower => "integers to negative powers are not integers",
+        })
+    }
 }
 
 /// Computes `n` outputs of an elementwise operator.
@@ -89,7 +108,9 @@ pub(crate) trait Map2: 'static {
     /// Whether [`Map2::fault`] can be true.
     const CHECKED: bool = false;
     fn eval(a: Self::A, b: Self::B) -> Self::R;
-    /// Second operands that the operator rejects with [`Fault::DivideByZero`].
+    /// What it reports.
+    const FAULT: Fault = Fault::DivideByZero;
+    /// Second operands that the operator rejects.
     #[inline(always)]
     fn fault(_: Self::B) -> bool {
         false
@@ -202,7 +223,7 @@ unsafe fn body2<M: Map2>(n: usize, ins: &[Lane], out: *mut u8, this: LoopFn) -> 
         unsafe {
             let y = pb.read();
             if M::CHECKED && M::fault(y) {
-                return Err(Fault::DivideByZero);
+                return Err(M::FAULT);
             }
             dst.write(M::eval(pa.read(), y));
         }
@@ -222,7 +243,7 @@ unsafe fn body2<M: Map2>(n: usize, ins: &[Lane], out: *mut u8, this: LoopFn) -> 
     // SAFETY: the lanes are readable for `n` elements, or one if fixed.
     let (sa, sb) = unsafe { (slice::from_raw_parts(pa, la), slice::from_raw_parts(pb, lb)) };
     if M::CHECKED && sb.iter().fold(false, |any, &y| any | M::fault(y)) {
-        return Err(Fault::DivideByZero);
+        return Err(M::FAULT);
     }
     match (la == n, lb == n) {
         (true, true) => {

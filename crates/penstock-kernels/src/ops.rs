@@ -56,9 +56,9 @@ pub enum Unary {
     Sigmoid,
     /// `log(1 + e^x)`.
     Softplus,
-    /// `max(x, 0)`; NaN of NaN.
+    /// `max(x, 0)`; NaN of NaN, 0 of -0.
     Relu,
-    /// `min(max(x, 0), 6)`; NaN of NaN.
+    /// `min(max(x, 0), 6)`; NaN of NaN, 0 of -0.
     Relu6,
     /// `x` if positive, else `e^x - 1`.
     Elu,
@@ -128,7 +128,7 @@ pub enum Binary {
     TruncDiv,
     /// Remainder with the sign of `x`, as in C. Integers: error if `y` is 0.
     TruncMod,
-    /// `x` to the `y`. Integers wrap; a negative exponent gives 0, but ±1 for `x` = ±1 (and 0 for `x` = 0).
+    /// `x` to the `y`. Integers wrap; error if `y` is negative.
     Pow,
     /// The greater; NaN if either is; the first of equal operands (so of -0 and 0).
     Max,

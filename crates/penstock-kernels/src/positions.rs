@@ -1,4 +1,4 @@
-//! Positions of elements, from rows of indices and of what is not zero.
+//! Positions of elements, from rows of indices and of what is not zero, and counts of them.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::arch::dispatch_v3;
 use crate::gather::{Index, Indices, with_indices};
+use crate::num::Int;
 use crate::pool::{Shared, grain, parallel_for};
 
 /// Writes for each row of `dims.len()` indices, of which there is at least one, the row-major position that they name in an
@@ -44,6 +45,8 @@ pub unsafe fn linear(indices: Indices, dims: &[usize], out: *mut i64) -> Result<
 const PART: usize = 1 << 16;
 /// Elements that are compared at a time.
 const BLOCK: usize = 256;
+/// Columns that are counted at a time.
+const COLUMNS: usize = 1024;
 
 /// An element that may be zero.
 trait Zero: Element {
@@ -113,10 +116,7 @@ impl Nonzero {
                     let part = &x[p * PART..x.len().min((p + 1) * PART)];
                     let count = dispatch_v3(
                         #[inline(always)]
-                        || {
-                            let of = |block: &[T]| block.iter().map(|v| u32::from(!v.is_zero())).sum::<u32>() as usize;
-                            part.chunks(BLOCK).map(of).sum::<usize>()
-                        },
+                        || count_of(part),
                     );
                     // SAFETY: `p + 1` is below the length of `counts`, and no other range has it.
                     unsafe { out.get().add(p + 1).write(count) };
@@ -163,6 +163,126 @@ impl Nonzero {
             });
         }, else panic!("no {dtype} is zero"));
     }
+}
+
+/// The number of elements of each row of an (outer, n, inner) array that are not zero, as `outer` times `inner` numbers.
+///
+/// # Panics
+/// If `dtype` is `str`.
+///
+/// # Safety
+/// `x` is aligned and readable for `outer * n * inner` elements of `dtype`, `out` aligned, disjoint and writable.
+pub unsafe fn count_nonzero(dtype: DType, x: *const u8, [outer, n, inner]: [usize; 3], out: *mut i64) {
+    if outer * inner == 1 {
+        // SAFETY: the caller's contract.
+        unsafe { out.write(Nonzero::count(dtype, x, n).total() as i64) };
+        return;
+    }
+    let out = Shared(out);
+    with_dtype!(plain, dtype, T => {
+        // SAFETY: the caller's contract.
+        let x = unsafe { std::slice::from_raw_parts(x.cast::<T>(), outer * n * inner) };
+        let blocks = inner.div_ceil(COLUMNS);
+        parallel_for(outer * blocks, grain(0.2 * (n * inner.min(COLUMNS)) as f64), |range| {
+            for task in range {
+                let (o, first) = (task / blocks, task % blocks * COLUMNS);
+                let width = COLUMNS.min(inner - first);
+                // SAFETY: these numbers are this task's.
+                let counts = unsafe { std::slice::from_raw_parts_mut(out.get().add(o * inner + first), width) };
+                dispatch_v3(#[inline(always)] || {
+                    counts.fill(0);
+                    let block = &x[o * n * inner..(o + 1) * n * inner];
+                    if inner == 1 {
+                        counts[0] = count_of(block) as i64;
+                        return;
+                    }
+                    for row in block.chunks_exact(inner) {
+                        for (to, v) in counts.iter_mut().zip(&row[first..]) {
+                            *to += i64::from(!v.is_zero());
+                        }
+                    }
+                });
+            }
+        });
+    }, else panic!("no {dtype} is zero"));
+}
+
+/// How many elements are not zero.
+#[inline(always)]
+fn count_of<T: Zero>(x: &[T]) -> usize {
+    x.chunks(BLOCK).map(|block| block.iter().map(|v| u32::from(!v.is_zero())).sum::<u32>() as usize).sum()
+}
+
+/// [`range_of`] elements.
+#[inline(always)]
+fn extremes<T: Int>(x: &[T]) -> Option<(i64, i64)> {
+    let (first, rest) = x.split_first()?;
+    let (low, high) = rest.iter().fold((*first, *first), |(low, high), &v| (low.min(v), high.max(v)));
+    let wide = |v: T| if v < T::ZERO || v.to_i64() >= 0 { v.to_i64() } else { i64::MAX };
+    Some((wide(low), wide(high)))
+}
+
+/// The least and the greatest of integers, `None` of none. What is above `i64` counts as its greatest.
+///
+/// # Panics
+/// If `dtype` is no integer.
+///
+/// # Safety
+/// `x` is aligned and readable for `n` elements of `dtype`.
+pub unsafe fn range_of(dtype: DType, x: *const u8, n: usize) -> Option<(i64, i64)> {
+    // SAFETY: the caller's contract.
+    with_dtype!(integer, dtype, T => unsafe {
+        let x = std::slice::from_raw_parts(x.cast::<T>(), n);
+        dispatch_v3(#[inline(always)] || extremes(x))
+    }, else panic!("{dtype} is no integer"))
+}
+
+/// How often each of the integers from 0 to below `length` occurs in each of `rows` rows of `n`; other ones are left out.
+///
+/// # Panics
+/// If `dtype` is no integer.
+///
+/// # Safety
+/// `x` is aligned and readable for `rows * n` elements of `dtype`, `out` aligned, disjoint and writable for `rows * length`.
+pub unsafe fn bin_counts(dtype: DType, x: *const u8, [rows, n]: [usize; 2], length: usize, out: *mut i64) {
+    /// Tables that take turns, so that equal neighbours do not wait for each other.
+    const TABLES: usize = 4;
+    let (src, out) = (Shared(x.cast_mut()), Shared(out));
+    with_dtype!(integer, dtype, T => parallel_for(rows, grain(n as f64 + length as f64), |range| {
+        let mut tables = vec![[0u32; TABLES]; if length <= 1 << 14 { length } else { 0 }];
+        for r in range {
+            // SAFETY: the caller's contract; a row of the results is one task's.
+            let (row, counts) = unsafe {
+                (
+                    std::slice::from_raw_parts(src.get().cast::<T>().add(r * n).cast_const(), n),
+                    std::slice::from_raw_parts_mut(out.get().add(r * length), length),
+                )
+            };
+            counts.fill(0);
+            if tables.is_empty() {
+                for v in row {
+                    if let Some(count) = counts.get_mut(v.to_i64() as usize) {
+                        *count += 1;
+                    }
+                }
+                continue;
+            }
+            // A count of a part fits its number.
+            for part in row.chunks(1 << 31) {
+                tables.fill([0; TABLES]);
+                for quad in part.chunks(TABLES) {
+                    for (t, v) in quad.iter().enumerate() {
+                        if let Some(counts) = tables.get_mut(v.to_i64() as usize) {
+                            counts[t] += 1;
+                        }
+                    }
+                }
+                for (to, counts) in counts.iter_mut().zip(&tables) {
+                    *to += counts.iter().map(|&c| i64::from(c)).sum::<i64>();
+                }
+            }
+        }
+    }), else panic!("{dtype} is no integer"));
 }
 
 /// Writes the indices of what is not zero in a part of an array of extents `dims` that starts at position `start`.

@@ -9,7 +9,7 @@ use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
 use crate::complex::Part;
-use crate::gather::Indices;
+use crate::gather::{Index, Indices, with_indices};
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
@@ -28,7 +28,7 @@ pub enum Empty {
 }
 
 /// Numbers that segments are filled with.
-trait Filler: Element {
+trait Filler: Element + PartialEq {
     fn filler(empty: Empty) -> Self;
 }
 
@@ -78,6 +78,19 @@ pub struct Segments {
     pub n: usize,
     /// The number of elements of a row.
     pub width: usize,
+    /// Whether the segments ascend from 0 or above.
+    pub sorted: bool,
+}
+
+impl Segments {
+    /// The first row whose segment is not below `id`, where they ascend.
+    ///
+    /// # Safety
+    /// The ids are aligned and readable.
+    unsafe fn first_of(self, id: usize) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { with_indices!(self.ids, list => list.partition_point(|i| i.at() < id)) }
+    }
 }
 
 /// # Safety
@@ -87,14 +100,18 @@ where
     F::T: Filler + Sync,
     F::Acc: 'static,
 {
-    let Segments { ids, n, width } = s;
+    let Segments { ids, n, width, sorted } = s;
     let (src, dst) = (Shared(input.cast::<F::T>().cast_mut()), Shared(out.cast::<F::T>()));
     let filler = F::T::filler(empty);
-    // Each task takes a stretch of segments and looks through all rows for them, so that every segment gets its rows
-    // in order on one thread.
+    // Whether a result depends on whether there are rows, or on their number.
+    let one = F::T::filler(Empty::One);
+    let counted = F::finish(F::init(), 0) != filler || F::finish(F::load(one), 2) != one;
+    // Each task takes a stretch of segments and looks through all rows for them, or through theirs where they are known, so
+    // that every segment gets its rows in order on one thread.
     let in_place = TypeId::of::<F::Acc>() == TypeId::of::<F::T>();
     let row_ns = 2.0 + 0.3 * width as f64;
-    let tasks = if ids.count as f64 * row_ns < 200_000.0 || width < 8 { 1 } else { threads().clamp(1, n.max(1)) };
+    let brief = ids.count as f64 * row_ns < 200_000.0 || (width < 8 && !sorted);
+    let tasks = if brief { 1 } else { threads().clamp(1, n.max(1)) };
     let stretch = n.div_ceil(tasks.max(1));
     parallel_for(tasks, 1, |range| {
         for task in range {
@@ -102,6 +119,9 @@ where
             if first >= last {
                 continue;
             }
+            // SAFETY: the caller's contract.
+            let of = |id: usize| unsafe { s.first_of(id) };
+            let rows = if sorted && tasks > 1 { of(first)..of(last) } else { 0..ids.count };
             dispatch_v3(
                 #[inline(always)]
                 || {
@@ -118,9 +138,9 @@ where
                     // SAFETY: there is room for `len` accumulators: these segments of `out`, which no other task has, or the
                     // scratch memory.
                     (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
-                    let mut counts = vec![0usize; last - first];
-                    let mut next = 0;
-                    while next < ids.count {
+                    let mut counts = vec![0usize; if counted { last - first } else { 0 }];
+                    let mut next = rows.start;
+                    while next < rows.end {
                         let i = next;
                         // SAFETY: `i` is below the count.
                         let id = unsafe { ids.get(i) };
@@ -130,11 +150,13 @@ where
                         }
                         let at = id as usize - first;
                         // SAFETY: the position is below the count.
-                        if width == 1 && next < ids.count && unsafe { ids.get(next) } == id {
+                        if width == 1 && next < rows.end && unsafe { ids.get(next) } == id {
                             // Elements side by side of one segment.
                             // SAFETY: the caller's contract.
                             next += unsafe { ids.run(next, id) };
-                            counts[at] += next - i;
+                            if counted {
+                                counts[at] += next - i;
+                            }
                             // SAFETY: as many elements have been found, and the accumulator has been written.
                             unsafe {
                                 let run = std::slice::from_raw_parts(src.get().add(i).cast_const(), next - i);
@@ -142,7 +164,9 @@ where
                             }
                             continue;
                         }
-                        counts[at] += 1;
+                        if counted {
+                            counts[at] += 1;
+                        }
                         // SAFETY: row `i` has `width` elements, and segment `at` as many accumulators, which have been written.
                         let (row, to) = unsafe {
                             (
@@ -154,7 +178,11 @@ where
                             *a = F::join(*a, F::load(x));
                         }
                     }
-                    for (at, &count) in counts.iter().enumerate() {
+                    if in_place && !counted {
+                        return;
+                    }
+                    for at in 0..last - first {
+                        let count = if counted { counts[at] } else { 1 };
                         for j in at * width..(at + 1) * width {
                             // SAFETY: accumulator and element `j` of this task; the one is read before the other, which may be
                             // the same memory, is written.
@@ -230,7 +258,8 @@ where
 
 /// Reduces rows by segment: row `s` of `out` is the reduction of the rows `i` with `ids[i] == s`, or `empty`
 /// where there is none. Rows are taken in order, single elements side by side of one segment as [`crate::reduce`] takes them.
-/// Floats of 16 bits accumulate in `f32`. Segments may come in any order; a negative one drops its row.
+/// Floats of 16 bits accumulate in `f32`. Segments may come in any order, unless they are said to be sorted; a negative one
+/// drops its row.
 ///
 /// # Errors
 /// The first position whose segment is not below `n`; nothing is then written.
@@ -250,9 +279,14 @@ pub unsafe fn segment_reduce(
     out: *mut u8,
 ) -> Result<(), usize> {
     segments.ids.check_dtype();
-    // SAFETY: the ids are readable.
-    if let Some(position) = unsafe { segments.ids.first_not_less(segments.n.min(i64::MAX as usize) as i64) } {
-        return Err(position);
+    let limit = segments.n.min(i64::MAX as usize) as i64;
+    // SAFETY: the ids are readable; where they ascend, the last is the greatest.
+    let last = segments.sorted.then(|| segments.ids.count.checked_sub(1).map(|i| unsafe { segments.ids.get(i) }));
+    if last.is_none_or(|last| last.is_some_and(|id| id >= limit)) {
+        // SAFETY: as above.
+        if let Some(position) = unsafe { segments.ids.first_not_less(limit) } {
+            return Err(position);
+        }
     }
     // SAFETY: the same contract, with the element type of `dtype`; segments have been checked.
     let taken = unsafe {

@@ -7,7 +7,7 @@
 
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::arch::dispatch_v3;
+use crate::arch::{Level, dispatch_v3, level};
 use crate::num::Int;
 use crate::pool::{Shared, grain, parallel_for};
 use crate::sort_keys::{Placed, Word, sort_columns, sort_words};
@@ -27,6 +27,9 @@ pub enum Direction {
 /// A key of 32 or 64 bits, and the same together with a position, ordered by the key first.
 trait Key: Word + std::ops::Not<Output = Self> {
     type Placed: Word;
+    /// The key as a number, or the low bits of it.
+    fn number(self) -> usize;
+    fn of_number(number: usize) -> Self;
     fn place(self, position: usize) -> Self::Placed;
     fn key(placed: Self::Placed) -> Self;
     fn position(placed: Self::Placed) -> usize;
@@ -34,6 +37,14 @@ trait Key: Word + std::ops::Not<Output = Self> {
 
 impl Key for u32 {
     type Placed = Placed<u64>;
+    #[inline(always)]
+    fn number(self) -> usize {
+        self as usize
+    }
+    #[inline(always)]
+    fn of_number(number: usize) -> u32 {
+        number as u32
+    }
     #[inline(always)]
     fn place(self, position: usize) -> Placed<u64> {
         Placed(u64::from(self) << 32 | position as u64)
@@ -50,6 +61,14 @@ impl Key for u32 {
 
 impl Key for u64 {
     type Placed = Placed<u128>;
+    #[inline(always)]
+    fn number(self) -> usize {
+        self as usize
+    }
+    #[inline(always)]
+    fn of_number(number: usize) -> u64 {
+        number as u64
+    }
     #[inline(always)]
     fn place(self, position: usize) -> Placed<u128> {
         Placed(u128::from(self) << 64 | position as u128)
@@ -140,6 +159,12 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// The longest rows that are sorted side by side. A row whose elements lie together is sorted in vectors of its own, but for
+    /// the shortest, where there are any.
+    fn side_by_side(self) -> usize {
+        if self.inner == 1 && level() > Level::Base { 32 } else { SHORT }
+    }
+
     /// The number of rows to sort, each of `n` elements, `inner` apart.
     fn count(self) -> usize {
         self.outer * self.inner
@@ -164,7 +189,7 @@ fn directed<K: Key>(key: K, direction: Direction) -> K {
 
 /// Rows that are sorted side by side.
 const LANES: usize = 16;
-/// The longest rows that are.
+/// The longest rows that are, or of which the first few are found by sorting.
 const SHORT: usize = 256;
 
 /// The sorted words of a row, `step` apart.
@@ -191,7 +216,7 @@ fn sort_each<W: Word>(rows: Rows, word: impl Fn(usize, usize) -> W + Sync, take:
         sort_words(words, scratch);
         take(r, Sorted { words, step: 1 });
     };
-    if n > SHORT || rows.count() < LANES / 4 || size_of::<W>() > 8 {
+    if n > rows.side_by_side() || rows.count() < LANES / 4 || size_of::<W>() > 8 {
         return parallel_for(rows.count(), rows.grain(), |range| {
             let (mut words, mut scratch) = (Vec::with_capacity(n), Vec::new());
             range.for_each(|r| one(r, &mut words, &mut scratch));
@@ -221,27 +246,99 @@ unsafe fn sort_rows<T: Keyed>(rows: Rows, direction: Direction, input: *const u8
     let Rows { n, inner, .. } = rows;
     // SAFETY: a row has `n` elements, `inner` apart, in the input and in the output, where no other task has it.
     let read = |start: usize, i: usize| unsafe { src.get().add(start + i * inner).read() };
+    // SAFETY: as above.
+    let write = |start: usize, i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
+    // Zeros of both signs keep their order, NaNs their bits.
+    let restore = |start: usize| {
+        for &special in T::SPECIAL {
+            let key = directed(special, direction);
+            // SAFETY: as above; the row has been written.
+            let sorted = |i: usize| directed(unsafe { dst.get().add(start + i * inner).read() }.key(), direction);
+            let first = partition_point(n, |i| sorted(i) < key);
+            if first < n && sorted(first) == key {
+                let same = (0..n).map(|i| read(start, i)).filter(|x| x.key() == special);
+                same.enumerate().for_each(|(i, x)| write(start, first + i, x));
+            }
+        }
+    };
+    let one_by_one = |f: &(dyn Fn(usize) + Sync)| {
+        parallel_for(rows.count(), rows.grain(), |range| range.for_each(|r| f(rows.start(r, n))));
+    };
+    if size_of::<T>() <= 2 && n >= 16 << (4 * size_of::<T>()) {
+        return one_by_one(&|start| {
+            count_sort(
+                8 * size_of::<T>() as u32,
+                n,
+                |i| directed(read(start, i).key(), direction),
+                |i, key| {
+                    write(start, i, T::of_key(directed(key, direction)));
+                },
+            );
+            restore(start);
+        });
+    }
+    if n > rows.side_by_side() && inner == 1 && size_of::<T>() == size_of::<T::Key>() {
+        return one_by_one(&|start| {
+            // SAFETY: the row of the output, which no other task has; keys are as large as elements.
+            let keys = unsafe { std::slice::from_raw_parts_mut(dst.get().add(start).cast::<T::Key>(), n) };
+            each(
+                keys,
+                #[inline(always)]
+                |i, _| directed(read(start, i).key(), direction),
+            );
+            sort_words(keys, &mut Vec::new());
+            each(
+                keys,
+                #[inline(always)]
+                // SAFETY: the bits of an element are a word.
+                |_, key| unsafe { std::mem::transmute_copy(&T::of_key(directed(key, direction))) },
+            );
+            restore(start);
+        });
+    }
     sort_each::<T::Key>(
         rows,
         |start, i| directed(read(start, i).key(), direction),
         |r, sorted| {
             let start = rows.start(r, n);
-            // SAFETY: as above.
-            let write = |i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
-            for i in 0..n {
-                write(i, T::of_key(directed(sorted.get(i), direction)));
-            }
-            // Zeros of both signs keep their order, NaNs their bits.
-            for &special in T::SPECIAL {
-                let key = directed(special, direction);
-                let first = partition_point(n, |i| sorted.get(i) < key);
-                if first < n && sorted.get(first) == key {
-                    let same = (0..n).map(|i| read(start, i)).filter(|x| x.key() == special);
-                    same.enumerate().for_each(|(i, x)| write(first + i, x));
-                }
-            }
+            (0..n).for_each(|i| write(start, i, T::of_key(directed(sorted.get(i), direction))));
+            restore(start);
         },
     );
+}
+
+/// Replaces each word by one that its position and itself give.
+fn each<W: Word>(words: &mut [W], f: impl Fn(usize, W) -> W + Sync) {
+    let base = Shared(words.as_mut_ptr());
+    parallel_for(words.len(), grain(0.3), |range| {
+        let first = range.start;
+        // SAFETY: no other task has these words.
+        let part = unsafe { std::slice::from_raw_parts_mut(base.get().add(first), range.len()) };
+        dispatch_v3(
+            #[inline(always)]
+            || part.iter_mut().enumerate().for_each(|(i, w)| *w = f(first + i, *w)),
+        );
+    });
+}
+
+/// Writes `n` keys of few bits in order, each as often as it occurs.
+fn count_sort<K: Key>(bits: u32, n: usize, key: impl Fn(usize) -> K, write: impl Fn(usize, K)) {
+    let mask = (1usize << bits) - 1;
+    let mut counts = vec![0usize; mask + 1];
+    let mut any = key(0);
+    for i in 0..n {
+        any = key(i);
+        counts[any.number() & mask] += 1;
+    }
+    // A key that was turned round has bits above.
+    let high = any.number() & !mask;
+    let mut at = 0;
+    for (value, count) in counts.into_iter().enumerate() {
+        for _ in 0..count {
+            write(at, K::of_number(high | value));
+            at += 1;
+        }
+    }
 }
 
 /// The first of `0..n` for which `before` does not hold; it holds for all in front of it and for none behind.

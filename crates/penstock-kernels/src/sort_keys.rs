@@ -1,6 +1,16 @@
-//! Sorting of unsigned integers: of one long row by its digits, of many short rows side by side by a network.
+//! Sorting of unsigned integers: of one row by vectors or by its digits, of many short rows side by side by a network.
+
+#![expect(unsafe_code, reason = "words with positions are words")]
 
 use crate::arch::dispatch_v3;
+#[cfg(target_arch = "x86_64")]
+use crate::vector_sort::sort as sort_vectors;
+
+/// There are no vectors to sort by.
+#[cfg(not(target_arch = "x86_64"))]
+fn sort_vectors<W>(_words: &mut [W]) -> bool {
+    false
+}
 
 /// An unsigned integer that is sorted by its bits from a place on; what is below them stays in order.
 pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
@@ -10,6 +20,10 @@ pub(crate) trait Word: Copy + Ord + Send + Sync + Default {
     const LOW: u32;
     /// The `DIGIT` bits from `shift` on.
     fn digit(self, shift: u32) -> usize;
+    /// Sorts words by vectors, positions included, where that is possible, and says whether it is.
+    fn sort_vectors(_words: &mut [Self]) -> bool {
+        false
+    }
 }
 
 /// The bits of a digit.
@@ -24,6 +38,9 @@ macro_rules! words {
             #[inline(always)]
             fn digit(self, shift: u32) -> usize {
                 (self >> shift) as usize & (BUCKETS - 1)
+            }
+            fn sort_vectors(words: &mut [$ty]) -> bool {
+                sort_vectors(words)
             }
         }
     )*};
@@ -46,6 +63,10 @@ impl Word for Placed<u64> {
     fn digit(self, shift: u32) -> usize {
         (self.0 >> shift) as usize & (BUCKETS - 1)
     }
+    fn sort_vectors(words: &mut [Placed<u64>]) -> bool {
+        // SAFETY: `Placed` is the word in it.
+        sort_vectors(unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u64>(), words.len()) })
+    }
 }
 
 impl Word for Placed<u128> {
@@ -60,7 +81,10 @@ impl Word for Placed<u128> {
 /// Sorts a row; `scratch` is memory that is used again from row to row.
 ///
 /// Where words have more bits than are compared, they come in the order of the others.
-pub(crate) fn sort_words<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
+pub(crate) fn sort_words<W: Word>(words: &mut [W], scratch: &mut Vec<W>) {
+    if W::sort_vectors(words) {
+        return;
+    }
     // Counting takes time for every bucket.
     if words.len() < 350 * W::BITS.div_ceil(DIGIT) as usize || words.len() > u32::MAX as usize {
         words.sort_unstable();
@@ -70,7 +94,7 @@ pub(crate) fn sort_words<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
 }
 
 /// Sorts by one digit after the other, the lowest first: Knuth, The Art of Computer Programming, volume 3, algorithm R.
-fn by_digits<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
+fn by_digits<W: Word>(words: &mut [W], scratch: &mut Vec<W>) {
     let digits = W::BITS.div_ceil(DIGIT) as usize;
     let mut counts = vec![[0u32; BUCKETS]; digits];
     for w in words.iter() {
@@ -80,21 +104,26 @@ fn by_digits<W: Word>(words: &mut Vec<W>, scratch: &mut Vec<W>) {
     }
     scratch.clear();
     scratch.resize(words.len(), W::default());
+    let mut moved = false;
     for (d, counts) in counts.iter_mut().enumerate() {
+        let (from, to) = if moved { (&scratch[..], &mut *words) } else { (&*words, &mut scratch[..]) };
         let shift = W::LOW + d as u32 * DIGIT;
-        if counts[words[0].digit(shift)] as usize == words.len() {
+        if counts[from[0].digit(shift)] as usize == from.len() {
             continue;
         }
         let mut start = 0;
         for count in counts.iter_mut() {
             (*count, start) = (start, start + *count);
         }
-        for &w in words.iter() {
+        for &w in from {
             let place = &mut counts[w.digit(shift)];
-            scratch[*place as usize] = w;
+            to[*place as usize] = w;
             *place += 1;
         }
-        std::mem::swap(words, scratch);
+        moved = !moved;
+    }
+    if moved {
+        words.copy_from_slice(scratch);
     }
 }
 
@@ -148,8 +177,13 @@ mod tests {
                 let mut words: Vec<u64> = scrambled(n).map(|w| w >> shift).collect();
                 let mut want = words.clone();
                 want.sort_unstable();
+                let mut digits = words.clone();
                 sort_words(&mut words, &mut Vec::new());
                 assert_eq!(words, want);
+                if n > 0 {
+                    by_digits(&mut digits, &mut Vec::new());
+                    assert_eq!(digits, want);
+                }
                 let mut words: Vec<u32> = scrambled(n).map(|w| (w >> 32 >> (shift / 2)) as u32).collect();
                 let mut want = words.clone();
                 want.sort_unstable();
@@ -164,9 +198,11 @@ mod tests {
         let mut narrow: Vec<_> = scrambled(5000).enumerate().map(|(i, w)| Placed(w >> 58 << 32 | i as u64)).collect();
         let mut wide: Vec<_> =
             scrambled(5000).enumerate().map(|(i, w)| Placed(u128::from(w >> 58) << 64 | i as u128)).collect();
+        let mut digits = narrow.clone();
         sort_words(&mut narrow, &mut Vec::new());
+        by_digits(&mut digits, &mut Vec::new());
         sort_words(&mut wide, &mut Vec::new());
-        assert!(narrow.is_sorted() && wide.is_sorted());
+        assert!(narrow.is_sorted() && digits.is_sorted() && wide.is_sorted());
     }
 
     #[test]

@@ -59,14 +59,14 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
         Unary::Sigmoid => x.sigmoid(),
         Unary::Softplus => x.softplus(),
         Unary::Relu => {
-            if x < M::ZERO {
+            if x <= M::ZERO {
                 M::ZERO
             } else {
                 x
             }
         }
         Unary::Relu6 => {
-            let low = if x < M::ZERO { M::ZERO } else { x };
+            let low = if x <= M::ZERO { M::ZERO } else { x };
             let six = M::of(6.0);
             if low > six { six } else { low }
         }

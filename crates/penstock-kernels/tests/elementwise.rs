@@ -324,6 +324,10 @@ fn integer_operators_follow_a_wide_model() {
                     let got: T = one(binary(Binary::Pow, dtype).unwrap(), &[el(a), el(b)]).unwrap();
                     assert_eq!(got.into(), wrap(want), "pow {dtype} {a} {b}");
                 }
+                if b < 0 {
+                    let got: Result<T, Fault> = one(binary(Binary::Pow, dtype).unwrap(), &[el(a), el(b)]);
+                    assert_eq!(got.err(), Some(Fault::NegativePower), "pow {dtype} {a} {b}");
+                }
             }
         }
     }

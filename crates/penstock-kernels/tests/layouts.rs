@@ -408,7 +408,7 @@ fn elements_of_a_segment_lie_side_by_side_or_apart() {
         let to = out.as_mut_ptr().cast();
         // SAFETY: buffers of these extents.
         unsafe {
-            let all = Segments { ids: named(ids.len()), n: 8, width: 1 };
+            let all = Segments { ids: named(ids.len()), n: 8, width: 1, sorted: false };
             segment_reduce(op, DType::F32, x.as_ptr().cast(), all, Empty::Zero, to).unwrap();
             assert_eq!(out, want, "{op:?}");
             // The first that is not below the number of segments is named; negative ones are.

@@ -61,6 +61,8 @@ pub(crate) use table;
 const WHOLE: &[f64] = &[2.0, -3.0, 5.0, -1.0, 7.0, 1.0];
 /// Orders of derivatives.
 const ORDERS: &[f64] = &[1.0, 0.0, 2.0, 3.0];
+/// Exponents, none of them negative.
+const POWERS: &[f64] = &[2.0, 0.5, 0.0, 3.0, 1.5, 1.0];
 /// Small whole numbers.
 const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
 
@@ -84,9 +86,9 @@ table! { TABLE:
     TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE E("penstock_trunc_mod({0}, {1})"),
         d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&TRUNC)),
         "Remainder with the sign of `x`, C's `%` and `fmod`. Integer division by 0 is an error.";
-    POW "pow" "Pow" Pow POSITIVE LINE E("penstock_pow({0}, {1})"),
+    POW "pow" "Pow" Pow POSITIVE POWERS E("penstock_pow({0}, {1})"),
         d!(pow_x, pow_y),
-        "`x` to the `y`. Integers wrap; to a negative exponent they give 0, but 1 and -1 keep their magnitude.";
+        "`x` to the `y`. Integers wrap; a negative exponent of integers is an error.";
     MAXIMUM "maximum" "Maximum" Max LINE POSITIVE E("({0} != {0} || {0} >= {1} ? {0} : {1})"),
         d!(|g, x, y, _| g.only_if(x.is(&GREATER_EQUAL, y)), |g, x, y, _| g.number(0.0).or(x.is(&GREATER_EQUAL, y), g)),
         "The greater of `x` and `y`; NaN where either is. Where they are equal the gradient goes to `x`.";

@@ -1,6 +1,6 @@
 //! Operators that read and write rows by index.
 
-use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
     Sample, Type, Value, Vjp, VjpCx, arg,
@@ -297,7 +297,7 @@ fn run_gather_grad(call: &mut Call<'_>) -> Result<()> {
     }
     let product = |dims: &[usize]| dims.iter().product::<usize>();
     let blocks = [product(&dims[..batch]), product(&dims[batch..axis]), n, product(&dims[axis + 1..])];
-    moves::segment_reduce(call, SUM, dy, indices, blocks, &dims).map_err(explain(indices, n, "indices"))
+    moves::segment_reduce(call, SUM, dy, (indices, false), blocks, &dims).map_err(explain(indices, n, "indices"))
 }
 
 /// What rows of indices name in an array: the numbers of the rows that remain when the first `k`
@@ -406,11 +406,7 @@ pub(crate) fn scatter_into(
     dims: &[usize],
 ) -> Result<()> {
     let RowIndex { rows, n, inner } = row_index(indices, dims)?;
-    let due: Dims = indices.dims()[..indices.rank() - 1].iter().chain(&inner).copied().collect();
-    if updates.dims() != due.as_slice() {
-        return Err(Error::invalid(format!("the indices name slices of shape {due:?}, got {:?}", updates.dims()))
-            .argument("updates"));
-    }
+    check_slices(indices, updates, &inner)?;
     moves::scatter(call, op, updates, &rows, n).map_err(|at| not_in(&rows, at, n, "indices"))
 }
 
@@ -419,9 +415,9 @@ pub static SCATTER_ND: OpDef = OpDef {
     name: "scatter_nd",
     tf_name: "ScatterNd",
     doc: "Zeros of the extents `shape`, with `updates` added at the places that the rows of `indices` name.\n\n\
-          `updates` has the extents `indices[..-1] + shape[k..]`. Updates of one place are added in order. Raises \
+          `updates` has the extents `indices[..-1] + shape[k..]`. Updates of one place are added in order; strings are joined. Raises \
           InvalidArgument for a position that is not there.",
-    dtypes: NUMERIC,
+    dtypes: &[DTypeVar::new("T", DTypeSet::NUMERIC.or(DTypeSet::STR))],
     operands: &[index_arg("indices"), arg("updates"), index_arg("shape")],
     attrs: &[],
     effects: &[],
@@ -433,6 +429,9 @@ pub static SCATTER_ND: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let dims = sizes_of(call, 2, "shape")?;
         let (indices, updates) = (call.inputs[0], call.inputs[1]);
+        if updates.dtype() == DType::Str {
+            return scatter_strings(call, indices, updates, &dims);
+        }
         call.out(0, updates.dtype(), &dims).map_err(|e| e.argument("shape"))?;
         call.outputs[0].bytes_mut().fill(0);
         scatter_into(call, Some(Binary::Add), indices, updates, &dims)
@@ -450,9 +449,37 @@ pub static SCATTER_ND: OpDef = OpDef {
         out.push(Sample::new(vec![i32_array(&[2, 1], &[1, 1]), f64s(&[2, 3]), i32s(&[3, 3])]));
         out.push(Sample::new(vec![i32_array(&[0, 2], &[]), f64s(&[0]), i32s(&[2, 2])]));
         out.push(Sample::new(vec![i32s(&[1, 0]), f64s(&[]), i32s(&[2, 2])]));
+        let words = crate::samples::strings(&[3, 2], &["a", "", "b", "c", "de", "f"]);
+        out.push(Sample::new(vec![i32_array(&[3, 1], &[2, 0, 2]), words, i64s(&[3, 2])]));
         out
     },
 };
+
+/// Empty strings, to which the updates are appended in order.
+fn scatter_strings(call: &mut Call<'_>, indices: &Tensor, updates: &Tensor, dims: &[usize]) -> Result<()> {
+    let RowIndex { rows, n, inner } = row_index(indices, dims)?;
+    check_slices(indices, updates, &inner)?;
+    let width: usize = inner.iter().product();
+    let mut out = vec![Bytes::from([]); n * width];
+    for (at, &row) in rows.to_ints()?.iter().enumerate() {
+        let row = usize::try_from(row).ok().filter(|&row| row < n).ok_or_else(|| not_in(&rows, at, n, "indices"))?;
+        for (to, more) in out[row * width..][..width].iter_mut().zip(&updates.strings()[at * width..]) {
+            *to = if to.is_empty() { more.clone() } else { [&to[..], more].concat().into() };
+        }
+    }
+    call.set(0, Tensor::from_strings(dims, out)?);
+    Ok(())
+}
+
+/// Checks that there is a slice of `updates`, of extents `inner`, for each row of indices.
+fn check_slices(indices: &Tensor, updates: &Tensor, inner: &[usize]) -> Result<()> {
+    let due: Dims = indices.dims()[..indices.rank() - 1].iter().chain(inner).copied().collect();
+    if updates.dims() == due.as_slice() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("the indices name slices of shape {due:?}, got {:?}", updates.dims()))
+        .argument("updates"))
+}
 
 /// The inference, kernel and samples that the operators `tensor_scatter_*` share.
 fn infer_tensor_scatter(cx: &InferCx<'_>) -> Result<OutTypes> {
@@ -662,7 +689,7 @@ pub(crate) fn run_unsorted_segments(call: &mut Call<'_>, how: (Reduce, Empty)) -
     if width == 0 && ids.to_ints()?.iter().all(|&id| id < n as i64) {
         return call.out(0, x.dtype(), &dims).map(drop);
     }
-    moves::segment_reduce(call, how, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
+    moves::segment_reduce(call, how, x, (ids, false), [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
 }
 
 /// Where an array is not zero.

@@ -363,7 +363,7 @@ pub(crate) fn segment_reduce(
     call: &mut Call<'_>,
     (op, empty): (Reduce, Empty),
     x: &Tensor,
-    segments: &Tensor,
+    (segments, sorted): (&Tensor, bool),
     [batch, outer, n, width]: [usize; 4],
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
@@ -380,7 +380,7 @@ pub(crate) fn segment_reduce(
             unsafe {
                 let from = x.as_ptr().add(block * count * width * size);
                 let to = out.add(block * n * width * size);
-                segment::segment_reduce(op, x.dtype(), from, Segments { ids, n, width }, empty, to)
+                segment::segment_reduce(op, x.dtype(), from, Segments { ids, n, width, sorted }, empty, to)
             }
             .map_err(|position| Ok(b * count + position))?;
         }

@@ -187,6 +187,7 @@ pub static OPS: &[&OpDef] = &[
     &REDUCE_ANY,
     &REDUCE_ALL,
     &REDUCE_LOGSUMEXP,
+    &COUNT_NONZERO,
     &SUM_TO_SHAPE,
     &ARGMAX,
     &ARGMIN,
@@ -311,6 +312,46 @@ fn run_logsumexp(call: &mut Call<'_>) -> Result<()> {
     unary_into(Unary::Log, &a, &mut b)?;
     binary_into(Binary::Add, &b, &shift, &mut a)?;
     cast_into(&a.reshaped(&left)?, dtype, &mut call.outputs[0])
+}
+
+/// The number of elements that are not zero.
+pub static COUNT_NONZERO: OpDef = OpDef {
+    name: "count_nonzero",
+    tf_name: "CountNonzero",
+    doc: "The number of elements that are not zero, `int64`. NaN is not zero, -0 is.\n\n\
+          Reduces `axes` (negative ones count from the end), all where they are not given. The reduced axes are dropped from \
+          the shape, or kept with size 1 where `keepdims` is true.\n\n\
+          Errors: `InvalidArgument` for an axis that is out of range or listed twice.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
+    operands: &[arg("input")],
+    attrs: ATTRS,
+    effects: &[],
+    infer: |cx| one(Type::tensor(DType::I64, reduced_shape(cx.shape(0), cx.attrs.opt_ints(0), cx.attrs.flag(1))?)),
+    cpu: Cpu::Kernel(run_count),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Evaluate,
+    samples: || samples(DTypeSet::PLAIN),
+};
+
+fn run_count(call: &mut Call<'_>) -> Result<()> {
+    let x = call.inputs[0];
+    let (marked, left) = plan(x.dims(), call.attrs)?;
+    let first = marked.iter().position(|&gone| gone).unwrap_or(x.rank());
+    let end = marked.iter().rposition(|&gone| gone).map_or(first, |last| last + 1);
+    if marked[first..end].contains(&false) {
+        // Axes that do not lie side by side.
+        let (mut found, mut ones) = (Tensor::default(), Tensor::default());
+        cast_into(x, DType::Bool, &mut found)?;
+        cast_into(&found, DType::I64, &mut ones)?;
+        return reduce_into(Reduce::Sum, &ones, &marked, &left, &mut call.outputs[0]);
+    }
+    let product = |dims: &[usize]| dims.iter().product();
+    let extents = [product(&x.dims()[..first]), product(&x.dims()[first..end]), product(&x.dims()[end..])];
+    let out = call.out(0, DType::I64, &left)?;
+    // SAFETY: `x` has these extents, of a plain dtype; `out` is a fresh array of a number for each of the first and the last.
+    unsafe { penstock_kernels::positions::count_nonzero(x.dtype(), x.as_ptr(), extents, out.cast()) };
+    Ok(())
 }
 
 /// The sum over what broadcasting repeated.

@@ -22,9 +22,7 @@ unsafe fn elementwise(f: LoopFn, inputs: &[&Tensor], dtype: DType, out: &mut Ten
 }
 
 fn fault(fault: Fault) -> Error {
-    match fault {
-        Fault::DivideByZero => Error::invalid("division by zero"),
-    }
+    Error::invalid(fault.to_string())
 }
 
 fn unsupported(dtype: DType) -> Error {

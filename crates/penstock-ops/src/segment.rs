@@ -1,10 +1,13 @@
-//! Reductions by segment: of rows whose segments are sorted, or come in any order.
+//! Reductions by segment: of rows whose segments are sorted, or come in any order. Counts of integers.
+
+#![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, VjpCx, arg,
-    arg_of,
+    ArgDef, ArgType, AttrDef, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp,
+    VjpCx, arg, arg_of,
 };
+use penstock_kernels::positions;
 use penstock_kernels::segment::Empty;
 use penstock_kernels::{Reduce, reduce_dtypes};
 use smallvec::smallvec;
@@ -16,7 +19,7 @@ use crate::gather::{
 };
 use crate::grad::{Ex, Tape, rule};
 use crate::moves;
-use crate::operands::{like, require_rank};
+use crate::operands::{index_arg, int_scalar, like, require_rank, size};
 use crate::sample_arrays::{f64s, i32s, i64s};
 use crate::samples::{DISTINCT, tensor};
 use crate::util::one;
@@ -34,6 +37,7 @@ pub static OPS: &[&OpDef] = &[
     &SEGMENT_MAX,
     &SEGMENT_MIN,
     &SEGMENT_PROD,
+    &BINCOUNT,
 ];
 
 const fn ids(name: &'static str) -> ArgDef {
@@ -174,7 +178,7 @@ fn run_sorted(call: &mut Call<'_>, how: (Reduce, Empty)) -> Result<()> {
     let n = count_sorted(ids)?;
     let dims: Dims = std::iter::once(n).chain(x.dims()[1..].iter().copied()).collect();
     let width = x.dims()[1..].iter().product();
-    moves::segment_reduce(call, how, x, ids, [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
+    moves::segment_reduce(call, how, x, (ids, true), [1, 1, n, width], &dims).map_err(explain(ids, n, "segment_ids"))
 }
 
 fn sorted_samples(dtypes: DTypeSet) -> Vec<Sample> {
@@ -185,6 +189,68 @@ fn sorted_samples(dtypes: DTypeSet) -> Vec<Sample> {
     out.push(Sample::new(vec![f64s(&[0, 2]), i32s(&[])]));
     out.push(Sample::new(vec![f64s(&[2, 0]), i32s(&[0, 1])]));
     out
+}
+
+/// How often integers occur.
+pub static BINCOUNT: OpDef = OpDef {
+    name: "bincount",
+    tf_name: "DenseBincount",
+    doc: "How often each integer from 0 occurs in `arr`, or in each of its rows where `rows` is true, `int64`.\n\n\
+          The last extent of the result is one more than the greatest integer, but not less than `minlength`, nor more than \
+          `maxlength` unless that is negative; integers beyond are left out.\n\n\
+          Errors: `InvalidArgument` for a negative integer, or `rows` of what is no matrix.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::INTEGER)],
+    operands: &[arg("arr"), index_arg("minlength"), index_arg("maxlength")],
+    attrs: &[AttrDef::flag("rows", false)],
+    effects: &[],
+    infer: |cx| {
+        if cx.attrs.flag(0) {
+            require_rank(cx, 0, 2, "arr")?;
+        }
+        let rows = cx.attrs.flag(0).then(|| cx.shape(0).dims().map_or(Dim::Unknown, |d| d[0]));
+        one(Type::tensor(DType::I64, Shape::new(rows.into_iter().chain([Dim::Unknown]))))
+    },
+    cpu: Cpu::Kernel(run_bincount),
+    cuda: Cuda::HostFallback("the number of results depends on the values"),
+    vjp: Vjp::Zero,
+    fold: Fold::Evaluate,
+    samples: || {
+        let of = |x: Tensor, least: i64, most: i64| Sample::new(vec![x, Tensor::scalar(least), Tensor::scalar(most)]);
+        let values = &[2.0, 0.0, 5.0, 2.0, 2.0, 1.0];
+        let mut out: Vec<Sample> = DTypeSet::INTEGER.iter().map(|d| of(tensor(d, &[6], values), 0, -1)).collect();
+        for (dims, least, most) in
+            [(&[6][..], 9, -1), (&[6], 0, 3), (&[6], 4, 2), (&[0], 0, -1), (&[0], 2, -1), (&[], 0, -1)]
+        {
+            out.push(of(tensor(DType::I32, dims, values), least, most));
+        }
+        for dims in [&[2, 3][..], &[3, 0], &[0, 3]] {
+            out.push(of(tensor(DType::I64, dims, values), 0, -1).with("rows", true));
+        }
+        out
+    },
+};
+
+fn run_bincount(call: &mut Call<'_>) -> Result<()> {
+    let x = call.inputs[0];
+    if call.attrs.flag(0) && x.rank() != 2 {
+        return Err(Error::invalid(format!("expected a matrix, got rank {}", x.rank())).argument("arr"));
+    }
+    let least = size(int_scalar(call.inputs[1], "minlength")?, "minlength")?;
+    let most = int_scalar(call.inputs[2], "maxlength")?;
+    // SAFETY: the memory of a tensor is readable and aligned.
+    let range = unsafe { positions::range_of(x.dtype(), x.as_ptr(), x.len()) };
+    if let Some((low, _)) = range.filter(|r| r.0 < 0) {
+        return Err(Error::invalid(format!("must not be negative, got {low}")).argument("arr"));
+    }
+    let length = range.map_or(0, |(_, high)| (high as usize).saturating_add(1)).max(least);
+    let length = usize::try_from(most).map_or(length, |most| length.min(most));
+    let rows = call.attrs.flag(0).then(|| x.dims()[0]);
+    let dims: Dims = rows.into_iter().chain([length]).collect();
+    let out = call.out(0, DType::I64, &dims)?;
+    let rows = rows.unwrap_or(1);
+    // SAFETY: `x` is rows of as many integers; `out` is a fresh array of `length` numbers for each.
+    unsafe { positions::bin_counts(x.dtype(), x.as_ptr(), [rows, x.len() / rows.max(1)], length, out.cast()) };
+    Ok(())
 }
 
 /// The cotangent of `data`, of the tape and the result's cotangent.

@@ -120,10 +120,10 @@ table! {
     SOFTPLUS "softplus" "Softplus" Softplus LINE
         E("({0} > ({T})0 ? {0} + log1p(exp(-{0})) : log1p(exp({0})))"), d!(|g, x, _| g * x.then(&SIGMOID)),
         "`log(1 + e^x)`, without overflow.";
-    RELU "relu" "Relu" Relu LINE E("({0} < ({T})0 ? ({T})0 : {0})"),
+    RELU "relu" "Relu" Relu LINE E("({0} <= ({T})0 ? ({T})0 : {0})"),
         d!(|g, x, _| g.only_if(x.is_number(&GREATER, 0.0))),
         "`max(x, 0)`; NaN of NaN. Derivative 0 at 0.";
-    RELU6 "relu6" "Relu6" Relu6 LINE E("({0} < ({T})0 ? ({T})0 : ({0} > ({T})6 ? ({T})6 : {0}))"),
+    RELU6 "relu6" "Relu6" Relu6 LINE E("({0} <= ({T})0 ? ({T})0 : ({0} > ({T})6 ? ({T})6 : {0}))"),
         d!(|g, x, _| g.only_if(x.is_number(&GREATER, 0.0)).only_if(x.is_number(&LESS, 6.0))),
         "`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6.";
     ELU "elu" "Elu" Elu LINE E("({0} < ({T})0 ? expm1({0}) : {0})"),

@@ -104,7 +104,7 @@ pub fn check_result(index: usize, tensor: &Tensor, ty: &Type) -> Result<()> {
 /// Runs a loop over operands that broadcast against each other, into `out`.
 ///
 /// # Errors
-/// `InvalidArgument` for shapes that do not match and for a division by zero; `ResourceExhausted`.
+/// `InvalidArgument` for shapes that do not match and for operands that the loop rejects; `ResourceExhausted`.
 ///
 /// # Safety
 /// `f` is a loop for operands of these dtypes, none of them `str`, and a result of `dtype`.
@@ -126,7 +126,5 @@ pub unsafe fn broadcast_loop(f: LoopFn, dtype: DType, inputs: &[&Tensor], out: &
 /// The error of a loop's fault.
 #[cold]
 pub fn fault(fault: Fault) -> Error {
-    match fault {
-        Fault::DivideByZero => Error::invalid("division by zero"),
-    }
+    Error::invalid(fault.to_string())
 }

@@ -98,7 +98,7 @@ impl PyDType {
     /// The dtype that a name, NumPy dtype or Python type stands for.
     #[new]
     fn new(value: &Bound<'_, PyAny>) -> PyResult<PyDType> {
-        parse(value).map(PyDType)
+        parse(value).map(PyDType).map_err(|e| crate::errors::of_argument(e, value))
     }
 
     /// The name: `"float32"`.

@@ -5,10 +5,12 @@
 use std::sync::Arc;
 
 use penstock_data::{Class, Error};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
+
+use crate::public_names::in_public;
 
 static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
@@ -45,7 +47,7 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     let Some(class) = CLASSES.get(py).and_then(|c| c.bind(py).get_item(key(error.class())).ok().flatten()) else {
         return PyRuntimeError::new_err(error.to_string());
     };
-    let mut message = error.to_string();
+    let mut message = in_public(error.op(), error.to_string());
     if let Some(frame) = error.loc().and_then(|l| l.frame()) {
         message.push_str(&format!("\n  File \"{}\", line {}", frame.file, frame.line));
         if !frame.function.is_empty() {
@@ -72,6 +74,25 @@ pub(crate) fn from_py(py: Python<'_>, error: PyErr) -> Error {
         return Error::host("interrupted", Arc::new(error));
     }
     Error::host(message, Arc::new(error))
+}
+
+/// An error about a value, with the argument of the public function that it was given for.
+#[cold]
+pub(crate) fn of_argument(error: PyErr, value: &Bound<'_, PyAny>) -> PyErr {
+    let py = value.py();
+    let place = || py.import("penstock._arguments")?.call_method1("place_of", (value,))?.extract::<String>();
+    let message = match place() {
+        Ok(place) if !place.is_empty() => format!("{place}{}", error.value(py)),
+        _ => return error,
+    };
+    let class = error.get_type(py);
+    if class.is(py.get_type::<PyTypeError>()) {
+        PyTypeError::new_err(message)
+    } else if class.is(py.get_type::<PyValueError>()) {
+        PyValueError::new_err(message)
+    } else {
+        error
+    }
 }
 
 /// Results of the engine as results of the binding.

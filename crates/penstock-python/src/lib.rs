@@ -22,6 +22,7 @@ mod operand;
 mod ops;
 mod overrides;
 mod params;
+mod public_names;
 mod recursion;
 mod stack;
 mod structure;
@@ -42,7 +43,8 @@ fn _convert<'py>(
     dtype_hint: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, tensor::PyTensor>> {
     let (dtype, hint) = (dtype::parse_opt(dtype)?, dtype::parse_opt(dtype_hint)?);
-    tensor::wrap(value.py(), convert::to_var(value, dtype, hint)?)
+    let var = convert::to_var(value, dtype, hint).map_err(|e| errors::of_argument(e, value))?;
+    tensor::wrap(value.py(), var)
 }
 
 /// A tensor that shares the memory of a DLPack capsule or of an object with `__dlpack__`.

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::convert::{self, to_var};
 use crate::dtype;
 use crate::errors::OrPy;
+use crate::public_names::in_public;
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
 
@@ -191,7 +192,7 @@ impl PyOp {
         for (key, value) in kwargs.into_iter().flat_map(|k| k.iter()) {
             let key: String = key.extract()?;
             if let Some(def) = op.attrs.iter().find(|a| a.name == key) {
-                named.push((def.name, attr(def, &value)?));
+                named.push((def.name, attr(def, &value).map_err(|e| of_attribute(py, e, op))?));
             } else if let Some(i) = op.operands.iter().position(|a| a.name == key) {
                 keyword.push((i, value));
             } else if key == "name" {
@@ -282,9 +283,19 @@ impl PyOp {
     }
 }
 
+/// An error about an attribute, with its public name.
+fn of_attribute(py: Python<'_>, error: PyErr, op: &OpDef) -> PyErr {
+    if error.get_type(py).is(py.get_type::<PyTypeError>()) {
+        PyTypeError::new_err(in_public(Some(op.name), format!("{}: {}", op.name, error.value(py))))
+    } else {
+        error
+    }
+}
+
 /// Says in a conversion error which argument of which operator it is about.
 fn name_argument(py: Python<'_>, error: PyErr, op: &OpDef, argument: &str) -> PyErr {
-    let message = format!("{}: argument '{argument}': {}", op.name, error.value(py));
+    let place = in_public(Some(op.name), format!("{}: argument '{argument}': ", op.name));
+    let message = format!("{place}{}", error.value(py));
     if error.is_instance_of::<PyTypeError>(py) {
         PyTypeError::new_err(message)
     } else if error.get_type(py).is(py.get_type::<PyValueError>()) {

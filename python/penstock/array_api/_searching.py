@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from penstock import _core, raw_ops
+from penstock import raw_ops
 from penstock._advanced_indexing import from_the_front
 from penstock._core import Tensor
 from penstock._wrap import axis_of, known_rank, results, sizes
-from penstock.array_api._arrays import INDEX, Array, Scalar, array, cast, is_scalar, new, operands
+from penstock.array_api._arrays import INDEX, Array, Scalar, array, is_scalar, new, operands
 from penstock.array_api._manipulation import Axes, common_extents
-from penstock.array_api._reductions import reduced
+from penstock.array_api._reductions import along
 
 __all__ = [
     "argmax",
@@ -68,8 +68,8 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
     >>> xp.count_nonzero(xp.asarray([0, 1, 2])).tolist()
     2
     """
-    found = cast(cast(array(x, "count_nonzero"), _core.bool), INDEX)
-    return new(reduced("reduce_sum", found, axis, keepdims))
+    x = array(x, "count_nonzero")
+    return new(raw_ops.count_nonzero(x, axes=along(x, axis), keepdims=keepdims))
 
 
 def nonzero(x: Array, /) -> tuple[Tensor, ...]:

@@ -6,6 +6,7 @@ use penstock_cuda::{Output, Program, Step};
 use penstock_data::{DType, Error, Loc, Result, Tensor, bf16, f16};
 use penstock_exec::{StdEnv, eager};
 use penstock_ir::{Attr, Builder, Cuda, Graph, OpDef, OpSet, Type};
+use penstock_kernels::Fault;
 use penstock_ops::Ops;
 
 /// A program, what it runs on, and what the CPU gives for it.
@@ -337,7 +338,7 @@ pub(crate) fn report(run: usize, complaints: Vec<String>) {
 /// The error of the fault that a kernel reported by the number of its site.
 pub(crate) fn fault(program: &Program, site: u32) -> Error {
     match program.steps.iter().filter(|s| s.checked).nth(site as usize) {
-        Some(step) => Error::invalid("division by zero").in_op(step.op).at(step.loc),
+        Some(step) => Error::invalid(Fault::of(step.op).to_string()).in_op(step.op).at(step.loc),
         None => Error::internal(format!("no site {site}")),
     }
 }

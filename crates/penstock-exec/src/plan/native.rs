@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use penstock_data::{Error, Result};
 use penstock_ir::Env;
 use penstock_jit::{Native, Source, Stop};
+use penstock_kernels::Fault;
 use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
@@ -70,15 +71,15 @@ impl NativeStep {
         let done = unsafe { code.run(&ins, &outs, env) };
         done.map(|()| true).map_err(|stop| match stop {
             Stop::Host(error) => error,
-            Stop::Fault(f, origin) => self.located(fault(f), origin),
+            Stop::Fault(origin) => self.fault(origin),
         })
     }
 
     #[cold]
-    fn located(&self, error: Error, origin: u32) -> Error {
+    fn fault(&self, origin: u32) -> Error {
         match self.source.origin(origin) {
-            Some((op, loc)) => error.in_op(op).at(loc),
-            None => error,
+            Some((op, loc)) => fault(Fault::of(op)).in_op(op).at(loc),
+            None => Error::internal("a region reported a fault that it does not have"),
         }
     }
 }
