@@ -317,11 +317,6 @@ def is_own(code: CodeType) -> bool:
     return code.co_filename.startswith(_OWN)
 
 
-def is_made(code: CodeType) -> bool:
-    """Whether the conversion made the code."""
-    return id(code) in _made
-
-
 def source_of(function: FunctionType) -> str:
     """The converted source of a function, for people to read."""
     lowered, _ = tree_of(function)
