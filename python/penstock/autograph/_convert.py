@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import gc
 import linecache
 import os
@@ -22,8 +23,6 @@ DO_NOT_CONVERT = "_penstock_do_not_convert"
 
 # For each code object, by identity: the converted one, or None where it is called as it is.
 _by_code: dict[int, tuple[Any, CodeType | None]] = {}
-# Code that the conversion made, by identity, and whether it is a part of a function's body.
-_made: dict[int, tuple[Any, bool]] = {}
 _by_file: dict[str, bool] = {}
 _warned: set[str] = set()
 
@@ -34,6 +33,14 @@ _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASY
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
 _GENERATOR = 0x20  # CO_GENERATOR
+
+
+class _Mark(enum.Enum):
+    """The last constant of code that the conversion made."""
+
+    FUNCTION = enum.auto()
+    # A piece of a function's body.
+    PART = enum.auto()
 
 
 class ConversionError(TypeError):
@@ -59,7 +66,7 @@ def has_source(function: FunctionType) -> bool:
 
 def why_plain(code: CodeType) -> str | None:
     """Why code of a traced function is as the user wrote it; None for code that was converted."""
-    if id(code) in _made:
+    if is_made(code):
         if code.co_flags & _GENERATOR:
             return (
                 "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
@@ -89,23 +96,19 @@ def converted(function: FunctionType, strict: bool = False) -> FunctionType:
     known = _by_code.get(id(code))
     if known is not None and not (strict and known[1] is None):
         target = known[1]
-    elif id(code) in _made:
+    elif is_made(code):
         return function
     else:
         target = _target(function, strict)
         # Dropped with the code, whose identity may then be another's.
         key = id(code)
-        _by_code[key] = (weakref.ref(code, _forgetting(_by_code, key)), target)
+
+        # Even while the interpreter takes this module apart.
+        def forget(_: Any, table: dict[int, Any] = _by_code) -> None:
+            table.pop(key, None)
+
+        _by_code[key] = weakref.ref(code, forget), target
     return function if target is None else _bound(function, target)
-
-
-def _forgetting(table: dict[int, Any], key: int) -> Callable[[Any], None]:
-    """Drops an entry when its code dies, even while the interpreter takes this module apart."""
-
-    def forget(_: Any) -> None:
-        table.pop(key, None)
-
-    return forget
 
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
@@ -285,31 +288,30 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
 
     The functions of a nested class are as the user wrote them (`made` is false).
     """
-    made = made and bool(code.co_flags & _OPTIMIZED)
-    constants = []
+    within = qualname
+    if code.co_flags & _OPTIMIZED:
+        within += ".<locals>"
+    else:
+        made = False
+    constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = constant.co_name
             if inner in _PARTS:
                 constant = _named(constant, name, qualname, True)
             else:
-                between = "<locals>." if code.co_flags & _OPTIMIZED else ""
                 # The scope of type parameters does not show in names.
-                hidden = inner.startswith("<generic parameters of ")
-                full = qualname if hidden else f"{qualname}.{between}{inner}"
+                full = qualname if inner.startswith("<generic parameters of ") else f"{within}.{inner}"
                 constant = _named(constant, inner, full, made and inner == "<lambda>", made)
         constants.append(constant)
-    result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
     if made:
-        key = id(result)
-        _made[key] = (weakref.ref(result, _forgetting(_made, key)), part)
-    return result
+        constants.append(_Mark.PART if part else _Mark.FUNCTION)
+    return code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
 
 
 def is_part(code: CodeType) -> bool:
     """Whether the code is a piece of a function's body, not a function of the user's."""
-    found = _made.get(id(code))
-    return found is not None and found[1]
+    return code.co_consts[-1:] == (_Mark.PART,)
 
 
 def is_own(code: CodeType) -> bool:
@@ -319,7 +321,7 @@ def is_own(code: CodeType) -> bool:
 
 def is_made(code: CodeType) -> bool:
     """Whether the conversion made the code."""
-    return id(code) in _made
+    return bool(code.co_consts) and type(code.co_consts[-1]) is _Mark
 
 
 def source_of(function: FunctionType) -> str:

@@ -170,10 +170,13 @@ class Expressions(Transformer):
         test = self._test_of(first)
         value = self._collected(node, rest) if rest else self.visit(node.elt)
         iterable = self.visit(first.iter)
-        args = [iterable, _with_target(first.target, value), ast.Constant(bool(rest))]
+        args: list[ast.expr] = [iterable, _with_target(first.target, value)]
         if test is not None:
             args.append(_with_target(first.target, test))
-        return copy_location(operation("list_comp", *args), node)
+        call = operation("list_comp", *args)
+        if rest:
+            call.keywords = [ast.keyword("nested", ast.Constant(True))]
+        return copy_location(call, node)
 
     def _test_of(self, generator: ast.comprehension) -> ast.expr | None:
         if not generator.ifs:

@@ -368,44 +368,38 @@ class _Statements:
         if isinstance(s.test, ast.BoolOp) and binds_outside(*s.test.values[1:]):
             return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
-        entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
-        attributes = self._attributes(s.body, s.orelse)
-        out = [define(_IF, self._inner(s.body), s)]
-        orelse: ast.expr = ast.Constant(None)
+        first, second = self.facts.of(s.body), self.facts.of(s.orelse)
+        entries, names = self._entries(first, second, after, after, s.lineno)
+        keywords = self._keywords(first, second, names)
+        out = [define(_IF, self._inner(s.body, first), s)]
+        args = [self.expression(s.test), entries, load(_IF)]
         if s.orelse:
-            out.append(define(_ELSE, self._inner(s.orelse), s.orelse[0]))
-            orelse = load(_ELSE)
-        args = [self.expression(s.test), load(_IF), orelse, entries]
-        if attributes is not None or names is not None:
-            args.append(attributes or ast.Tuple([], LOAD))
-        if names is not None:
-            args.append(names)
-        return [*out, self._emit("if_stmt", args, s)]
+            out.append(define(_ELSE, self._inner(s.orelse, second), s.orelse[0]))
+            args.append(load(_ELSE))
+        return [*out, self._emit("if_stmt", args, keywords, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
         options = self._options(s)
-        entries, names = self._loop_entries(s, self.facts.of([*s.body, s.test]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
-        pure = repeatable(s.test)
+        body = self.facts.of(s.body)
+        entries, names = self._loop_entries(s, self.facts.both(s.test, s.body))
+        keywords = self._keywords(body, _NOTHING, names) + options + self._broken(s)
+        if not repeatable(s.test):
+            keywords.append(_flag("once"))
         where = s.test
+        if isinstance(where, ast.Constant) and where.value:
+            keywords.append(_flag("endless"))
+        bound = self.facts.one(s.test).bound
         before, s.test = self._spelled_out(s.test)
-        test = copy_location(ast.Return(s.test), where)
-        out = [
-            define(_TEST, self._inner([*before, test]), where),
-            define(_WHILE, self._inner(s.body), s),
-        ]
-        endless = isinstance(where, ast.Constant) and bool(where.value)
-        flags = [ast.Constant(pure), ast.Constant(endless)]
-        args = [
-            load(_TEST),
-            load(_WHILE),
-            entries,
-            attributes,
-            names or ast.Constant(None),
-            *flags,
-            *options,
-        ]
-        out.append(self._emit("while_stmt", args, s, self._flags(s)))
+        out: list[ast.stmt] = []
+        test: ast.expr
+        if bound:
+            last = copy_location(ast.Return(s.test), where)
+            out.append(define(_TEST, self._inner([*before, last], self.facts.of([*before, last])), where))
+            test = load(_TEST)
+        else:
+            test = later(self.expression(s.test))
+        out.append(define(_WHILE, self._inner(s.body, body), s))
+        out.append(self._emit("while_stmt", [test, load(_WHILE), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
@@ -413,16 +407,17 @@ class _Statements:
         item = copy_location(load(ITEM), s.target)
         target = copy_location(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
-        entries, names = self._loop_entries(s, self.facts.of([target, *s.body]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
-        test: ast.expr = later(self.expression(extra[0])) if extra else ast.Constant(None)
-        out = [define(_FOR, self._inner([target, *s.body]), s, ITEM)]
+        facts = self.facts.both(target, s.body)
+        entries, names = self._loop_entries(s, facts)
+        keywords = self._keywords(facts, _NOTHING, names) + options + self._broken(s)
+        if extra:
+            keywords.append(ast.keyword("go_on", later(self.expression(extra[0]))))
+        out = [define(_FOR, self._inner([target, *s.body], facts), s, ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        args = [iterable, load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
-        out.append(self._emit("for_stmt", args, s, self._flags(s)))
+        out.append(self._emit("for_stmt", [iterable, load(_FOR), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _match(self, s: ast.Match) -> list[ast.stmt]:
@@ -435,43 +430,46 @@ class _Statements:
 
     # --- parts ---
 
-    def _flags(self, s: ast.For | ast.While) -> list[ast.keyword]:
+    def _keywords(self, first: Facts, second: Facts, names: ast.expr | None) -> list[ast.keyword]:
+        """The arguments that say which attributes two bodies assign, and give cells of variables."""
+        attributes = self._attributes(first, second)
+        found = [] if attributes is None else [ast.keyword("attributes", attributes)]
+        return found if names is None else [*found, ast.keyword("names", names)]
+
+    def _broken(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """Says of a loop that what follows it is reached only by a `break`."""
         read = getattr(s, "read_otherwise", None)
         if read is None or not read.isdisjoint(self.facts.of(s.body).bound):
             return []
         if isinstance(s, ast.For) and not read.isdisjoint(self.facts.one(s.target).bound):
             return []
-        return [ast.keyword("broken", ast.Constant(True))]
+        return [_flag("broken")]
 
-    def _emit(
-        self, name: str, args: list[ast.expr], s: ast.stmt, flags: Sequence[ast.keyword] = ()
-    ) -> ast.stmt:
+    def _emit(self, name: str, args: list[ast.expr], keywords: list[ast.keyword], s: ast.stmt) -> ast.stmt:
         call = operation(name, *args)
-        call.keywords = [*flags]
+        call.keywords = keywords
         # The call stands for the head of the statement.
         where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
         copy_location(call, where)
         call.lineno, call.col_offset = s.lineno, s.col_offset
         return copy_location(ast.Expr(call), call)
 
-    def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements as the body of an inner function."""
-        names = self.facts.of(body).bound
-        mine = sorted(n for n in names if n in self.scope.locals or n in self.scope.nonlocals)
-        outside = sorted(n for n in names if n in self.scope.globals)
-        self.shared.update(n for n in mine if n in self.scope.locals)
-        out: list[ast.stmt] = []
-        kept = self.block([s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))])
-        if mine:
-            out.append(ast.Nonlocal(mine))
-        if outside:
-            out.append(ast.Global(outside))
+    def _inner(self, body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
+        """The statements, whose facts are given, as the body of an inner function."""
+        scope, names = self.scope, facts.bound.keys()
+        own = names & scope.locals
+        self.shared |= own
+        mine, outside = sorted(own | (names & scope.nonlocals)), sorted(names & scope.globals)
         where = body[0]
-        result = [*out, *kept]
-        for statement in out:
-            copy_location(statement, where)
-        return result or [copy_location(ast.Pass(), where)]
+        out: list[ast.stmt] = []
+        if mine:
+            out.append(copy_location(ast.Nonlocal(mine), where))
+        if outside:
+            out.append(copy_location(ast.Global(outside), where))
+        if scope.globals or scope.nonlocals:
+            body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
+        out += self.block(body)
+        return out or [copy_location(ast.Pass(), where)]
 
     def _entries(
         self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
@@ -480,23 +478,22 @@ class _Statements:
 
         Beside it a function that closes over those that the bodies need not close over; None for none.
         """
-        scope, is_live = self.scope, self.liveness.is_live
-        lines: dict[str, list[int]] = {}
-        for part, facts in enumerate((first, second)):
-            for name, at in facts.bound.items():
-                lines.setdefault(name, [0, 0])[part] = at
-        bound = lines.keys() & (scope.locals | scope.nonlocals | scope.globals)
+        scope, always = self.scope, self.liveness.always
+        bound = first.bound.keys() | second.bound.keys()
+        bound &= scope.locals | scope.nonlocals | scope.globals
+        lines = [first.bound, second.bound]
         more: set[str] = set()
         for part, facts in enumerate((first, second)):
             changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
-            if facts.calls:
+            if facts.calls and scope.effects:
                 changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
-            for name, at in changed.items():
-                if name not in facts.bound:
-                    lines.setdefault(name, [0, 0])[part] = at
-                    more.add(name)
+            if changed:
+                lines[part] = changed | facts.bound
+                more |= changed.keys() - facts.bound.keys()
         names = bound | more
-        items = [_entry(n, lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        live, after = live | always, after | always
+        one, two = lines
+        items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
         self.shared |= names & scope.locals
         more -= bound
         if not more:
@@ -506,10 +503,10 @@ class _Statements:
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
         outside = self.scope.assigned_outside
-        attributes = self._attributes(node.body, [])
+        attributes = self._attributes(self.facts.of(node.body), _NOTHING)
         if not outside and attributes is None:
             return []
-        items = tuple(_entry(name, (line, 0)) for name, line in sorted(outside.items()))
+        items = tuple(_entry(name, line, 0) for name, line in sorted(outside.items()))
         closure = later(ast.Tuple([load(n) for n in sorted(outside)], LOAD))
         args: list[ast.expr] = [closure, constant(items)]
         if attributes is not None:
@@ -520,12 +517,11 @@ class _Statements:
         after = self.liveness.after[id(s)]
         return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
 
-    def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
-        """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
-        found: dict[str, tuple[ast.expr, str, list[int]]] = {}
-        facts = self.facts.of(body), self.facts.of(orelse)
-        if not facts[0].attributes and not facts[1].attributes:
+    def _attributes(self, *facts: Facts) -> ast.expr | None:
+        """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
+        if not any(f.attributes for f in facts):
             return None
+        found: dict[str, tuple[ast.expr, str, list[int]]] = {}
         for part in (0, 1):
             for node in facts[part].attributes:
                 base, root = node.value, node.value
@@ -539,11 +535,11 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Constant(_entry(name, lines))
+            entry = ast.Constant(_entry(name, *lines))
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
-    def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
+    def _options(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
         import copy
 
@@ -567,13 +563,17 @@ class _Statements:
                     options = operation("options")
                     options.keywords = copy.deepcopy(given)
                     s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
-                    return [later(copy_location(options, node))]
+                    return [ast.keyword("options", later(copy_location(options, node)))]
         return []
 
 
-def _entry(name: str, lines: Sequence[int], live: bool = True, after: bool = True) -> str:
+def _entry(name: str, first: int, second: int, live: bool = True, after: bool = True) -> str:
     """A variable of a statement, as `Entry.of` reads it: a text, which costs the compiler the least."""
-    return f"{name} {lines[0]} {lines[1]}{' live' if live else ''}{' after' if after else ''}"
+    return f"{name} {first} {second}{' live' if live else ''}{' after' if after else ''}"
+
+
+def _flag(name: str) -> ast.keyword:
+    return ast.keyword(name, ast.Constant(True))
 
 
 def _named_first(pairs: ast.expr) -> tuple[str | None, ...] | None:

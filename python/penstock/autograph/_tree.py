@@ -15,6 +15,7 @@ __all__ = [
     "copy_location",
     "locate",
     "own_nodes",
+    "parts",
     "walk",
 ]
 
@@ -97,6 +98,14 @@ _CHILDREN = _Children(
 def children(node: ast.AST) -> Iterable[ast.AST]:
     """The nodes that stand in a node, but for operators and contexts."""
     return _CHILDREN[type(node)](node)
+
+
+def parts(node: ast.AST) -> Iterator[ast.AST | list[ast.AST]]:
+    """What stands in the fields of a node that hold nodes: nodes and lists of them."""
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name, None)
+        if value:
+            yield value
 
 
 def copy_location(new: Node, old: ast.AST) -> Node:
