@@ -14,8 +14,8 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from penstock.autograph import _source, _transform
-from penstock.autograph._nodes import OPERATORS
-from penstock.autograph._tree import copy_location, locate
+from penstock.autograph._nodes import OPERATORS, define
+from penstock.autograph._tree import made, placed, places
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
@@ -196,7 +196,7 @@ def _compile(function: FunctionType) -> CodeType:
     lowered, code = tree_of(function)
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
-        statement = copy_location(ast.Expr(lowered), lowered)
+        statement = placed(ast.Expr(lowered), lowered)
         name = "<lambda>"
     else:
         # Under another name, or the function's own would hide what it calls by it.
@@ -207,10 +207,8 @@ def _compile(function: FunctionType) -> CodeType:
         # Within its class, private names and `__class__` mean what they meant.
         statement = _class(owner, statement)
     free = [name for name in (OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
-    factory = _factory(free, statement)
+    factory = define("factory__", [statement], lowered, *free)
     module = ast.Module([factory], [])
-    copy_location(factory, lowered)
-    locate(module, lowered.lineno, lowered.col_offset, lowered.end_lineno or 0, lowered.end_col_offset or 0)
     try:
         top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
     except SyntaxError as error:
@@ -242,35 +240,21 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    fields: dict[str, Any] = {
-        "name": _class_name(name),
-        "bases": [],
-        "keywords": [],
-        "body": [body],
-        "decorator_list": [],
-    }
-    if "type_params" in ast.ClassDef._fields:
-        fields["type_params"] = []
-    return copy_location(ast.ClassDef(**fields), body)
+    return made(
+        ast.ClassDef,
+        places(body)[0],
+        name=_class_name(name),
+        bases=[],
+        keywords=[],
+        body=[body],
+        decorator_list=[],
+        type_params=[],
+    )
 
 
 def _class_name(name: str) -> str:
     # Leading underscores make no difference to private names, and keep the name apart from the class's own.
     return "____" + name.lstrip("_")
-
-
-def _factory(free: list[str], body: ast.stmt) -> ast.FunctionDef:
-    args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
-    fields: dict[str, Any] = {
-        "name": "factory__",
-        "args": args,
-        "body": [body],
-        "decorator_list": [],
-        "returns": None,
-    }
-    if "type_params" in ast.FunctionDef._fields:
-        fields["type_params"] = []
-    return ast.FunctionDef(**fields)
 
 
 def _inner_code(code: CodeType, name: str) -> CodeType:
@@ -327,7 +311,7 @@ def is_made(code: CodeType) -> bool:
 def source_of(function: FunctionType) -> str:
     """The converted source of a function, for people to read."""
     lowered, _ = tree_of(function)
-    return ast.unparse(ast.fix_missing_locations(lowered))
+    return ast.unparse(lowered)
 
 
 def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -353,8 +337,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
         t = tracing
-        outer = t.notes, t.depth, t.states, t.attempts, t.converting
-        t.notes, t.depth, t.states, t.attempts, t.converting = [], 0, [], [], True
+        outer = t.notes, t.depth, t.states, t.attempts, t.looking, t.converting
+        t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = [], 0, [], [], False, True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -364,7 +348,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            t.notes, t.depth, t.states, t.attempts, t.converting = outer
+            t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

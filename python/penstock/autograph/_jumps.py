@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from penstock.autograph._scopes import Survey, read_names
-from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, copy_location, own_nodes
+from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, own_nodes, placed, point
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
 
@@ -47,25 +47,20 @@ def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     if plain:
         tail: list[ast.stmt] = [node.body.pop()] if returns else []
         body, _, _ = _block(node.body, None, state)
-        node.body = [*_without_idle_flags(body, state), *tail] or [_at(ast.Pass(), last)]
+        node.body = [*_without_idle_flags(body, state), *tail] or [placed(ast.Pass(), last)]
         return
-    end = copy_location(ast.Return(ast.Constant(None)), last)
-    end.lineno = end.end_lineno = last.end_lineno or last.lineno
+    end = placed(ast.Return(ast.Constant(None)), point(last.end_lineno or 0, last.end_col_offset or 0))
     if not _always_jumps(node.body):
         node.body.append(end)
     body, _, _ = _block(node.body, None, state)
     if DO_RETURN in state.tested:
         body.insert(0, _flag(DO_RETURN, False, node.body[0]))
-    body.append(_at(ast.Return(ast.Name(RESULT, ast.Load())), end))
+    body.append(placed(ast.Return(ast.Name(RESULT, ast.Load())), end))
     node.body = _without_idle_flags(body, state)
 
 
-def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
-    return copy_location(new, where)
-
-
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
+    return placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
@@ -128,8 +123,8 @@ def _block(
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
             # The value first: if it raises, and is caught, the function has not returned.
-            result = copy_location(ast.Name(RESULT, ast.Store()), s)
-            out.append(_at(ast.Assign([result], s.value or ast.Constant(None)), s))
+            result = placed(ast.Name(RESULT, ast.Store()), s)
+            out.append(placed(ast.Assign([result], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
             return out, flags | {DO_RETURN}, True
         if isinstance(s, ast.Break) and loop is not None:
@@ -164,7 +159,7 @@ def _block(
             state.tested |= mine[1]
             after, more, _ = _block(rest, loop, state)
             test = _none_of(sorted(mine[1]), rest[0])
-            out.append(_at(ast.If(test, after or [_at(ast.Pass(), s)], []), rest[0]))
+            out.append(placed(ast.If(test, after or [placed(ast.Pass(), s)], []), rest[0]))
             return out, flags | more, False
     return out, flags, False
 
@@ -199,7 +194,7 @@ def _statement(
             orelse, more, _ = _block(s.orelse, loop, state)
             if in_body:
                 state.tested |= in_body
-                orelse = [_at(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
+                orelse = [placed(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
             s.orelse, flags = orelse, flags | more
         s.finalbody, more, _ = _block(s.finalbody, loop, state)
         return ([s], flags | more), False
@@ -229,12 +224,12 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
         leading.extend(_flag(name, False, first) for name in ending)
         if mine.broken in ending:
             out.append(_flag(mine.broken, False, s))
-        test = copy_location(_none_of(ending, s), s)
+        test = placed(_none_of(ending, s), s)
         if isinstance(s, ast.While):
             if isinstance(s.test, ast.Constant) and s.test.value:
                 s.test = test
             else:
-                s.test = copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
+                s.test = placed(ast.BoolOp(ast.And(), [test, s.test]), s.test)
         else:
             s.extra_tests = [test]  # type: ignore[attr-defined]
     s.body = [*leading, *s.body]
@@ -246,7 +241,7 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
     if orelse:
         after, more, _ = _block(orelse, outer, state)
         if ending:
-            after = [_at(ast.If(_none_of(ending, s), after, []), orelse[0])]
+            after = [placed(ast.If(_none_of(ending, s), after, []), orelse[0])]
         out.extend(after)
         left |= more
     return out, left
@@ -273,9 +268,9 @@ def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.s
                     inner = getattr(s, name, None)
                     if inner:
                         done = clean(inner)
-                        setattr(s, name, done or ([_at(ast.Pass(), inner[0])] if name == "body" else []))
+                        setattr(s, name, done or ([placed(ast.Pass(), inner[0])] if name == "body" else []))
                 for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-                    part.body = clean(part.body) or [_at(ast.Pass(), part)]
+                    part.body = clean(part.body) or [placed(ast.Pass(), part)]
             kept.append(s)
         return kept
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, parts, walk
+from penstock.autograph._tree import DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
 __all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
@@ -108,7 +108,7 @@ class FactTable:
                 elif kind in _COMPOUND:
                     # Its parts are asked for on their own, too.
                     for part in parts(node):
-                        facts.add(self.of(part) if type(part) is list else self.one(part))
+                        facts.add(self.of(part) if isinstance(part, list) else self.one(part))
                 else:
                     stack += children(node)
 
@@ -251,10 +251,14 @@ class Survey:
         self.items = False
         # Nested functions and classes.
         self.nested: list[ast.AST] = []
-        for inner in own_nodes(node.body):
+        stack: list[ast.AST] = [*node.body]
+        while stack:
+            inner = stack.pop()
             kind = type(inner)
             if kind in _NOTED:
                 _NOTED[kind](self, inner)
+            if kind not in SCOPES:
+                stack += children(inner)
 
     def _name(self, node: Any) -> None:
         if node.id in _DYNAMIC:

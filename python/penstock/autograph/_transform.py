@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._expressions import Expressions, binds_outside, repeatable
@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, copy_location, locate, walk
+from penstock.autograph._tree import DEFINITIONS, made, placed, places, point, walk
 
 __all__ = ["lower"]
 
@@ -77,7 +77,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     if names:
         # It never runs.
         binding = ast.Assign([ast.Name(n, STORE) for n in names], ast.Constant(None))
-        declared.append(copy_location(ast.If(ast.Constant(False), [binding], []), node.body[0]))
+        declared.append(placed(ast.If(ast.Constant(False), [binding], []), node.body[0]))
     node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
 
@@ -118,9 +118,9 @@ class _ItemAssignments:
                 return target
             name = f"item_{target.lineno}_{target.col_offset}__"
             self.names.add(name)
-            value = copy_location(load(name), target)
-            later_on.append(self.statement(copy_location(ast.Assign([target], value), s)))
-            return copy_location(ast.Name(name, STORE), target)
+            value = load(name, target)
+            later_on.append(self.statement(placed(ast.Assign([target], value), s)))
+            return placed(ast.Name(name, STORE), target)
 
         s.targets = list(map(held, s.targets))
         return [s, *later_on]
@@ -130,7 +130,7 @@ class _ItemAssignments:
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = operation("set_item", s.value, load(name), *_indices(target))
+            new = operation("set_item", s, s.value, load(name), *_indices(target))
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -140,7 +140,7 @@ class _ItemAssignments:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = operation("update_item", symbol, later(s.value), load(name), *_indices(s.target))
+            new = operation("update_item", s, symbol, later(s.value), load(name), *_indices(s.target))
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -151,8 +151,7 @@ class _ItemAssignments:
 
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
-        copy_location(value, s)
-        return copy_location(ast.Assign([copy_location(ast.Name(name, STORE), target)], value), s)
+        return placed(ast.Assign([placed(ast.Name(name, STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript):
@@ -178,7 +177,7 @@ def _index(node: ast.expr) -> ast.expr:
     """An index as an expression of its own."""
     if isinstance(node, ast.Slice):
         parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
-        return copy_location(operation("slice_", *parts), node)
+        return operation("slice_", node, *parts)
     if isinstance(node, ast.Tuple):
         node.elts = [_index(e) for e in node.elts]
     return node
@@ -206,7 +205,7 @@ class _GeneratorBody(Expressions):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.inside(node)
-        node.iter = copy_location(operation("elements", node.iter), node.iter)
+        node.iter = operation("elements", node.iter, node.iter)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
@@ -273,8 +272,8 @@ class _Statements:
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
         if s.value is None:
             # Which names are local is known without it.
-            return [copy_location(ast.Pass(), s)]
-        return self._assign(copy_location(ast.Assign([s.target], s.value), s))
+            return [placed(ast.Pass(), s)]
+        return self._assign(placed(ast.Assign([s.target], s.value), s))
 
     def _with(self, s: ast.With) -> list[ast.stmt]:
         for item in s.items:
@@ -289,13 +288,10 @@ class _Statements:
             kinds: list[ast.expr] = [
                 ast.Tuple([ast.Constant(h.lineno), _handled(h)], LOAD) for h in s.handlers
             ]
-            tried = ast.With([ast.withitem(operation("attempt", later(ast.Tuple(kinds, LOAD))))], s.body)
             # It stands where `try` does, so that no other line seems to run.
-            end = s.col_offset + len("try")
-            locate(tried.items[0], s.lineno, s.col_offset, s.lineno, end)
-            tried.lineno = tried.end_lineno = s.lineno
-            tried.col_offset, tried.end_col_offset = s.col_offset, end
-            s.body = [tried]
+            where = point(s.lineno, s.col_offset, len("try"))
+            attempt = operation("attempt", where, later(ast.Tuple(kinds, LOAD)))
+            s.body = [placed(ast.With([ast.withitem(attempt)], s.body), where)]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
         s.orelse = self.block(s.orelse)
@@ -307,7 +303,7 @@ class _Statements:
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
             where = s.exc
-            s.exc = copy_location(operation("raised", self.expression(s.exc)), where)
+            s.exc = operation("raised", where, self.expression(s.exc))
         s.cause = self.expression(s.cause)
         return [s]
 
@@ -318,7 +314,7 @@ class _Statements:
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
         message = ast.Constant(None) if s.msg is None else later(copy.deepcopy(s.msg))
-        s.test = copy_location(operation("assert_", s.test, message), s.test)
+        s.test = operation("assert_", s.test, s.test, message)
         return [s]
 
     def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
@@ -330,22 +326,22 @@ class _Statements:
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = copy_location(ast.Name(name, STORE), value)
+            target = placed(ast.Name(name, STORE), value)
             # A truth, whatever the type of the operand.
-            value = copy_location(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
-            return copy_location(ast.Assign([target], value), value)
+            value = placed(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
+            return placed(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
         out = [first]
         for value in test.values[1:]:
-            so_far: ast.expr = copy_location(load(name), value)
+            so_far: ast.expr = load(name, value)
             if isinstance(test.op, ast.Or):
-                so_far = copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+                so_far = placed(ast.UnaryOp(ast.Not(), so_far), value)
             before, value = self._spelled_out(value)
-            step = copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            step = placed(ast.If(so_far, [*before, store(value)], []), value)
             self.liveness.after[id(step)] = frozenset(self.scope.locals)
             out.append(step)
-        return out, copy_location(load(name), test)
+        return out, load(name, test)
 
     def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
         """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
@@ -359,7 +355,7 @@ class _Statements:
             mine = repeated if value is test.values[0] else copy.deepcopy(repeated)
             if mine is not repeated:
                 self.liveness.block(mine, after)
-            level = copy_location(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
+            level = placed(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
             self.liveness.after[id(level)] = after
             inner = [level]
         return self.block(inner)
@@ -372,10 +368,10 @@ class _Statements:
         entries, names = self._entries(first, second, after, after, s.lineno)
         keywords = self._keywords(first, second, names)
         out = [define(_IF, self._inner(s.body, first), s)]
-        args = [self.expression(s.test), entries, load(_IF)]
+        args = [self.expression(s.test), entries, load(_IF, s)]
         if s.orelse:
             out.append(define(_ELSE, self._inner(s.orelse, second), s.orelse[0]))
-            args.append(load(_ELSE))
+            args.append(load(_ELSE, s))
         return [*out, self._emit("if_stmt", args, keywords, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
@@ -393,7 +389,7 @@ class _Statements:
         out: list[ast.stmt] = []
         test: ast.expr
         if bound:
-            last = copy_location(ast.Return(s.test), where)
+            last = placed(ast.Return(s.test), where)
             out.append(define(_TEST, self._inner([*before, last], self.facts.of([*before, last])), where))
             test = load(_TEST)
         else:
@@ -404,8 +400,8 @@ class _Statements:
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        item = copy_location(load(ITEM), s.target)
-        target = copy_location(ast.Assign([s.target], item), s.target)
+        item = load(ITEM, s.target)
+        target = placed(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
         facts = self.facts.both(target, s.body)
         entries, names = self._loop_entries(s, facts)
@@ -446,13 +442,12 @@ class _Statements:
         return [_flag("broken")]
 
     def _emit(self, name: str, args: list[ast.expr], keywords: list[ast.keyword], s: ast.stmt) -> ast.stmt:
-        call = operation(name, *args)
-        call.keywords = keywords
         # The call stands for the head of the statement.
-        where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        copy_location(call, where)
-        call.lineno, call.col_offset = s.lineno, s.col_offset
-        return copy_location(ast.Expr(call), call)
+        head = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
+        place = {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset}
+        where = made(ast.Expr, place)
+        where.value = operation(name, where, *args, keywords=keywords)
+        return where
 
     def _inner(self, body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
         """The statements, whose facts are given, as the body of an inner function."""
@@ -463,13 +458,13 @@ class _Statements:
         where = body[0]
         out: list[ast.stmt] = []
         if mine:
-            out.append(copy_location(ast.Nonlocal(mine), where))
+            out.append(placed(ast.Nonlocal(mine), where))
         if outside:
-            out.append(copy_location(ast.Global(outside), where))
+            out.append(placed(ast.Global(outside), where))
         if scope.globals or scope.nonlocals:
             body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
         out += self.block(body)
-        return out or [copy_location(ast.Pass(), where)]
+        return out or [placed(ast.Pass(), where)]
 
     def _entries(
         self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
@@ -511,7 +506,8 @@ class _Statements:
         args: list[ast.expr] = [closure, constant(items)]
         if attributes is not None:
             args.append(attributes)
-        return [copy_location(ast.Expr(operation("touch", *args)), node.body[0])]
+        where = node.body[0]
+        return [placed(ast.Expr(operation("touch", where, *args)), where)]
 
     def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
@@ -535,7 +531,7 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Constant(_entry(name, *lines))
+            entry = ast.Constant(_entry(name, lines[0], lines[1]))
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
@@ -560,10 +556,9 @@ class _Statements:
                     named = next((_named_first(k.value) for k in given if k.arg == "shape_invariants"), None)
                     if named is not None:
                         given.append(ast.keyword("names", constant(named)))
-                    options = operation("options")
-                    options.keywords = copy.deepcopy(given)
-                    s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
-                    return [ast.keyword("options", later(copy_location(options, node)))]
+                    options = operation("options", node, keywords=copy.deepcopy(given))
+                    s.body = [n for n in s.body if n is not node] or [placed(ast.Pass(), node)]
+                    return [ast.keyword("options", later(options))]
         return []
 
 
