@@ -68,9 +68,7 @@ def why_plain(code: CodeType) -> str | None:
     """Why code of a traced function is as the user wrote it; None for code that was converted."""
     if is_made(code):
         if code.co_flags & _GENERATOR:
-            return (
-                "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
-            )
+            return "a statement with a 'yield' in it stays Python's, as a graph cannot be left in its middle"
         return None
     if _is_library(code.co_filename):
         return "library code is not converted"

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.autograph._scopes import Survey, read_names
 from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, own_nodes, placed, point
 
-__all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
+__all__ = ["DO_RETURN", "RESULT", "lower_jumps", "lower_jumps_between_yields"]
 
 DO_RETURN = "do_return__"
 RESULT = "result__"
 
 
 _LEAVING = frozenset({ast.Return, ast.Break, ast.Continue, ast.Raise})
+_SUSPENDING = frozenset({ast.Return, ast.Yield, ast.YieldFrom, ast.Await})
 
 
 @dataclass
@@ -59,6 +61,63 @@ def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     node.body = _without_idle_flags(body, state)
 
 
+def lower_jumps_between_yields(node: ast.FunctionDef) -> set[int]:
+    """Rewrites the statements of a generator that nothing leaves; the identities of the others.
+
+    What has a `yield` in it stays as it is, and what has a jump to somewhere else.
+    """
+    state, left = _State(), set[int]()
+    node.body = _without_idle_flags(_between_yields(node.body, state), state)
+    _find_left(node.body, left)
+    return left
+
+
+def _between_yields(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
+    out: list[ast.stmt] = []
+    for s in statements:
+        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        if not any(blocks):
+            out.append(s)
+        elif _is_left(s):
+            for block in blocks:
+                block[:] = _between_yields(block, state)
+            out.extend(_with_one_yield(s) if isinstance(s, ast.If) else [s])
+        else:
+            out.extend(_block([s], None, state)[0])
+    return out
+
+
+def _is_left(s: ast.stmt) -> bool:
+    """Whether a statement has a `yield` in it, or a jump out of it."""
+    return _breaks([s], (ast.Break, ast.Continue)) or any(type(n) in _SUSPENDING for n in own_nodes([s]))
+
+
+def _find_left(statements: list[ast.stmt], found: set[int]) -> None:
+    for s in statements:
+        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        if any(blocks) and _is_left(s):
+            found.add(id(s))
+            for block in blocks:
+                _find_left(block, found)
+
+
+def _with_one_yield(s: ast.If) -> list[ast.stmt]:
+    """An `if` both of whose branches end with a `yield`, as one that chooses what is yielded behind it."""
+    name = f"yield_{s.lineno}_{s.col_offset}__"
+    for branch in (s.body, s.orelse):
+        last = branch[-1] if branch else None
+        if not (isinstance(last, ast.Expr) and isinstance(last.value, ast.Yield)):
+            return [s]
+        if any(map(_is_left, branch[:-1])) or (last.value.value and _is_left(ast.Expr(last.value.value))):
+            return [s]
+    for branch in (s.body, s.orelse):
+        end: Any = branch[-1]
+        value = end.value.value or ast.Constant(None)
+        branch[-1] = placed(ast.Assign([ast.Name(name, ast.Store())], value), end)
+    head = point(s.lineno, s.col_offset, len("if"))
+    return [s, placed(ast.Expr(ast.Yield(ast.Name(name, ast.Load()))), head)]
+
+
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
     return placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
 
@@ -85,19 +144,19 @@ def _always_jumps(statements: list[ast.stmt]) -> bool:
     return False
 
 
-def _breaks(statements: list[ast.stmt]) -> bool:
-    """Whether a break of the enclosing loop is among the statements."""
+def _breaks(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...] = (ast.Break,)) -> bool:
+    """Whether a break of the enclosing loop, or a jump of these kinds, is among the statements."""
     for s in statements:
-        if isinstance(s, ast.Break):
+        if isinstance(s, kinds):
             return True
         if isinstance(s, LOOPS):
-            if _breaks(s.orelse):
+            if _breaks(s.orelse, kinds):
                 return True
             continue
         if isinstance(s, DEFINITIONS):
             continue
         for block in _blocks(s):
-            if _breaks(block):
+            if _breaks(block, kinds):
                 return True
     return False
 

@@ -418,8 +418,8 @@ class Liveness:
     """Which names may be read after each statement, by the statement's identity.
 
     The code has no break, continue or return inside of control flow any more, apart from the last
-    return of the function. Names that nested functions see, and those that live outside of the
-    function, are live everywhere.
+    return of the function, and from generators. Names that nested functions see, and those that live
+    outside of the function, are live everywhere.
     """
 
     def __init__(self, scope: Scope, facts: FactTable) -> None:
@@ -437,6 +437,7 @@ class Liveness:
         self._held: list[ast.stmt] = []
         self._facts = facts
         self._reads = facts.reads
+        self._locals = scope.locals
 
     def block(self, statements: list[ast.stmt], live: frozenset[str]) -> frozenset[str]:
         for statement in reversed(statements):
@@ -496,6 +497,9 @@ class Liveness:
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
+        if isinstance(node, (ast.Break, ast.Continue)):
+            # Only generators have them: what follows is somewhere else.
+            return frozenset(self._locals)
         return live | self._reads(node)
 
     def _reads_first(self, test: ast.expr) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._expressions import Expressions, binds_outside, repeatable
-from penstock.autograph._jumps import lower_jumps
+from penstock.autograph._jumps import lower_jumps, lower_jumps_between_yields
 from penstock.autograph._matching import lower_matches
 from penstock.autograph._nodes import (
     ITEM,
@@ -53,11 +53,13 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
 
 def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.FunctionDef:
     survey = Survey(node)
-    if survey.yields:
-        return _generator(node, instance)
     if survey.matches:
         node.body = lower_matches(node.body, OPERATORS)
-    lower_jumps(node, survey)
+    left: set[int] = set()
+    if survey.yields:
+        left = lower_jumps_between_yields(node)
+    else:
+        lower_jumps(node, survey)
     facts = FactTable()
     scope = Scope(node, survey, facts)
     if survey.items:
@@ -67,7 +69,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
             facts = FactTable()
     liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
-    writer = _Statements(scope, facts, liveness, instance)
+    writer = _Statements(scope, facts, liveness, instance, left)
     touched = writer.touched(node)
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
@@ -138,7 +140,7 @@ class _ItemAssignments:
             called = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
             if called == "set_element_type" and isinstance(first, ast.Name) and first.id in self.names:
                 return self._rebound(first.id, s.value, s, first)
-        if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
+        if isinstance(s, ast.AugAssign) and (name := self._item(s.target)) and not binds_outside(s.value):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
             new = operation("update_item", s, symbol, later(s.value), load(name), *_indices(s.target))
             return self._rebound(name, new, s, s.target)
@@ -200,35 +202,15 @@ _AUGMENTED = {
 }
 
 
-class _GeneratorBody(Expressions):
-    """The body of a generator, whose control flow stays Python's: a graph cannot leave it and come back."""
-
-    def visit_For(self, node: ast.For) -> ast.stmt:
-        self.inside(node)
-        node.iter = operation("elements", node.iter, node.iter)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return _function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return node
-
-
-def _generator(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
-    body = _GeneratorBody(instance)
-    node.body = [body.visit(s) for s in node.body]
-    return node
-
-
 class _Statements:
     """Control flow, assertions and exceptions."""
 
-    def __init__(self, scope: Scope, facts: FactTable, liveness: Liveness, instance: str | None) -> None:
+    def __init__(
+        self, scope: Scope, facts: FactTable, liveness: Liveness, instance: str | None, left: set[int]
+    ) -> None:
         self.scope = scope
+        # The statements, by identity, that stay Python's because a generator is left in them.
+        self.left = left
         self.facts = facts
         self.liveness = liveness
         self.instance = instance
@@ -247,6 +229,8 @@ class _Statements:
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         method = _STATEMENTS.get(type(s))
+        if self.left and id(s) in self.left:
+            return [self._suspending(s)]
         if method is None and not self.facts.one(s).decides:
             return [s]
         return [self.expressions.visit(s)] if method is None else method(self, s)
@@ -299,6 +283,23 @@ class _Statements:
         return [s]
 
     # --- what may become part of the graph ---
+
+    def _suspending(self, s: Any) -> Any:
+        """A statement in which a generator is left: a graph cannot be left, so it is Python's."""
+        if isinstance(s, ast.For):
+            s.iter = operation("elements", s.iter, self.expression(s.iter))
+        elif isinstance(s, ast.Match):
+            return self._match(s)[0]
+        elif isinstance(s, ast.With):
+            return self._with(s)[0]
+        elif isinstance(s, (ast.If, ast.While)):
+            s.test = self.expression(s.test)
+        for block in (s.body, *(h.body for h in getattr(s, "handlers", ()))):
+            block[:] = self.block(block)
+        for name in ("orelse", "finalbody"):
+            if getattr(s, name, None):
+                setattr(s, name, self.block(getattr(s, name)))
+        return s
 
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
