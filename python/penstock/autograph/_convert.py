@@ -208,7 +208,10 @@ def _compile(function: FunctionType) -> CodeType:
     factory = define("factory__", [statement], lowered, *free)
     module = ast.Module([factory], [])
     try:
-        top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
+        flags = _future_flags(code)
+        top = _source.unwarned(
+            lambda: compile(module, code.co_filename, "exec", dont_inherit=True, flags=flags)
+        )
     except SyntaxError as error:
         raise ConversionError(
             f"the conversion of {function.__qualname__} does not compile: {error}"
