@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -153,6 +155,43 @@ def test_a_generator_talks_to_who_runs_it() -> None:
     ):
         assert conversation(changed, n, *answers) == conversation(talk, n, *answers)
     assert conversation(changed, 1, "a", "b", "c") == ["few", 0, 1, "done", "a", ["b", "c"], "end"]
+
+
+def test_context_managers_and_dispatched_functions_are_converted() -> None:
+    class Model:
+        @contextlib.contextmanager
+        def scaled(self, x: Any) -> Iterator[Any]:
+            """Twice a positive number."""
+            if x > 0:
+                y = x * 2
+            else:
+                y = -x
+            try:
+                yield y
+            finally:
+                left.append("left")
+
+    @functools.singledispatch
+    def size(x: Any, *, least: int = 0) -> Any:
+        if x > least:
+            return x
+        return -x
+
+    @size.register
+    def _(x: str, **_: Any) -> Any:
+        return len(x)
+
+    left: list[str] = []
+
+    def run(x: Any) -> Any:
+        with Model().scaled(x) as y:
+            total = y + size(x, least=1)
+        return total + size("four")
+
+    traced = tf.function(run)
+    for x in (-3, 1, 5):
+        assert int(traced(tf.constant(x))) == run(x)
+    assert left == ["left"] * 4
 
 
 def test_a_yield_that_only_one_branch_has_is_an_error_that_says_so() -> None:
