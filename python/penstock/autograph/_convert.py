@@ -68,7 +68,9 @@ def why_plain(code: CodeType) -> str | None:
     """Why code of a traced function is as the user wrote it; None for code that was converted."""
     if is_made(code):
         if code.co_flags & _GENERATOR:
-            return "a statement with a 'yield' in it stays Python's, as a graph cannot be left in its middle"
+            return (
+                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in it"
+            )
         return None
     if _is_library(code.co_filename):
         return "library code is not converted"
