@@ -347,7 +347,7 @@ def unique(source: Source) -> Pull:
 def _key(leaf: Any) -> Any:
     if leaf is None:
         return None
-    values = leaf.numpy()
+    values = np.asarray(leaf.numpy())
     content = str(values.tolist()) if leaf.dtype == _core.string else values.tobytes()
     return content, tuple(leaf.shape.dims)
 
