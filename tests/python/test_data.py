@@ -61,14 +61,20 @@ BEHAVIOUR = {
         [{"a": 1, "b": (b"x",)}, {"a": 2, "b": (b"y",)}],
     ),
     "slices of nothing": (Dataset.from_tensor_slices(np.zeros([0, 3])), []),
-    "slices of ragged": (Dataset.from_tensor_slices(tf.ragged.constant([[1], [], [2, 3]])), [[1], [], [2, 3]]),
+    "slices of ragged": (
+        Dataset.from_tensor_slices(tf.ragged.constant([[1], [], [2, 3]])),
+        [[1], [], [2, 3]],
+    ),
     "range": (numbers(3), [0, 1, 2]),
     "range with a step": (numbers(7, 1, -2), [7, 5, 3]),
     "range of nothing": (numbers(5, 2), []),
     "range of floats": (Dataset.range(3, output_type=tf.float32), [0.0, 1.0, 2.0]),
     "counter": (Dataset.counter(3, 4).take(3), [3, 7, 11]),
     "map": (numbers(4).map(lambda x: x * x), [0, 1, 4, 9]),
-    "map to a nest": (numbers(2).map(lambda x: {"a": x, "b": (x + 1, None)}), [{"a": i, "b": (i + 1, None)} for i in (0, 1)]),
+    "map to a nest": (
+        numbers(2).map(lambda x: {"a": x, "b": (x + 1, None)}),
+        [{"a": i, "b": (i + 1, None)} for i in (0, 1)],
+    ),
     "map to a list": (numbers(2).map(lambda x: [x, [x, x]]), [(0, [0, 0]), (1, [1, 1])]),
     "map to a constant": (numbers(40).map(lambda x: 7), [7] * 40),
     "map of a tuple": (Dataset.zip(numbers(2), numbers(5, 7)).map(lambda a, b: a * b), [0, 6]),
@@ -105,7 +111,10 @@ BEHAVIOUR = {
     "batch of less": (numbers(2).batch(5), [[0, 1]]),
     "batch of too few": (numbers(2).batch(5, drop_remainder=True), []),
     "batch of batches": (numbers(5).batch(2).take(2).batch(2), [[[0, 1], [2, 3]]]),
-    "batch of nests": (numbers(3).map(lambda x: (x, {"a": -x})).batch(2), [([0, 1], {"a": [0, -1]}), ([2], {"a": [-2]})]),
+    "batch of nests": (
+        numbers(3).map(lambda x: (x, {"a": -x})).batch(2),
+        [([0, 1], {"a": [0, -1]}), ([2], {"a": [-2]})],
+    ),
     "batch of ragged": (
         Dataset.from_tensor_slices(tf.ragged.constant([[[1], []], [[2, 3], [4]]])).batch(2),
         [[[[1], []], [[2, 3], [4]]]],
@@ -117,7 +126,10 @@ BEHAVIOUR = {
     "rebatch": (numbers(7).batch(2).rebatch(3), [[0, 1, 2], [3, 4, 5], [6]]),
     "rebatch in turn": (numbers(7).batch(4).rebatch([1, 2]), [[0], [1, 2], [3], [4, 5], [6]]),
     "padded_batch": (LENGTHS.padded_batch(3), [[[1, 0, 0], [2, 2, 0], [3, 3, 3]], [[4, 4, 4, 4]]]),
-    "padded_batch to a shape": (LENGTHS.take(2).padded_batch(2, [3], padding_values=-1), [[[1, -1, -1], [2, 2, -1]]]),
+    "padded_batch to a shape": (
+        LENGTHS.take(2).padded_batch(2, [3], padding_values=-1),
+        [[[1, -1, -1], [2, 2, -1]]],
+    ),
     "padded_batch of nests": (
         LENGTHS.map(lambda x: (x, tf.size(x))).padded_batch(2, ([None], []), (np.int64(9), 0), True),
         [([[1, 9], [2, 2]], [1, 2]), ([[3, 3, 3, 9], [4, 4, 4, 4]], [3, 4])],
@@ -141,7 +153,10 @@ BEHAVIOUR = {
     "window of whole ones": (numbers(7).window(3, 2, 2, drop_remainder=True), [[0, 2, 4], [2, 4, 6]]),
     "window with gaps": (numbers(9).window(2, shift=4), [[0, 1], [4, 5], [8]]),
     "window of nests": (numbers(3).map(lambda x: (x, -x)).window(2), [([0, 1], [0, -1]), ([2], [-2])]),
-    "windows as batches": (numbers(5).window(3, 1, 1, True).flat_map(lambda w: w.batch(3)), [[0, 1, 2], [1, 2, 3], [2, 3, 4]]),
+    "windows as batches": (
+        numbers(5).window(3, 1, 1, True).flat_map(lambda w: w.batch(3)),
+        [[0, 1, 2], [1, 2, 3], [2, 3, 4]],
+    ),
     "flat_map": (numbers(4).flat_map(numbers), [0, 0, 1, 0, 1, 2]),
     "flat_map of slices": (
         Dataset.from_tensor_slices([[1, 2], [3, 4]]).flat_map(Dataset.from_tensor_slices),
@@ -161,7 +176,9 @@ BEHAVIOUR = {
         [(1, [0, 2]), (0, [1, 3]), (1, [4, 6]), (0, [5])],
     ),
     "group_by_window of sizes": (
-        numbers(6).group_by_window(lambda x: x % 2, lambda k, w: w.batch(9), window_size_func=lambda k: k + 1),
+        numbers(6).group_by_window(
+            lambda x: x % 2, lambda k, w: w.batch(9), window_size_func=lambda k: k + 1
+        ),
         [[0], [2], [1, 3], [4], [5]],
     ),
     "bucket_by_sequence_length": (
@@ -169,7 +186,9 @@ BEHAVIOUR = {
         [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]],
     ),
     "buckets to their boundary": (
-        LENGTHS.take(2).bucket_by_sequence_length(lambda x: tf.size(x), [5], [2, 2], pad_to_bucket_boundary=True),
+        LENGTHS.take(2).bucket_by_sequence_length(
+            lambda x: tf.size(x), [5], [2, 2], pad_to_bucket_boundary=True
+        ),
         [[[1, 0, 0, 0], [2, 2, 0, 0]]],
     ),
     "unique": (Dataset.from_tensor_slices([3, 1, 3, 2, 1]).unique(), [3, 1, 2]),
@@ -177,7 +196,9 @@ BEHAVIOUR = {
     "cache": (numbers(3).cache(), [0, 1, 2]),
     "prefetch": (numbers(3).prefetch(2), [0, 1, 2]),
     "choose": (
-        Dataset.choose_from_datasets([numbers(2), numbers(9, 12)], Dataset.from_tensor_slices([1, 0, 1, 1, 0])),
+        Dataset.choose_from_datasets(
+            [numbers(2), numbers(9, 12)], Dataset.from_tensor_slices([1, 0, 1, 1, 0])
+        ),
         [9, 0, 10, 11, 1],
     ),
     "choose until one is empty": (
@@ -258,7 +279,10 @@ def test_cardinalities(dataset, size):
         (LENGTHS.ragged_batch(2), tf.RaggedTensorSpec([None, None], tf.int64, 1)),
         (numbers(3).window(2), tf.data.DatasetSpec(INT)),
         (numbers(3).enumerate(), (INT, INT)),
-        (Dataset.from_tensors([1]).concatenate(Dataset.from_tensors([1, 2])), tf.TensorSpec([None], tf.int32)),
+        (
+            Dataset.from_tensors([1]).concatenate(Dataset.from_tensors([1, 2])),
+            tf.TensorSpec([None], tf.int32),
+        ),
     ],
 )
 def test_specifications(dataset, spec):
@@ -532,7 +556,9 @@ def test_shuffling_elements_of_several_shapes():
 
 def test_sampling_follows_the_weights():
     sets = [Dataset.from_tensors(i).repeat() for i in range(3)]
-    counts = np.bincount(listed(Dataset.sample_from_datasets(sets, [0.5, 0.0, 0.5], seed=1).take(400)), minlength=3)
+    counts = np.bincount(
+        listed(Dataset.sample_from_datasets(sets, [0.5, 0.0, 0.5], seed=1).take(400)), minlength=3
+    )
     assert counts[1] == 0 and 150 < counts[0] < 250
     rest = Dataset.sample_from_datasets([numbers(3), numbers(10, 14)], seed=1)
     assert sorted(listed(rest)) == [0, 1, 2, 10, 11, 12, 13]

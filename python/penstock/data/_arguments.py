@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from penstock import _core
@@ -19,15 +20,17 @@ def integer(value: Any, argument: str, least: int | None = None) -> Any:
     """
     if isinstance(value, bool) or value is None:
         raise TypeError(f"argument '{argument}' must be an integer, got {value!r}")
-    try:
-        tensor = _core._convert(value, None, _core.int64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"argument '{argument}' must be an integer, got {value!r}: {error}") from None
-    if not tensor.dtype.is_integer or tensor.shape.rank not in (0, None):
-        raise TypeError(f"argument '{argument}' must be an integer scalar, got {value!r}")
-    if tensor._is_symbolic:
-        return tensor
-    number = int(tensor)
+    if isinstance(value, _core.Tensor | _core._Variable):
+        if not value.dtype.is_integer or value.shape.rank not in (0, None):
+            raise TypeError(f"argument '{argument}' must be an integer scalar, got {value!r}")
+        if value._is_symbolic if isinstance(value, _core.Tensor) else _core._is_tracing():
+            return _core._convert(value)
+        number = int(value)
+    else:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise TypeError(f"argument '{argument}' must be an integer, got {value!r}") from None
     if least is not None and number < least:
         raise InvalidArgumentError(f"argument '{argument}' must be at least {least}, got {number}")
     return number
@@ -41,7 +44,7 @@ def flag(value: Any, argument: str) -> Any:
     """
     if isinstance(value, bool):
         return value
-    tensor = _core._convert(value)
+    tensor = value if isinstance(value, _core.Tensor) else _core._convert(value)
     if tensor.dtype != _core.bool or tensor.shape.rank not in (0, None):
         raise TypeError(f"argument '{argument}' must be a boolean scalar, got {value!r}")
     return tensor if tensor._is_symbolic else bool(tensor)

@@ -52,7 +52,7 @@ GIVEN = Kind("Given", _given)
 class Base:
     """The part of `tf.data.Dataset` that is the same for all kinds."""
 
-    __slots__ = ("__weakref__", "_args", "_inputs", "_kind", "_options", "_structure", "_traced_in", "name")
+    __slots__ = ("__weakref__", "_args", "_given", "_inputs", "_kind", "_options", "_structure", "_traced_in", "name")
 
     def __init__(
         self, kind: Kind, inputs: Sequence[Base], args: Sequence[Any], spec: Any, name: str | None = None
@@ -62,6 +62,8 @@ class Base:
         self._args = tuple(args)
         self._structure = spec if isinstance(spec, Structure) else Structure(spec)
         self._options: Options | None = None
+        # The tensor that stood for it as an argument.
+        self._given: Any = None
         # Made while a function is traced: each run of the graph makes its own.
         self._traced_in = _core._current_trace()
         self.name = name
@@ -180,9 +182,12 @@ class Base:
         """A tensor that stands for it."""
         if self._kind is GIVEN:
             return self._args[0]
-        if self._is_in_graph():
-            return self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
-        return handle(self)
+        if not self._is_in_graph():
+            return handle(self)
+        # A function that is traced for it as an argument asks again, and must not make it within.
+        if self._given is None or self._given._trace == _core._current_trace():
+            self._given = self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
+        return self._given
 
     @classmethod
     def _of_handle(cls, tensor: Any, element_spec: Any) -> Any:

@@ -185,8 +185,8 @@ class Dataset(Grouping):
         True
         """
         number = None if seed is None else integer(seed, "seed")
-        seeds = _sources.Seeds(number, bool(rerandomize_each_iteration))
-        return Dataset(RANDOM, [], [seeds], TensorSpec([], _core.int64), name)
+        seeds = _sources.Seeds(bool(rerandomize_each_iteration))
+        return Dataset(RANDOM, [], [number, seeds], TensorSpec([], _core.int64), name)
 
     @staticmethod
     def from_generator(
@@ -368,8 +368,8 @@ class Dataset(Grouping):
                 f"argument 'weights' must have a chance for each of {len(sources)} data sets, got {weights}"
             )
         number = None if seed is None else integer(seed, "seed")
-        seeds = _sources.Seeds(number, rerandomize_each_iteration is not False)
-        choices = Dataset(DRAWN, [], [seeds, *chances], TensorSpec([], _core.int64))
+        seeds = _sources.Seeds(rerandomize_each_iteration is not False)
+        choices = Dataset(DRAWN, [], [number, seeds, *chances], TensorSpec([], _core.int64))
         return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
 
     def apply(self, transformation_func: Callable[[Any], Any], name: str | None = None) -> Any:

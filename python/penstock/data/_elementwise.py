@@ -228,7 +228,7 @@ class Elementwise(Base):
         """
         size = integer(buffer_size, "buffer_size", 1)
         number = None if seed is None else integer(seed, "seed")
-        return self._same(SHUFFLE, size, Seeds(number, reshuffle_each_iteration is not False), name=name)
+        return self._same(SHUFFLE, size, number, Seeds(reshuffle_each_iteration is not False), name=name)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Self:
         """The elements as they are.

@@ -48,7 +48,9 @@ def handle(value: Any) -> Any:
     number = next(_numbers)
     memory = _Memory(number.to_bytes(8, sys.byteorder) * _WORDS)
     memory.kept = _objects[number] = _Kept(value)
-    return _core._convert(np.frombuffer(memory, np.int64))
+    # A constant of a trace would live as long as that.
+    with _core._Outside():
+        return _core._convert(np.frombuffer(memory, np.int64))
 
 
 def held(tensor: Any) -> Any:

@@ -14,9 +14,9 @@ from penstock.data._rows import Pull, Rows, one
 __all__ = ["shuffled"]
 
 
-def shuffled(source: Any, buffer_size: Any, seeds: Any) -> Pull:
+def shuffled(source: Any, buffer_size: Any, seed: Any, seeds: Any) -> Pull:
     """The elements in an order that is drawn from a buffer of the next ones."""
-    draw = random.Random(seeds.next()).random
+    draw = random.Random(seeds.next(seed)).random
     pull, size = source._open(), int(buffer_size)
     pool = _Pool()
     # The slots in the buffer, and of elements that are read already and come into it next.

@@ -20,20 +20,18 @@ class Seeds:
     """Where the iterators of a data set get their seeds from.
 
     Args:
-        seed: what fixes the sequence of seeds; None for one that the program's generator gives.
         again: whether each iterator gets another seed.
     """
 
-    def __init__(self, seed: int | None, again: bool) -> None:
-        self.seed = seed
+    def __init__(self, again: bool) -> None:
         self.again = again
         self._source: _random.Random | None = None
         self._fixed: int | None = None
 
-    def next(self) -> int:
-        """The seed of another iterator."""
+    def next(self, seed: Any) -> int:
+        """The seed of another iterator, from what fixes the sequence; for None the program's generator does."""
         if self._source is None:
-            self._source = _random.Random(self._first() if self.seed is None else self.seed)
+            self._source = _random.Random(self._first() if seed is None else int(seed))
         if self.again or self._fixed is None:
             self._fixed = self._source.getrandbits(63)
         return self._fixed
@@ -46,7 +44,7 @@ class Seeds:
 
     def fresh(self) -> Seeds:
         """As it was when the data set was made."""
-        return Seeds(self.seed, self.again)
+        return Seeds(self.again)
 
 
 def elements(rows: Sequence[list[Any]]) -> Pull:
@@ -117,9 +115,9 @@ def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:
     return pull
 
 
-def random(seeds: Seeds) -> Pull:
+def random(seed: Any, seeds: Seeds) -> Pull:
     """Numbers from 0 to before 2**32, without end."""
-    bits = np.random.PCG64(seeds.next())
+    bits = np.random.PCG64(seeds.next(seed))
 
     def pull(limit: int) -> Rows | None:
         return Rows(limit, [_core._convert((bits.random_raw(limit) >> np.uint64(32)).astype(np.int64))])

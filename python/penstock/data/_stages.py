@@ -495,11 +495,11 @@ def chosen(choices: Source, stop_on_empty: bool, *sources: Source) -> Pull:
     return run
 
 
-def drawn(seeds: Any, *weights: Any) -> Pull:
+def drawn(seed: Any, seeds: Any, *weights: Any) -> Pull:
     """Numbers that are drawn by weight, without end."""
     import random
 
-    source = random.Random(seeds.next())
+    source = random.Random(seeds.next(seed))
     cumulative = np.cumsum([float(w) for w in weights])
 
     def run(limit: int) -> Rows | None:
