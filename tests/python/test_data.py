@@ -223,7 +223,7 @@ def test_elements(name):
 
 @pytest.mark.parametrize("name", BEHAVIOUR)
 def test_elements_meet_the_specification(name):
-    dataset, expected = BEHAVIOUR[name]
+    dataset, _ = BEHAVIOUR[name]
     spec = dataset.element_spec
     for element in dataset:
         tf.nest.assert_same_structure(spec, element)
@@ -498,7 +498,8 @@ def test_bad_arguments_are_named(make, error, message):
 def test_asserted_cardinalities_are_believed_and_checked():
     odd = numbers(40).filter(lambda x: x % 2 == 1)
     right = odd.apply(tf.data.experimental.assert_cardinality(20))
-    assert len(right) == 20 and len(listed(right)) == 20
+    assert len(right) == 20
+    assert len(listed(right)) == 20
     for said, found in ((30, "only 20"), (7, "more")):
         iterator = iter(odd.apply(tf.data.experimental.assert_cardinality(said)))
         assert [int(next(iterator)) for _ in range(min(said, 20))] == list(range(1, 40, 2))[:said]
@@ -559,7 +560,8 @@ def test_sampling_follows_the_weights():
     counts = np.bincount(
         listed(Dataset.sample_from_datasets(sets, [0.5, 0.0, 0.5], seed=1).take(400)), minlength=3
     )
-    assert counts[1] == 0 and 150 < counts[0] < 250
+    assert counts[1] == 0
+    assert 150 < counts[0] < 250
     rest = Dataset.sample_from_datasets([numbers(3), numbers(10, 14)], seed=1)
     assert sorted(listed(rest)) == [0, 1, 2, 10, 11, 12, 13]
 
@@ -577,7 +579,8 @@ def test_random_numbers_are_those_of_the_seed():
 
 def test_iterators():
     iterator = iter(numbers(3))
-    assert isinstance(iterator, tf.data.Iterator) and iter(iterator) is iterator
+    assert isinstance(iterator, tf.data.Iterator)
+    assert iter(iterator) is iterator
     assert iterator.element_spec == INT
     assert int(iterator.get_next()) == 0
     present = iterator.get_next_as_optional()
@@ -593,7 +596,8 @@ def test_iterators():
 def test_numpy_iterators():
     dataset = Dataset.from_tensor_slices({"a": [[1, 2]], "b": (["x"],)})
     found = next(dataset.as_numpy_iterator())
-    assert isinstance(found["a"], np.ndarray) and found["a"].tolist() == [1, 2]
+    assert isinstance(found["a"], np.ndarray)
+    assert found["a"].tolist() == [1, 2]
     assert found["b"] == (b"x",)
     windows = [list(w) for w in numbers(3).window(2).as_numpy_iterator()]
     assert windows == [[0, 1], [2]]
@@ -630,7 +634,8 @@ def test_options_are_kept_through_transformations():
     more = tf.data.Options()
     more.deterministic = True
     found = dataset.with_options(more).options()
-    assert found.deterministic is True and found.threading.private_threadpool_size == 3
+    assert found.deterministic is True
+    assert found.threading.private_threadpool_size == 3
 
 
 def test_files_are_listed(tmp_path):

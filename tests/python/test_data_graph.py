@@ -87,14 +87,14 @@ def numbered_and_broken(ds):
 
 def paired(ds):
     total = i64(0)
-    for a, b in zip(ds, ds.skip(1)):
+    for a, b in zip(ds, ds.skip(1), strict=False):
         total += a * b
     return total
 
 
 def paired_with_a_tensor(ds):
     total = i64(0)
-    for a, b in zip(ds, tf.constant([5, 7, 9], tf.int64)):
+    for a, b in zip(ds, tf.constant([5, 7, 9], tf.int64), strict=False):
         total += a * b
     return total
 
@@ -113,7 +113,7 @@ def grown(ds):
     out = []
     for x in ds:
         if x != 2:
-            out.append(x * x)
+            out.append(x * x)  # noqa: PERF401 -- the loop is what is tested
     return tf.stack(out) if len(out) else tf.zeros([0], tf.int64)
 
 
@@ -142,14 +142,14 @@ def over_an_iterator(ds):
 
 def last(ds):
     x = i64(-5)
-    for x in ds:
+    for x in ds:  # noqa: B007 -- read after the loop
         pass
     return x
 
 
 LOOPS = [
-    summed, broken, continued, returned, with_else, numbered, numbered_and_broken, paired, paired_with_a_tensor,
-    nested, grown, comprehended, in_a_branch, over_an_iterator, last,
+    summed, broken, continued, returned, with_else, numbered, numbered_and_broken, paired,
+    paired_with_a_tensor, nested, grown, comprehended, in_a_branch, over_an_iterator, last,
 ]  # fmt: skip
 
 
@@ -165,7 +165,8 @@ def test_a_loop_of_the_graph_is_that_of_python(loop):
         tf.nest.map_structure(lambda a, b: np.testing.assert_array_equal(a, b), got, expected)
     # One trace for all data sets of a specification.
     assert traced.experimental_get_tracing_count() == 1
-    closed = tf.function(lambda ds=numbers(6): loop(ds)).get_concrete_function()
+    ds = numbers(6)
+    closed = tf.function(lambda: loop(ds)).get_concrete_function()
     tf.nest.map_structure(lambda a, b: np.testing.assert_array_equal(a, b), closed(), loop(numbers(6)))
 
 

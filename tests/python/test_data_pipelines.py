@@ -1,4 +1,4 @@
-"""Random pipelines: data sets whose elements come in chunks, one by one, and in graphs, against Python's lists.
+"""Random pipelines: data sets whose elements come in chunks, one by one, and in graphs, and Python's lists.
 
 An element is a number; a batch of them is summed before it goes on, with the weights 1, 2, 3 and so on.
 """
@@ -146,7 +146,7 @@ def one_by_one(n):
 def collected(ds):
     out = []
     for x in ds:
-        out.append(x)
+        out.append(x)  # noqa: PERF402 -- a list of the graph
     return tf.stack(out)
 
 
@@ -185,7 +185,7 @@ def test_pipelines_that_a_graph_makes_are_those_of_lists(steps, n):
     def made(n):
         out = []
         for x in applied(Dataset.range(n), steps):
-            out.append(x)
+            out.append(x)  # noqa: PERF402 -- a list of the graph
         return tf.stack(out)
 
     assert made(tf.constant(n, tf.int64)).numpy().tolist() == expected

@@ -52,7 +52,17 @@ GIVEN = Kind("Given", _given)
 class Base:
     """The part of `tf.data.Dataset` that is the same for all kinds."""
 
-    __slots__ = ("__weakref__", "_args", "_given", "_inputs", "_kind", "_options", "_structure", "_traced_in", "name")
+    __slots__ = (
+        "__weakref__",
+        "_args",
+        "_given",
+        "_inputs",
+        "_kind",
+        "_options",
+        "_structure",
+        "_traced_in",
+        "name",
+    )
 
     def __init__(
         self, kind: Kind, inputs: Sequence[Base], args: Sequence[Any], spec: Any, name: str | None = None

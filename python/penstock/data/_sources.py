@@ -29,7 +29,7 @@ class Seeds:
         self._fixed: int | None = None
 
     def next(self, seed: Any) -> int:
-        """The seed of another iterator, from what fixes the sequence; for None the program's generator does."""
+        """The next seed of the sequence that `seed` fixes; for None the program's generator does."""
         if self._source is None:
             self._source = _random.Random(self._first() if seed is None else int(seed))
         if self.again or self._fixed is None:
