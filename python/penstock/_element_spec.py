@@ -33,9 +33,11 @@ class ElementSpec(TypeSpec):
         return value._type_spec  # type: ignore[no-any-return]
 
     def _paired(self, other: Any) -> list[tuple[Any, Any]] | None:
-        """The specifications of both at each leaf, where both are of one class and nested alike."""
+        """The specifications of both at each leaf that may differ, where both are nested alike."""
         if type(other) is not type(self):
             return None
+        if self._element_spec is other._element_spec:
+            return []
         try:
             nest.assert_same_structure(self._element_spec, other._element_spec)
         except (TypeError, ValueError):
@@ -63,11 +65,16 @@ class ElementSpec(TypeSpec):
             joined = [a.most_specific_common_supertype([b]) for a, b in pairs]
             if any(spec is None for spec in joined):
                 return None
+            if not pairs:
+                continue
             found = type(self)(nest.pack_sequence_as(found._element_spec, joined))
         return found
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and bool(self._element_spec == other._element_spec)
+        if type(other) is not type(self):
+            return False
+        mine, its = self._element_spec, other._element_spec  # type: ignore[attr-defined]
+        return mine is its or bool(mine == its)
 
     def __hash__(self) -> int:
         return hash((type(self), *nest.flatten(self._element_spec)))

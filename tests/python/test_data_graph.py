@@ -435,6 +435,17 @@ def test_attributes_and_globals_are_reached():
     assert [int(model.run()), int(model.run())] == [8, 14]
 
 
+def test_functions_read_the_variable_that_is_an_argument():
+    @tf.function
+    def inner(v, n):
+        return numbers(n).map(lambda x: x * v).reduce(i64(0), lambda s, x: s + x)
+
+    outer = tf.function(lambda v, n: inner(v, n))
+    for function in (inner, outer):
+        for value in (2, 5, 2):
+            assert int(function(tf.Variable(value, dtype=tf.int64), i64(4))) == 6 * value
+
+
 def test_gradients_of_a_training_loop():
     weight = tf.Variable(0.0)
     data = Dataset.from_tensor_slices(([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])).repeat(20)

@@ -59,6 +59,7 @@ class Base:
         "_inputs",
         "_kind",
         "_options",
+        "_spec",
         "_structure",
         "_traced_in",
         "name",
@@ -74,6 +75,7 @@ class Base:
         self._options: Options | None = None
         # The tensor that stood for it as an argument.
         self._given: Any = None
+        self._spec: Any = None
         # Made while a function is traced: each run of the graph makes its own.
         self._traced_in = _core._current_trace()
         self.name = name
@@ -207,9 +209,11 @@ class Base:
 
     @property
     def _type_spec(self) -> Any:
-        from penstock.data._specs import DatasetSpec
+        if self._spec is None:
+            from penstock.data._specs import DatasetSpec
 
-        return DatasetSpec(self.element_spec)
+            self._spec = DatasetSpec(self.element_spec)
+        return self._spec
 
     def __tf_tracing_type__(self, context: Any) -> Any:
         """The specification of the data set."""

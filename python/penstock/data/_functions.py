@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock import nest
+from penstock import _core, nest
 from penstock._function import Function, function
+from penstock._variable import Variable, see_identity
 from penstock.data._rows import CHUNK_BYTES, Rows
 from penstock.data._structure import Structure, converted, spec_of
 
@@ -87,7 +88,12 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
 
     run.__name__ = run.__qualname__ = getattr(func, "__name__", argument).replace("<lambda>", "lambda")
     concrete = function(run, autograph=False).get_concrete_function(*takes.tensor_specs)
-    return Traced(concrete, takes, Structure(given[0]), list(concrete.captured_inputs))
+    captures = list(concrete.captured_inputs)
+    for variable in captures:
+        # Host code gets the variable itself, so a trace around it serves no other.
+        if isinstance(variable, Variable) and _core._is_tracing():
+            see_identity(variable)
+    return Traced(concrete, takes, Structure(given[0]), captures)
 
 
 def _converted(func: Callable[..., Any]) -> Callable[..., Any]:
