@@ -73,7 +73,7 @@ class ElementSpec(TypeSpec):
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return False
-        mine, its = self._element_spec, other._element_spec  # type: ignore[attr-defined]
+        mine, its = self._element_spec, other._element_spec
         return mine is its or bool(mine == its)
 
     def __hash__(self) -> int:

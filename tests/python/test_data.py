@@ -2,6 +2,7 @@
 
 import collections
 import gc
+import gzip
 import weakref
 
 import numpy as np
@@ -566,6 +567,19 @@ def test_sampling_follows_the_weights():
     assert sorted(listed(rest)) == [0, 1, 2, 10, 11, 12, 13]
 
 
+@pytest.mark.parametrize("initial", [[0.9, 0.1], None])
+def test_resampling_gives_the_classes_as_often_as_asked(initial):
+    rare = numbers(4000).map(lambda x: tf.cast(x % 10 == 0, tf.int32))
+    found = listed(rare.rejection_resample(lambda c: c, [0.5, 0.5], initial, seed=1))
+    assert all(number == element for number, element in found)
+    assert 600 < len(found) < 1000
+    assert 0.4 < np.mean([number for number, _ in found]) < 0.6
+    with pytest.raises(tf.errors.InvalidArgumentError, match="class_func"):
+        listed(numbers(3).rejection_resample(lambda x: x, [0.5, 0.5]))
+    with pytest.raises(ValueError, match="initial_dist"):
+        numbers(3).rejection_resample(lambda x: x, [0.5, 0.5], [1.0])
+
+
 def test_random_numbers_are_those_of_the_seed():
     assert listed(Dataset.random(3).take(100)) == listed(Dataset.random(3).take(100))
     assert listed(Dataset.random(3).take(5)) != listed(Dataset.random(4).take(5))
@@ -646,6 +660,56 @@ def test_files_are_listed(tmp_path):
     assert sorted(listed(Dataset.list_files([str(tmp_path / "*")]))) == sorted(
         str(p).encode() for p in tmp_path.iterdir()
     )
+
+
+def test_lines_of_files(tmp_path):
+    first, second, third = (tmp_path / name for name in "abc")
+    first.write_bytes(b"one\r\ntwo\n\nfour")
+    second.write_bytes(b"")
+    third.write_bytes(gzip.compress(b"five\n"))
+    names = [str(first), str(second)]
+    expected = [b"one", b"two", b"", b"four"]
+    assert listed(tf.data.TextLineDataset(names)) == expected
+    assert listed(tf.data.TextLineDataset(Dataset.from_tensor_slices(names)).batch(3)) == [
+        expected[:3],
+        expected[3:],
+    ]
+    assert listed(tf.data.TextLineDataset(third, "GZIP").map(tf.strings.length)) == [4]
+    flat = Dataset.from_tensor_slices(names).flat_map(tf.data.TextLineDataset)
+    assert listed(flat) == expected
+    with pytest.raises(tf.errors.NotFoundError, match="filenames"):
+        listed(tf.data.TextLineDataset(str(tmp_path / "nothing")))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression_type"):
+        tf.data.TextLineDataset(names, "LZMA")
+    with pytest.raises(TypeError, match="filenames"):
+        tf.data.TextLineDataset(3)
+
+
+def test_records_of_one_length(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(b"HHaabbccF")
+    assert listed(tf.data.FixedLengthRecordDataset(str(path), 2, 2, 1)) == [b"aa", b"bb", b"cc"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="multiple of 2"):
+        listed(tf.data.FixedLengthRecordDataset(str(path), 2))
+
+
+# A file that TensorFlow's format describes: two records, `ab` and the empty one.
+RECORDS = (
+    bytes.fromhex("020000000000000078270b34")
+    + b"ab????"
+    + bytes.fromhex("000000000000000029039807")
+    + b"????"
+)
+
+
+def test_records_of_tensorflow(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(RECORDS)
+    assert listed(tf.data.TFRecordDataset([str(path), str(path)])) == [b"ab", b""] * 2
+    for broken in (RECORDS[:-1], RECORDS[:20], b"no records at all", b"\x01" + RECORDS[1:]):
+        path.write_bytes(broken)
+        with pytest.raises(tf.errors.DataLossError, match="records"):
+            listed(tf.data.TFRecordDataset(str(path)))
 
 
 def test_data_sets_are_described():

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 
 from penstock.data._base import INFINITE, UNKNOWN
 from penstock.data._dataset import Dataset as Dataset
+from penstock.data._files import (
+    FixedLengthRecordDataset as FixedLengthRecordDataset,
+    TextLineDataset as TextLineDataset,
+    TFRecordDataset as TFRecordDataset,
+)
 from penstock.data._iterator import Iterator as Iterator, NumpyIterator as NumpyIterator
 from penstock.data._options import Options as Options, ThreadingOptions as ThreadingOptions
 from penstock.data._specs import DatasetSpec as DatasetSpec, IteratorSpec as IteratorSpec
@@ -16,10 +21,13 @@ __all__ = [
     "UNKNOWN_CARDINALITY",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "Iterator",
     "IteratorSpec",
     "NumpyIterator",
     "Options",
+    "TFRecordDataset",
+    "TextLineDataset",
     "ThreadingOptions",
     "experimental",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator as PyIterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from penstock import _core
 from penstock._spec import TensorSpec
@@ -15,6 +15,7 @@ from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from penstock.data._dataset import Dataset
     from penstock.data._iterator import Iterator, NumpyIterator, Steps
 
 __all__ = ["INFINITE", "UNKNOWN", "Base", "Kind"]
@@ -80,11 +81,14 @@ class Base:
         self._traced_in = _core._current_trace()
         self.name = name
 
-    def _then(self, kind: Kind, spec: Any, *args: Any, name: str | None = None) -> Self:
-        """A data set of another kind that takes elements from this one."""
-        return type(self)(kind, [self], args, spec, name)
+    # The class of data sets that are made of others.
+    _make: ClassVar[type[Dataset]]
 
-    def _same(self, kind: Kind, *args: Any, name: str | None = None) -> Self:
+    def _then(self, kind: Kind, spec: Any, *args: Any, name: str | None = None) -> Dataset:
+        """A data set of another kind that takes elements from this one."""
+        return self._make(kind, [self], args, spec, name)
+
+    def _same(self, kind: Kind, *args: Any, name: str | None = None) -> Dataset:
         """As `_then`, with elements of the same specification."""
         return self._then(kind, self._structure, *args, name=name)
 
@@ -273,7 +277,7 @@ def _rebuilt(node: Base, tensors: dict[int, Any], made: dict[int, Base]) -> Base
     elif same and node._traced_in is None:
         new = node
     else:
-        new = type(node)(
+        new = node._make(
             node._kind, inputs, [_valued(a, tensors) for a in node._args], node._structure, node.name
         )
         new._options = node._options

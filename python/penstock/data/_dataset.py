@@ -445,6 +445,9 @@ class Dataset(Grouping):
         return structure.pack(structure.from_tensors(tensors))
 
 
+Base._make = Dataset
+
+
 def _check(value: Any, argument: str) -> None:
     if not isinstance(value, Base):
         raise TypeError(f"argument '{argument}' must hold tf.data.Dataset, got {value!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._spec import TensorSpec
@@ -17,6 +17,9 @@ from penstock.data._sources import Seeds
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure, converted, spec_of
 from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock.data._dataset import Dataset
 
 __all__ = ["Elementwise"]
 
@@ -74,6 +77,8 @@ COUNTED = Kind("AssertCardinality", _stages.counted, lambda n, expected: expecte
 FLAT_MAP = Kind("FlatMap", _stages.flat_mapped, _filtered)
 INTERLEAVE = Kind("Interleave", _stages.interleaved, _filtered)
 
+RESAMPLE = Kind("RejectionResample", _stages.resampled, _filtered)
+
 # How many data sets `interleave` goes through where it is not said.
 _CYCLE = 8
 
@@ -91,7 +96,7 @@ class Elementwise(Base):
         synchronous: bool | None = None,
         use_unbounded_threadpool: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """The results of a function for each element, in order.
 
         The function is traced once. Where it does nothing but compute, it runs for many elements at once.
@@ -115,7 +120,7 @@ class Elementwise(Base):
         function = traced(map_func, "map_func", unpacked(self.element_spec))
         return self._then(MAP, function.gives, function, name=name)
 
-    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which a function gives True.
 
         Args:
@@ -131,7 +136,7 @@ class Elementwise(Base):
         """
         return self._same(FILTER, self._predicate(predicate), name=name)
 
-    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Self:
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which a function gives False.
 
         Args:
@@ -154,7 +159,7 @@ class Elementwise(Base):
             raise TypeError(f"argument 'predicate' must give a scalar bool, got {spec}")
         return function
 
-    def take(self, count: Any, name: str | None = None) -> Self:
+    def take(self, count: Any, name: str | None = None) -> Dataset:
         """The first elements.
 
         Args:
@@ -170,7 +175,7 @@ class Elementwise(Base):
         """
         return self._same(TAKE, integer(count, "count"), name=name)
 
-    def skip(self, count: Any, name: str | None = None) -> Self:
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
         """What comes after the first elements.
 
         Args:
@@ -186,7 +191,7 @@ class Elementwise(Base):
         """
         return self._same(SKIP, integer(count, "count"), name=name)
 
-    def repeat(self, count: Any = None, name: str | None = None) -> Self:
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """The elements over and over.
 
         Args:
@@ -208,7 +213,7 @@ class Elementwise(Base):
         seed: Any = None,
         reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """The elements in a random order: each is drawn from a buffer of the next ones.
 
         Args:
@@ -230,7 +235,7 @@ class Elementwise(Base):
         number = None if seed is None else integer(seed, "seed")
         return self._same(SHUFFLE, size, number, Seeds(reshuffle_each_iteration is not False), name=name)
 
-    def prefetch(self, buffer_size: Any, name: str | None = None) -> Self:
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """The elements as they are.
 
         Nothing is computed ahead of time in another thread: the engine spreads the work on one element, or on
@@ -252,7 +257,7 @@ class Elementwise(Base):
             integer(buffer_size, "buffer_size", -1)
         return self._same(PREFETCH, name=name)
 
-    def cache(self, filename: Any = "", name: str | None = None) -> Self:
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """The elements, which are kept in memory once an iterator has come to their end.
 
         Args:
@@ -274,7 +279,7 @@ class Elementwise(Base):
             )
         return self._same(CACHE, _stages.Store(), name=name)
 
-    def enumerate(self, start: Any = 0, name: str | None = None) -> Self:
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, `int64`, and an element.
 
         Args:
@@ -288,7 +293,7 @@ class Elementwise(Base):
         spec = (TensorSpec([], _core.int64), self.element_spec)
         return self._then(ENUMERATE, spec, integer(start, "start"), name=name)
 
-    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Self:
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Every `num_shards`th element, from number `index` on.
 
         Args:
@@ -308,7 +313,7 @@ class Elementwise(Base):
             raise InvalidArgumentError(f"argument 'index' must be below num_shards, {shards}, got {at}")
         return self._same(SHARD, shards, at, name=name)
 
-    def unique(self, name: str | None = None) -> Self:
+    def unique(self, name: str | None = None) -> Dataset:
         """The elements that did not come before.
 
         Args:
@@ -325,7 +330,7 @@ class Elementwise(Base):
             raise TypeError(f"unique() compares tensors, the elements are {self.element_spec}")
         return self._same(UNIQUE, name=name)
 
-    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Self:
+    def scan(self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """What a function gives for each element and a state, which it changes.
 
         Args:
@@ -361,7 +366,7 @@ class Elementwise(Base):
         function = traced(pair, "scan_func", (spec, self.element_spec))
         return self._then(SCAN, function.gives.spec[1], function, size, *nest.flatten(state), name=name)
 
-    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Self:
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the data sets that a function gives, one set after the other.
 
         Args:
@@ -386,7 +391,7 @@ class Elementwise(Base):
         num_parallel_calls: Any = None,
         deterministic: bool | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """The elements of the data sets that a function gives, some from each in turn.
 
         Args:
@@ -419,7 +424,7 @@ class Elementwise(Base):
             raise TypeError(f"argument 'map_func' must give a data set, got {function.gives.spec}")
         return function, function.gives.spec.element_spec
 
-    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Self:
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """The elements that can be computed without an error.
 
         Args:
@@ -434,7 +439,48 @@ class Elementwise(Base):
         """
         return self._same(IGNORE_ERRORS, bool(log_warning), name=name)
 
-    def with_options(self, options: Options, name: str | None = None) -> Self:
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Pairs of a class and an element; some are left out, so that classes come as often as asked.
+
+        Args:
+            class_func: takes an element as `map` gives it; gives its class, an integer scalar.
+            target_dist: how often each class is to come: a vector of numbers.
+            initial_dist: how often each comes; by default as often as it came so far.
+            seed: an integer that fixes which elements are left out.
+            name: a name for the data set.
+
+        Raises:
+            TypeError: where the function gives something else.
+            ValueError: for distributions that are no vectors of one length.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(100).rejection_resample(lambda x: x % 2, [0.0, 1.0], [0.5, 0.5])
+        >>> {int(number) for number, x in ds}
+        {1}
+        """
+        classes = traced(class_func, "class_func", unpacked(self.element_spec))
+        spec = classes.gives.spec
+        if not isinstance(spec, TensorSpec) or not spec.dtype.is_integer or spec.shape.rank not in (0, None):
+            raise TypeError(f"argument 'class_func' must give an integer scalar, got {spec}")
+        target = _core._convert(target_dist, _core.float32)
+        initial = None if initial_dist is None else _core._convert(initial_dist, _core.float32)
+        for given, argument in ((target, "target_dist"), (initial, "initial_dist")):
+            if given is not None and (given.shape.rank != 1 or given.shape != target.shape):
+                raise ValueError(
+                    f"argument '{argument}' must be a vector with a number for each class, got {given}"
+                )
+        number = None if seed is None else integer(seed, "seed")
+        args = [classes, target, initial, number, Seeds(True)]
+        return self._then(RESAMPLE, (spec, self.element_spec), *args, name=name)
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The data set with options; those that are not set stay as they are.
 
         Args:
@@ -450,5 +496,5 @@ class Elementwise(Base):
         found._options = options
         return found
 
-    def _counted(self, expected: Any) -> Self:
+    def _counted(self, expected: Any) -> Dataset:
         return self._same(COUNTED, integer(expected, "expected_cardinality"))

@@ -126,10 +126,6 @@ class EachRow:
         self._at = 0
         self._failed = False
 
-    def limit(self, limit: int) -> int:
-        """How many rows to ask for at most."""
-        return min(limit, self._most) if self._together and self._rows is None else 1
-
     def __call__(self, pull: Callable[[int], Rows | None], limit: int) -> tuple[Rows, Rows] | None:
         """The next rows and what the function gives for them; None at the end."""
         if self._rows is not None:

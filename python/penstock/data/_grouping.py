@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._ragged_spec import RaggedTensorSpec
@@ -18,6 +18,9 @@ from penstock.data._sources import elements
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import NoneTensorSpec, Structure, batched_spec, row_spec
 from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock.data._dataset import Dataset
 
 __all__ = ["Grouping"]
 
@@ -61,7 +64,7 @@ class Grouping(Elementwise):
         num_parallel_calls: Any = None,
         deterministic: bool | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """So many elements at a time, stacked along a new first dimension.
 
         Args:
@@ -91,7 +94,7 @@ class Grouping(Elementwise):
         padding_values: Any = None,
         drop_remainder: Any = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """So many elements at a time, padded at their ends to one shape and stacked.
 
         Args:
@@ -132,7 +135,7 @@ class Grouping(Elementwise):
         drop_remainder: Any = False,
         row_splits_dtype: Any = _core.int64,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """So many elements at a time, stacked to ragged tensors where they have sizes that vary.
 
         Args:
@@ -169,7 +172,7 @@ class Grouping(Elementwise):
         ranks = [rank(spec) for spec in self._structure.leaves]
         return self._then(RAGGED, self._structure.mapped(batched), size, drop, ranks, dtype, name=name)
 
-    def unbatch(self, name: str | None = None) -> Self:
+    def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of the elements.
 
         Args:
@@ -186,7 +189,7 @@ class Grouping(Elementwise):
             UNBATCH, self._structure.mapped(lambda s: row_spec(s, "unbatch: the elements")), name=name
         )
 
-    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Self:
+    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """The rows of the elements in batches of another size.
 
         Args:
@@ -219,7 +222,7 @@ class Grouping(Elementwise):
         stride: Any = 1,
         drop_remainder: Any = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """Data sets of elements that follow each other: a nest of them, one for each component.
 
         Args:
@@ -242,7 +245,7 @@ class Grouping(Elementwise):
         by = n if shift is None else integer(shift, "shift", 1)
         step = integer(stride, "stride", 1)
         drop = flag(drop_remainder, "drop_remainder")
-        make, specs = type(self), self._structure.leaves
+        make, specs = self._make, self._structure.leaves
 
         def wrap(found: Sequence[list[Any]]) -> list[Any]:
             return [make(ELEMENTS, [], [[[row[i]] for row in found]], spec) for i, spec in enumerate(specs)]
@@ -256,7 +259,7 @@ class Grouping(Elementwise):
         window_size: Any = None,
         window_size_func: Callable[..., Any] | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """The elements of what a function makes of windows of elements that have one key.
 
         A window is given to the function once it is full; at the end the others follow in the order of their
@@ -294,7 +297,7 @@ class Grouping(Elementwise):
             else traced(window_size_func, "window_size_func", (number,), number)
         )
         fixed = None if window_size is None else integer(window_size, "window_size", 1)
-        make, structure = type(self), self._structure
+        make, structure = self._make, self._structure
 
         def wrap(found: Sequence[list[Any]]) -> Any:
             return make(ELEMENTS, [], [found], structure)
@@ -312,7 +315,7 @@ class Grouping(Elementwise):
         no_padding: bool = False,
         drop_remainder: bool = False,
         name: str | None = None,
-    ) -> Self:
+    ) -> Dataset:
         """Batches of elements of like lengths, padded.
 
         Args:

@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from penstock import _core, raw_ops
 from penstock.data._structure import nbytes
 
-__all__ = ["CHUNK_BYTES", "Pull", "Reader", "Rows", "joined", "one", "stacked_column"]
+__all__ = ["CHUNK_BYTES", "Pull", "Reader", "Rows", "joined", "one"]
 
 # How much memory rows that nobody has asked for may take.
 CHUNK_BYTES = 1 << 20
@@ -80,7 +78,7 @@ def one(leaves: list[Any]) -> Rows:
     return Rows(1, leaves, False)
 
 
-def stacked_column(column: Any) -> Any:
+def _as_column(column: Any) -> Any:
     """A leaf as a column of one row."""
     return column if column is None else raw_ops.expand_dims(column, axis=0)
 
@@ -97,7 +95,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
         elif all(not p.stacked for p in parts):
             columns.append(raw_ops.stack([p.columns[i] for p in parts]))
         else:
-            pieces = [p.columns[i] if p.stacked else stacked_column(p.columns[i]) for p in parts]
+            pieces = [p.columns[i] if p.stacked else _as_column(p.columns[i]) for p in parts]
             columns.append(raw_ops.concat(pieces, axis=0))
     return Rows(count, columns)
 
@@ -137,8 +135,3 @@ class Reader:
         else:
             self._rows, self._at = rows, following
         return [c if c is None else c[at] for c in rows.columns]
-
-
-def array(tensor: Any) -> Any:
-    """The elements of a tensor as an array that may be written."""
-    return np.array(tensor.numpy())

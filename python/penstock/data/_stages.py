@@ -26,6 +26,7 @@ __all__ = [
     "numbered",
     "passed",
     "repeat",
+    "resampled",
     "scanned",
     "sharded",
     "skip",
@@ -408,6 +409,33 @@ def counted(source: Source, expected: Any) -> Pull:
                 f"assert_cardinality: argument 'expected_cardinality' says {int(expected)}, there are "
                 f"{found} elements"
             )
+        return None
+
+    return run
+
+
+def resampled(source: Source, classes: Traced, target: Any, initial: Any, seed: Any, seeds: Any) -> Pull:
+    """The elements, each behind its class: some are left out, so that classes come as often as asked."""
+    import random
+
+    read, draw = Reader(source._open()), random.Random(seeds.next(seed)).random
+    wanted = target.numpy().astype(np.float64)
+    # How often each class came, where that is not known before.
+    counts = np.ones(len(wanted)) if initial is None else initial.numpy().astype(np.float64)
+
+    def run(limit: int) -> Rows | None:
+        while (leaves := read()) is not None:
+            number = int(classes(leaves)[0])
+            if not 0 <= number < len(wanted):
+                raise InvalidArgumentError(
+                    f"rejection_resample: argument 'class_func' gave {number}, there are {len(wanted)} "
+                    "classes"
+                )
+            if initial is None:
+                counts[number] += 1
+            ratios = np.divide(wanted, counts, out=np.zeros_like(wanted), where=counts > 0)
+            if draw() * ratios.max() < ratios[number]:
+                return one([_core._convert(number, classes.gives.leaves[0].dtype), *leaves])
         return None
 
     return run

@@ -40,6 +40,7 @@ __all__ = [
     "map_and_batch",
     "parallel_interleave",
     "prefetch_to_device",
+    "rejection_resample",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
@@ -115,6 +116,9 @@ enumerate_dataset = _method("enumerate", ">>> len(Dataset.range(4).apply(enumera
 group_by_window = _method("group_by_window", ">>> callable(group_by_window(len, len, 2))\nTrue")
 ignore_errors = _method("ignore_errors", ">>> len(list(Dataset.range(4).apply(ignore_errors())))\n4")
 parallel_interleave = _method("interleave", ">>> callable(parallel_interleave(Dataset.range))\nTrue")
+rejection_resample = _method(
+    "rejection_resample", ">>> callable(rejection_resample(lambda x: x, [0.5, 0.5]))\nTrue"
+)
 scan = _method("scan", ">>> callable(scan(0, lambda s, x: (s, x)))\nTrue")
 take_while = _method("take_while", ">>> len(list(Dataset.range(4).apply(take_while(lambda x: x < 2))))\n2")
 unbatch = _method("unbatch", ">>> len(list(Dataset.from_tensors([1, 2]).apply(unbatch())))\n2")
