@@ -662,6 +662,37 @@ def test_files_are_listed(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", [n for n in BEHAVIOUR if not n.startswith("window") and n != "named tuples"])
+def test_saved_elements_come_back(name, tmp_path):
+    dataset, expected = BEHAVIOUR[name]
+    dataset.save(tmp_path / "saved")
+    found = Dataset.load(tmp_path / "saved")
+    assert found.element_spec == dataset.element_spec
+    assert listed(found) == expected
+
+
+def test_saving_and_loading_name_what_is_wrong(tmp_path):
+    words = Dataset.from_tensor_slices(
+        (["a", "", "bcd"], np.zeros([3, 2]), tf.constant([1, 2, 3], tf.bfloat16))
+    )
+    words.save(str(tmp_path))
+    found = list(Dataset.load(str(tmp_path), words.element_spec))
+    assert [x[0].numpy() for x in found] == [b"a", b"", b"bcd"]
+    assert (found[2][2].dtype, float(found[2][2])) == (tf.bfloat16, 3.0)
+    with pytest.raises(TypeError, match="element_spec"):
+        Dataset.load(str(tmp_path), INT)
+    with pytest.raises(tf.errors.NotFoundError, match="path"):
+        Dataset.load(str(tmp_path / "other"))
+    with pytest.raises(TypeError, match="cannot be saved"):
+        numbers(3).window(2).save(str(tmp_path / "other"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression"):
+        words.save(str(tmp_path), "GZIP")
+    content = (tmp_path / "elements.npy").read_bytes()
+    (tmp_path / "elements.npy").write_bytes(content[:-5])
+    with pytest.raises(tf.errors.DataLossError, match="corrupted"):
+        listed(Dataset.load(str(tmp_path)))
+
+
 def test_lines_of_files(tmp_path):
     first, second, third = (tmp_path / name for name in "abc")
     first.write_bytes(b"one\r\ntwo\n\nfour")

@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock import _core, nest
 from penstock._spec import TensorSpec, TypeSpec
-from penstock.data import _sources, _stages
+from penstock.data import _saved, _sources, _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
 from penstock.data._functions import traced
@@ -48,6 +48,7 @@ SLICES = Kind("TensorSlice", _sources.slices, _slice_count)
 RANGE = Kind("Range", _sources.numbers, _range_size)
 RANDOM = Kind("Random", _sources.random, lambda *_: INFINITE)
 GENERATOR = Kind("Generator", lambda make, structure, args: _sources.generated(make, structure, args))
+LOADED = Kind("Load", _saved.loaded)
 CONCATENATE = Kind("Concatenate", _stages.concatenate, _summed)
 ZIP = Kind("Zip", _stages.zipped, _least)
 CHOOSE = Kind("DirectedInterleave", lambda *a: _stages.chosen(a[0], a[-1], *a[1:-1]))
@@ -371,6 +372,59 @@ class Dataset(Grouping):
         seeds = _sources.Seeds(rerandomize_each_iteration is not False)
         choices = Dataset(DRAWN, [], [number, seeds, *chances], TensorSpec([], _core.int64))
         return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
+
+    def save(
+        self, path: Any, compression: str | None = None, shard_func: Any = None, checkpoint_args: Any = None
+    ) -> None:
+        """Writes all elements to files, from which `load` reads them. The files are not TensorFlow's.
+
+        Args:
+            path: a directory, which is made.
+            compression: only None is supported.
+            shard_func: accepted and ignored.
+            checkpoint_args: accepted and ignored.
+
+        Raises:
+            InvalidArgumentError: for a compression.
+            TypeError: for elements that hold more than tensors and ragged tensors.
+            RuntimeError: while a function is traced.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Dataset.range(3).save(folder)
+        ...     [int(x) for x in Dataset.load(folder)]
+        [0, 1, 2]
+        """
+        if compression is not None:
+            raise InvalidArgumentError(f"argument 'compression' must be None, got {compression!r}")
+        if _core._is_tracing():
+            raise RuntimeError("save() has no meaning while a function is traced")
+        _saved.save(self, str(path))
+
+    @staticmethod
+    def load(
+        path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
+    ) -> Dataset:
+        """The elements that `save` wrote.
+
+        Args:
+            path: the directory.
+            element_spec: what they must be; by default what they are.
+            compression: only None is supported.
+            reader_func: accepted and ignored.
+
+        Raises:
+            NotFoundError: where nothing was saved.
+            InvalidArgumentError: for a compression.
+            TypeError: where the elements are others.
+        """
+        if compression is not None:
+            raise InvalidArgumentError(f"argument 'compression' must be None, got {compression!r}")
+        found = _saved.load_spec(str(path))
+        if element_spec is not None:
+            _saved.check(checked_spec(element_spec, "element_spec"), found, str(path))
+        structure = Structure(found)
+        return Dataset(LOADED, [], [str(path), structure], structure)
 
     def apply(self, transformation_func: Callable[[Any], Any], name: str | None = None) -> Any:
         """What a function makes of this data set.
