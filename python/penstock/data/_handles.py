@@ -8,7 +8,7 @@ needs nobody to let go of it.
 from __future__ import annotations
 
 import itertools
-import sys
+import struct
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +25,8 @@ __all__ = ["HANDLE", "handle", "held", "in_graph"]
 # Memory of more than 64 bytes is never copied.
 _WORDS = 9
 
+_NUMBER = struct.Struct("=q")
+
 HANDLE = TensorSpec([_WORDS], _core.int64)
 
 
@@ -40,14 +42,16 @@ class _Memory(bytes):
 
 
 _numbers = itertools.count(1)
-_objects: weakref.WeakValueDictionary[int, _Kept] = weakref.WeakValueDictionary()
+# As a `WeakValueDictionary`, whose methods take as long as a step of a loop.
+_objects: dict[int, weakref.ref[_Kept]] = {}
 
 
 def handle(value: Any) -> Any:
     """A tensor of specification `HANDLE` that keeps an object alive."""
     number = next(_numbers)
-    memory = _Memory(number.to_bytes(8, sys.byteorder) * _WORDS)
-    memory.kept = _objects[number] = _Kept(value)
+    memory = _Memory(_NUMBER.pack(number) * _WORDS)
+    memory.kept = _Kept(value)
+    _objects[number] = weakref.ref(memory.kept, lambda _: _objects.pop(number, None))
     # A constant of a trace would live as long as that.
     with _core._Outside():
         return _core._convert(np.frombuffer(memory, np.int64))
@@ -59,7 +63,8 @@ def held(tensor: Any) -> Any:
     Raises:
         FailedPreconditionError: where the handle has outlived it.
     """
-    kept = _objects.get(int(tensor[0]))
+    reference = _objects.get(_NUMBER.unpack_from(tensor)[0])
+    kept = None if reference is None else reference()
     if kept is None:
         raise FailedPreconditionError("the data set, or iterator, of this handle is gone")
     return kept.value

@@ -107,12 +107,13 @@ class Iterator(abc.ABC):
 
     def _peeked(self) -> Any:
         """Whether there is another element: a tensor."""
-        return self._call(lambda it: [_core._convert(it._peek())], [_FLAG])[0]
+        with _core._Outside():
+            yes, no = [_core._convert(True)], [_core._convert(False)]
+        return self._call(lambda it: yes if it._peek() else no, [_FLAG])[0]
 
     def _taken(self) -> Any:
         """The next element, of tensors of the graph."""
         structure = self._structure
-        specs = structure.tensor_specs
 
         def take(it: Any) -> list[Any]:
             leaves = it._leaves()
@@ -120,7 +121,7 @@ class Iterator(abc.ABC):
                 raise _ended()
             return structure.to_tensors(leaves)
 
-        return structure.pack(structure.from_tensors(self._call(take, specs)))
+        return structure.pack(structure.from_tensors(self._call(take, structure.tensor_specs)))
 
     def _next_in_graph(self, default: tuple[Any, ...]) -> Any:
         """`next(iterator)`, or `next(iterator, default)`."""

@@ -104,7 +104,7 @@ class Structure:
         spec: a nest of specifications.
     """
 
-    __slots__ = ("_form", "leaves", "plain", "spec", "tensor_specs")
+    __slots__ = ("_form", "_full", "leaves", "plain", "spec", "tensor_specs")
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
@@ -112,6 +112,7 @@ class Structure:
         self.tensor_specs: list[TensorSpec] = [leaf for s in self.leaves for leaf in s.flatten()]
         # Whether every leaf is a tensor or None.
         self.plain = all(isinstance(s, TensorSpec | NoneTensorSpec) for s in self.leaves)
+        self._full = self.plain and len(self.tensor_specs) == len(self.leaves)
         self._form = "leaf" if not nest.is_nested(spec) else "nest"
         if type(spec) is tuple and not any(map(nest.is_nested, spec)):
             self._form = "tuple"
@@ -125,12 +126,12 @@ class Structure:
     def to_tensors(self, leaves: Sequence[Any]) -> list[Any]:
         """The tensors of leaves, composite ones taken apart."""
         if self.plain:
-            return [leaf for leaf in leaves if leaf is not None]
+            return list(leaves) if self._full else [leaf for leaf in leaves if leaf is not None]
         return [t for s, leaf in zip(self.leaves, leaves, strict=True) for t in s.to_tensors(leaf)]
 
     def from_tensors(self, tensors: Sequence[Any]) -> list[Any]:
         """The leaves that have these tensors."""
-        if self.plain and len(tensors) == len(self.leaves):
+        if self._full:
             return list(tensors)
         source = iter(tensors)
         return [spec.from_tensors(source) for spec in self.leaves]
