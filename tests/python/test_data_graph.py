@@ -494,6 +494,32 @@ def test_an_error_in_an_element_leaves_the_loop():
     assert int(seen) == 3
 
 
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        (lambda ds, n: ds.batch(n), "batch_size"),
+        (lambda ds, n: ds.shuffle(n), "buffer_size"),
+        (lambda ds, n: ds.shard(n, 0), "num_shards"),
+        (lambda ds, n: ds.window(2, n).map(lambda w: 1), "shift"),
+        (lambda ds, n: ds.padded_batch(n), "batch_size"),
+        (lambda ds, n: ds.interleave(numbers, n), "cycle_length"),
+        (lambda ds, n: ds.group_by_window(lambda x: x, lambda k, w: w, n), "window_size"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_numbers_that_a_graph_computes_are_checked_when_it_runs(change, argument):
+    @tf.function
+    def count(n):
+        total = 0
+        for _ in change(numbers(4), n):
+            total += 1
+        return total
+
+    assert int(count(i64(1))) > 0
+    with pytest.raises(tf.errors.InvalidArgumentError, match=argument):
+        count(i64(0))
+
+
 def test_python_does_not_step_through_a_data_set_while_tracing():
     @tf.function(autograph=False)
     def run(ds):

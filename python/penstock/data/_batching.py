@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
+from penstock.data._arguments import integer
 from penstock.data._functions import Traced
 from penstock.data._rows import Pull, Reader, Rows, joined, one
 from penstock.errors import InvalidArgumentError
@@ -21,7 +22,7 @@ Source = Any
 
 def batched(source: Source, batch_size: Any, drop_remainder: Any) -> Pull:
     """So many elements at a time, stacked."""
-    size, drop = int(batch_size), bool(drop_remainder)
+    size, drop = integer(batch_size, "batch_size", 1), bool(drop_remainder)
     return _gathered(source._open(), itertools.repeat(size), drop)
 
 
@@ -151,7 +152,7 @@ def ragged(
     source: Source, batch_size: Any, drop_remainder: Any, ranks: Sequence[int | None], dtype: Any
 ) -> Pull:
     """So many elements at a time, stacked to ragged tensors where a leaf has sizes that vary."""
-    read, size, drop = Reader(source._open()), int(batch_size), bool(drop_remainder)
+    read, size, drop = Reader(source._open()), integer(batch_size, "batch_size", 1), bool(drop_remainder)
 
     def run(limit: int) -> Rows | None:
         gathered = _read(read, size)
@@ -175,7 +176,7 @@ def _read(read: Reader, count: int) -> list[list[Any]]:
 
 def padded(source: Source, batch_size: Any, drop_remainder: Any, shapes: Sequence[Any], *values: Any) -> Pull:
     """So many elements at a time, each leaf padded to a shape, whose open sizes are those of the largest."""
-    read, size, drop = Reader(source._open()), int(batch_size), bool(drop_remainder)
+    read, size, drop = Reader(source._open()), integer(batch_size, "batch_size", 1), bool(drop_remainder)
 
     def run(limit: int) -> Rows | None:
         gathered = _read(read, size)
@@ -292,7 +293,8 @@ class _Composites(Rows):
 def windows(source: Source, size: Any, shift: Any, stride: Any, drop_remainder: Any, wrap: Any) -> Pull:
     """Data sets of elements that follow each other: for each leaf one."""
     read, drop = Reader(source._open()), bool(drop_remainder)
-    size, shift, stride = int(size), int(shift), int(stride)
+    size, shift = integer(size, "size", 1), integer(shift, "shift", 1)
+    stride = integer(stride, "stride", 1)
     reach = (size - 1) * stride + 1
     buffer: list[list[Any]] = []
     skipped, ended = 0, False
@@ -330,7 +332,7 @@ def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fi
 
     def due(number: int) -> int:
         if size is None:
-            return int(fixed)
+            return integer(fixed, "window_size", 1)  # type: ignore[no-any-return]
         if number not in sizes:
             sizes[number] = int(size([_core._convert(number, _core.int64)])[0])
             if sizes[number] < 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.data._arguments import integer
 from penstock.data._rows import Pull, Rows, one
 
 __all__ = ["shuffled"]
@@ -17,7 +18,7 @@ __all__ = ["shuffled"]
 def shuffled(source: Any, buffer_size: Any, seed: Any, seeds: Any) -> Pull:
     """The elements in an order that is drawn from a buffer of the next ones."""
     draw = random.Random(seeds.next(seed)).random
-    pull, size = source._open(), int(buffer_size)
+    pull, size = source._open(), integer(buffer_size, "buffer_size", 1)
     pool = _Pool()
     # The slots in the buffer, and of elements that are read already and come into it next.
     order: list[int] = []

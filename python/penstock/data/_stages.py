@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core
+from penstock.data._arguments import integer
 from penstock.data._functions import EachRow, Traced
 from penstock.data._rows import CHUNK_BYTES, Pull, Reader, Rows, joined, one
 from penstock.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
@@ -241,7 +242,7 @@ def numbered(source: Source, start: Any) -> Pull:
 
 def sharded(source: Source, num_shards: Any, index: Any) -> Pull:
     """Every so manieth element."""
-    shards, wanted = int(num_shards), int(index)
+    shards, wanted = integer(num_shards, "num_shards", 1), integer(index, "index", 0)
     pull: Pull = source._open()
     at = 0
 
@@ -444,8 +445,8 @@ def resampled(source: Source, classes: Traced, target: Any, initial: Any, seed: 
 def interleaved(source: Source, function: Traced, cycle_length: Any, block_length: Any) -> Pull:
     """The elements of the data sets that a function gives, a block from each of a few in turn."""
     read = Reader(source._open())
-    block = int(block_length)
-    cycle: list[Pull | None] = [None] * int(cycle_length)
+    block = integer(block_length, "block_length", 1)
+    cycle: list[Pull | None] = [None] * integer(cycle_length, "cycle_length", 1)
     place, left, ended = 0, block, False
 
     def run(limit: int) -> Rows | None:
