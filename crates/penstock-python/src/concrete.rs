@@ -616,11 +616,8 @@ impl PyConcrete {
             Err(_) => to_var(v, None, None),
         };
         let inputs = inputs.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
-        let outs = if rows == 0 {
-            trace::call(function, &inputs)
-        } else {
-            trace::map_rows(function, &inputs, rows, false)
-        };
+        let outs =
+            if rows == 0 { trace::call(function, &inputs) } else { trace::map_rows(function, &inputs, rows, false) };
         outs.or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
     }
 
