@@ -693,6 +693,31 @@ def test_saving_and_loading_name_what_is_wrong(tmp_path):
         listed(Dataset.load(str(tmp_path)))
 
 
+def test_snapshots_are_read_once_they_are_whole(tmp_path):
+    dataset, seen = asked(30)
+    kept = dataset.map(lambda x: x * 2).snapshot(tmp_path)
+    expected = [2 * i for i in range(30)]
+    assert listed(kept.take(3)) == expected[:3]
+    assert listed(kept) == expected
+    seen.clear()
+    assert listed(kept) == expected
+    assert listed(kept.batch(20))[1] == expected[20:]
+    assert seen == []
+    with pytest.raises(TypeError, match="element_spec"):
+        listed(Dataset.from_tensors("x").snapshot(tmp_path))
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "ZLIB"])
+def test_written_records_come_back(compression, tmp_path):
+    words = Dataset.from_tensor_slices(["a", "", "long " * 1000])
+    tf.data.experimental.TFRecordWriter(tmp_path / "file", compression).write(words)
+    assert listed(tf.data.TFRecordDataset(str(tmp_path / "file"), compression)) == listed(words)
+    with pytest.raises(TypeError, match="scalar strings"):
+        tf.data.experimental.TFRecordWriter(tmp_path / "file").write(numbers(3))
+    with pytest.raises(ValueError, match="compression_type"):
+        tf.data.experimental.TFRecordWriter(tmp_path / "file", "LZMA")
+
+
 def test_lines_of_files(tmp_path):
     first, second, third = (tmp_path / name for name in "abc")
     first.write_bytes(b"one\r\ntwo\n\nfour")

@@ -48,6 +48,7 @@ SLICES = Kind("TensorSlice", _sources.slices, _slice_count)
 RANGE = Kind("Range", _sources.numbers, _range_size)
 RANDOM = Kind("Random", _sources.random, lambda *_: INFINITE)
 GENERATOR = Kind("Generator", lambda make, structure, args: _sources.generated(make, structure, args))
+SNAPSHOT = Kind("Snapshot", _saved.snapshot, lambda n, *_: n)
 LOADED = Kind("Load", _saved.loaded)
 CONCATENATE = Kind("Concatenate", _stages.concatenate, _summed)
 ZIP = Kind("Zip", _stages.zipped, _least)
@@ -400,6 +401,29 @@ class Dataset(Grouping):
         if _core._is_tracing():
             raise RuntimeError("save() has no meaning while a function is traced")
         _saved.save(self, str(path))
+
+    def snapshot(
+        self,
+        path: Any,
+        compression: Any = None,
+        reader_func: Any = None,
+        writer_func: Any = None,
+        pending_snapshot_expiry_seconds: Any = None,
+    ) -> Dataset:
+        """The elements, which are written to files when an iterator has come to their end, and read from then
+        on.
+
+        Args:
+            path: a directory, as `save` has it.
+            compression: accepted and ignored; so are the next three.
+            reader_func: accepted and ignored.
+            writer_func: accepted and ignored.
+            pending_snapshot_expiry_seconds: accepted and ignored.
+
+        Raises:
+            TypeError: when it runs, for elements that cannot be saved, or where others were.
+        """
+        return self._same(SNAPSHOT, str(path))
 
     @staticmethod
     def load(

@@ -93,15 +93,29 @@ def _records(names: Any, compression: str | None) -> Pull:
     return _read(names, compression, split)
 
 
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC_OF_BYTES = [_crc_of_byte(byte) for byte in range(256)]
+
+
 def _masked_crc(data: bytes) -> int:
     """The checksum of TensorFlow's records: CRC-32C, rotated and with a constant added."""
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+        crc = _CRC_OF_BYTES[(crc ^ byte) & 255] ^ (crc >> 8)
     crc ^= 0xFFFFFFFF
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def framed(record: bytes) -> bytes:
+    """A record as TensorFlow's files have it."""
+    size = len(record).to_bytes(8, "little")
+    checksums = [_masked_crc(part).to_bytes(4, "little") for part in (size, record)]
+    return size + checksums[0] + record + checksums[1]
 
 
 _LINES = Kind("TextLine", _lines)

@@ -7,7 +7,9 @@ their bytes; bfloat16 is read as integers.
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,9 +23,12 @@ from penstock.data._rows import Pull, Rows
 from penstock.data._structure import NoneTensorSpec, Structure
 from penstock.errors import DataLossError, NotFoundError
 
-__all__ = ["load_spec", "loaded", "save"]
+__all__ = ["check", "load_spec", "loaded", "save", "snapshot"]
 
 _SPEC, _ROWS = "element_spec.json", "elements.npy"
+
+# What tells apart the files of those who write at once.
+_writers = itertools.count()
 
 
 def save(dataset: Any, path: str) -> None:
@@ -32,20 +37,43 @@ def save(dataset: Any, path: str) -> None:
     Raises:
         TypeError: for elements that hold more than tensors and ragged tensors.
     """
-    structure = dataset._structure
-    spec = json.dumps(_portable(structure.spec))
-    folder = Path(path)
+    pull = _writing(dataset._open(), path, dataset._structure)
+    while pull(64) is not None:
+        pass
+
+
+def snapshot(source: Any, path: str) -> Pull:
+    """The elements, which are written when all of them were asked for, and read from then on."""
+    structure = source._structure
+    if (Path(path) / _ROWS).exists():
+        check(structure.spec, load_spec(path), path)
+        return loaded(path, structure)
+    return _writing(source._open(), path, structure)
+
+
+def _writing(pull: Pull, path: str, structure: Structure) -> Pull:
+    """The rows of a stage, which are in files when it has ended."""
+    spec, folder = json.dumps(_portable(structure.spec)), Path(path)
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{_ROWS}.part"
-    with unfinished.open("wb") as file:
-        pull: Pull = dataset._open()
-        while (rows := pull(64)) is not None:
-            tensors = structure.to_tensors(rows.columns)
+    unfinished = folder / f"{_ROWS}.{os.getpid()}.{next(_writers)}.part"
+    file: Any = None
+
+    def run(limit: int) -> Rows | None:
+        nonlocal file
+        if file is None:
+            file = unfinished.open("wb")
+        rows = pull(limit)
+        if rows is not None:
             np.save(file, np.array([rows.count, rows.stacked], np.int64))
-            for tensor in tensors:
+            for tensor in structure.to_tensors(rows.columns):
                 _write(file, tensor)
-    (folder / _SPEC).write_text(spec)
-    unfinished.replace(folder / _ROWS)
+        elif not file.closed:
+            file.close()
+            (folder / _SPEC).write_text(spec)
+            unfinished.replace(folder / _ROWS)
+        return rows
+
+    return run
 
 
 def load_spec(path: str) -> Any:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from penstock import _core
+from penstock._spec import TensorSpec
 from penstock.data import Dataset
 from penstock.data._base import INFINITE, UNKNOWN
+from penstock.data._files import framed
 from penstock.data._options import (
     AutoShardPolicy as AutoShardPolicy,
     AutotuneOptions as AutotuneOptions,
@@ -27,6 +33,7 @@ __all__ = [
     "DistributeOptions",
     "OptimizationOptions",
     "RandomDataset",
+    "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
     "bucket_by_sequence_length",
@@ -123,6 +130,47 @@ scan = _method("scan", ">>> callable(scan(0, lambda s, x: (s, x)))\nTrue")
 take_while = _method("take_while", ">>> len(list(Dataset.range(4).apply(take_while(lambda x: x < 2))))\n2")
 unbatch = _method("unbatch", ">>> len(list(Dataset.from_tensors([1, 2]).apply(unbatch())))\n2")
 unique = _method("unique", ">>> len(list(Dataset.range(4).apply(unique())))\n4")
+
+
+class TFRecordWriter:
+    """Writes a data set of strings to a file that `tf.data.TFRecordDataset` reads, TensorFlow's too.
+
+    Args:
+        filename: the name of the file.
+        compression_type: None, `"GZIP"` or `"ZLIB"`.
+
+    Raises:
+        ValueError: for another compression.
+
+    >>> import tempfile
+    >>> from penstock.data import TFRecordDataset
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     TFRecordWriter(file.name).write(Dataset.from_tensor_slices(["a", "bc"]))
+    ...     [x.numpy() for x in TFRecordDataset(file.name)]
+    [b'a', b'bc']
+    """
+
+    def __init__(self, filename: Any, compression_type: str | None = None) -> None:
+        if compression_type not in (None, "", "GZIP", "ZLIB"):
+            raise ValueError(
+                f"argument 'compression_type' must be None, 'GZIP' or 'ZLIB', got {compression_type!r}"
+            )
+        self._filename = str(filename)
+        self._compression = compression_type or None
+
+    def write(self, dataset: Any) -> None:
+        """Writes all elements.
+
+        Raises:
+            TypeError: for elements that are no scalar strings.
+        """
+        spec = dataset.element_spec
+        if not isinstance(spec, TensorSpec) or spec.dtype != _core.string or spec.shape.rank not in (0, None):
+            raise TypeError(f"argument 'dataset' must have scalar strings, got elements of {spec}")
+        content = b"".join(framed(record) for record in dataset.as_numpy_iterator())
+        if self._compression is not None:
+            content = (gzip if self._compression == "GZIP" else zlib).compress(content)
+        Path(self._filename).write_bytes(content)
 
 
 def map_and_batch(
