@@ -410,8 +410,7 @@ class Dataset(Grouping):
         writer_func: Any = None,
         pending_snapshot_expiry_seconds: Any = None,
     ) -> Dataset:
-        """The elements, which are written to files when an iterator has come to their end, and read from then
-        on.
+        """The elements, which come from files once an iterator has come to their end and written them.
 
         Args:
             path: a directory, as `save` has it.
