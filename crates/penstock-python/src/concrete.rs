@@ -14,6 +14,7 @@ use pyo3::types::{PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference}
 use smallvec::SmallVec;
 
 use crate::callback::visit_callbacks;
+use crate::convert::to_var;
 use crate::errors::OrPy;
 use crate::graph::PyGraph;
 use crate::guard::Guard;
@@ -590,6 +591,34 @@ impl PyConcrete {
         let trace = self.trace();
         let size = trace.concrete.function.graph().map_or(0, |g| g.insts.len());
         (self.entry.hits(), trace.cost.as_secs_f64(), size)
+    }
+
+    /// Whether it computes its results and does nothing else, apart from failing.
+    fn _computes_only(&self) -> bool {
+        let Some(graph) = self.trace().concrete.function.graph() else { return false };
+        let effects = penstock_ir::effects_of_region(graph, graph.body());
+        penstock_ir::EffectSet { assert: false, ..effects }.is_pure()
+    }
+
+    /// The results, as a flat list, for all inputs: arguments, then captures. Runs at once, whatever is open. Of the first
+    /// `rows` inputs every row is taken, and the results have the leading axis: for 0, none.
+    #[pyo3(signature = (inputs, rows=0))]
+    fn _run_on<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Bound<'py, PyAny>>,
+        rows: usize,
+    ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+        let _outside = (!trace::is_plain()).then(trace::suspend);
+        let function = &self.trace().concrete.function;
+        let given = |v: &Bound<'py, PyAny>| match v.cast::<PyVariable>() {
+            Ok(variable) => Ok(variable.get().var()),
+            Err(_) => to_var(v, None, None),
+        };
+        let inputs = inputs.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
+        let outs =
+            if rows == 0 { trace::call(function, &inputs) } else { trace::map_rows(function, &inputs, rows, false) };
+        outs.or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
     }
 
     /// The plan that runs the graph, as text.

@@ -126,6 +126,11 @@ def _range(*args: Any) -> Any:
     return _iteration.Range(*args) if any(map(is_symbolic, args)) else builtins.range(*args)
 
 
+def _next(iterator: Any, *default: Any) -> Any:
+    step = getattr(type(iterator), "_next_in_graph", None) if _core._is_tracing() else None
+    return builtins.next(iterator, *default) if step is None else step(iterator, default)
+
+
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
     inner = _iteration.steps_of(iterable)
     return builtins.enumerate(iterable, start) if inner is None else _iteration.Enumerated(inner, start)
@@ -286,6 +291,7 @@ def _tuple(*args: Any) -> Any:
 _BUILTINS: dict[int, Any] = {
     id(builtins.range): _range,
     id(builtins.enumerate): _enumerate,
+    id(builtins.next): _next,
     id(builtins.zip): _zip,
     id(builtins.reversed): _reversed,
     id(builtins.len): _len,

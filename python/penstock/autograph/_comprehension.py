@@ -59,17 +59,16 @@ def _each(
         for item in _iteration.unrolled(iterable):
             take(item)
         return
-    count = steps.count()
-    zero = _core._convert(0, count.dtype)
+    zero, more, _ = _iteration.counter(steps)
 
     def step(hidden: list[Any]) -> list[Any]:
         take(steps.item(hidden[0]))
-        return [raw_ops.add(hidden[0], _core._convert(1, count.dtype))]
+        return [raw_ops.add(hidden[0], _core._convert(1, zero.dtype))]
 
     def test(hidden: list[Any]) -> Any:
-        return raw_ops.less(hidden[0], count)
+        return more(hidden[0])
 
-    graph_loop(State.of([made]), [zero], test, step, raw_ops.less(zero, count), where, key, Options())
+    graph_loop(State.of([made]), [zero], test, step, more(zero), where, key, Options())
 
 
 def _nothing() -> None:

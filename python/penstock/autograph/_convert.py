@@ -306,6 +306,11 @@ def is_own(code: CodeType) -> bool:
     return code.co_filename.startswith(_OWN)
 
 
+def is_made(code: CodeType) -> bool:
+    """Whether the conversion made the code."""
+    return bool(code.co_consts) and type(code.co_consts[-1]) is _Mark
+
+
 def source_of(function: FunctionType) -> str:
     """The converted source of a function, for people to read."""
     lowered, _ = tree_of(function)

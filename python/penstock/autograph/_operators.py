@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._control import cond_and
 from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
@@ -151,23 +152,24 @@ def for_stmt(
         _python_for(iterable, body, entries, go_on, attributes, names)
         return
     where = _place(body)
-    count = steps.count()
+    zero, more, counted = _iteration.counter(steps)
 
     def test(hidden: list[Any]) -> Any:
-        more = raw_ops.less(hidden[0], count)
-        if go_on is None:
-            return more
-        wanted = go_on()
-        return raw_ops.logical_and(more, truth(wanted)) if is_symbolic(wanted) else more
+        wanted = None if go_on is None else go_on()
+        if not is_symbolic(wanted):
+            return more(hidden[0])
+        if counted:
+            return raw_ops.logical_and(more(hidden[0]), truth(wanted))
+        # Whether there is another element is not asked after a break.
+        return cond_and(truth(wanted), lambda: more(hidden[0]))
 
     def step(hidden: list[Any]) -> list[Any]:
         body(steps.item(hidden[0]))
         return [raw_ops.add(hidden[0], _core._convert(1, hidden[0].dtype))]
 
-    zero = _core._convert(0, count.dtype)
     chosen = Options(**options()) if options is not None else Options()
     state = State((body, names), entries, attributes)
-    runs = None if broken else raw_ops.less(zero, count)
+    runs = None if broken else more(zero)
     graph_loop(state, [zero], test, step, runs, where, body, chosen)
 
 
