@@ -1,5 +1,6 @@
 //! One trace, and `ConcreteFunction`, its Python object.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use smallvec::SmallVec;
 use crate::callback::visit_callbacks;
 use crate::convert::to_var;
 use crate::errors::OrPy;
+use crate::function::PyFunction;
 use crate::graph::PyGraph;
 use crate::guard::Guard;
 use crate::keys::{PyOpaque, RawSink, TypeSink};
@@ -74,7 +76,9 @@ pub(crate) struct Trace {
     /// Told when an object dies that the trace was made for.
     #[expect(dead_code, reason = "held so that it is told")]
     pub(crate) watches: Vec<Py<PyWeakrefReference>>,
-    /// Its Python object, while there is one.
+    /// How many Python objects hold it.
+    pub(crate) objects: AtomicUsize,
+    /// The one that is given out, while there is one.
     pub(crate) object: Mutex<Option<Py<PyWeakrefReference>>>,
 }
 
@@ -189,19 +193,32 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 #[pyclass(extends = Callable, subclass, frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
 pub(crate) struct PyConcrete {
     entry: Arc<Entry<Trace>>,
+    /// The function, which follows what the trace holds as long as it has the trace too.
+    function: Py<PyFunction>,
     /// The raw key of the last call that was found to fit.
     fits: Mutex<Vec<u64>>,
 }
 
+impl Drop for PyConcrete {
+    fn drop(&mut self) {
+        self.entry.trace.objects.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl PyConcrete {
-    /// The Python object of a trace.
-    pub(crate) fn of<'py>(py: Python<'py>, entry: &Arc<Entry<Trace>>) -> PyResult<Bound<'py, PyConcrete>> {
+    /// The Python object of a trace of a function.
+    pub(crate) fn of<'py>(
+        function: &Bound<'py, PyFunction>,
+        entry: &Arc<Entry<Trace>>,
+    ) -> PyResult<Bound<'py, PyConcrete>> {
+        let py = function.py();
         let lock = || entry.trace.object.lock().unwrap_or_else(PoisonError::into_inner);
         let weak = lock().as_ref().map(|w| w.clone_ref(py));
         if let Some(alive) = weak.and_then(|w| w.bind(py).upgrade()) {
             return Ok(alive.cast_into::<PyConcrete>()?);
         }
-        let made = PyConcrete { entry: entry.clone(), fits: Mutex::default() };
+        let made = PyConcrete { entry: entry.clone(), function: function.clone().unbind(), fits: Mutex::default() };
+        entry.trace.objects.fetch_add(1, Ordering::Relaxed);
         let made = PyClassInitializer::from(Callable::of::<PyConcrete>()).add_subclass(made);
         let made = adopt(Bound::new(py, made)?, concrete_class(py)?);
         let weak = PyWeakrefReference::new(made.as_any())?.unbind();
@@ -436,7 +453,7 @@ fn python_type(token: &Token) -> &'static str {
 #[pymethods]
 impl PyConcrete {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // While its function has the trace too, that one's objects are followed from neither.
+        visit.call(&self.function)?;
         if Arc::strong_count(&self.entry) == 1 { self.entry.trace.visit(&visit) } else { Ok(()) }
     }
 

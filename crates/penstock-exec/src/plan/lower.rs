@@ -20,6 +20,7 @@ use super::step::{
 };
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
+use crate::work::{Weight, is_heavy, per_element};
 
 /// Kernels with no more elements than this among operands and results are brief.
 const BRIEF: usize = 512;
@@ -192,10 +193,20 @@ impl Lowerer<'_> {
                 let mut ins = self.regs(&data.operands)?;
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
                 let infer = !data.operands.iter().chain(&data.results).all(is_static);
-                let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let elements = |v: &Value| self.graph.ty(*v).shape().num_elements();
                 let elements = data.operands.iter().chain(&data.results).map(elements).try_fold(0, |n, m| Some(n + m?));
-                let brief = elements.is_some_and(|n| n <= BRIEF) && !data.op.effects.contains(&Effect::Host);
+                let asks_host = data.op.effects.contains(&Effect::Host) || data.attrs.hosts().next().is_some();
+                let weight = match elements {
+                    // Host code runs on the thread that walks the plan.
+                    _ if asks_host => Weight::Middling,
+                    Some(n) if n <= BRIEF => Weight::Brief,
+                    _ if infer => Weight::Unknown,
+                    _ => {
+                        let ins: Vec<Type> = data.operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                        Weight::of(op, &data.attrs, &ins, &types)
+                    }
+                };
                 let shared = ins.iter().find_map(|&r| self.out.snapshots[r as usize]);
                 let outs: SmallVec<[Reg; 2]> = data.results.iter().map(|&v| self.define(v)).collect();
                 for &out in &outs {
@@ -216,7 +227,7 @@ impl Lowerer<'_> {
                     types,
                     infer,
                     update,
-                    brief,
+                    weight,
                 })));
                 Ok(())
             }
@@ -291,10 +302,16 @@ impl Lowerer<'_> {
                 let inline = matches!(self.out.kinds[out as usize], Kind::Inline(..));
                 match ins[..] {
                     [a, b] if n == 1 && inline => Step::Scalar2 { f, ins: [a.0, b.0], out },
-                    _ => Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline })),
+                    _ => {
+                        let heavy = is_heavy(n, per_element(data.op.0));
+                        Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline, heavy }))
+                    }
                 }
             }
-            _ => Step::Broadcast(Box::new(BroadcastStep { f, dtype: result.dtype(), ins, out, ty: result })),
+            _ => {
+                let ns = per_element(data.op.0);
+                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype: result.dtype(), ins, out, ty: result }))
+            }
         };
         self.push(step);
         Ok(())
@@ -305,7 +322,10 @@ impl Lowerer<'_> {
         let program = TileProgram::new(self.graph, region)?;
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Fused(Box::new(FusedStep { program, ins, outs })));
+        let elements = program.elements();
+        let ns = self.graph.regions[region].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum();
+        let heavy = is_heavy(elements, ns);
+        self.push(Step::Fused(Box::new(FusedStep { program, elements: elements as i64, heavy, ins, outs })));
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::native::NativeStep;
 use crate::tile::TileProgram;
+use crate::work::Weight;
 
 /// The number of a register.
 pub(crate) type Reg = u32;
@@ -67,10 +68,14 @@ pub(crate) struct LoopStep {
     pub(crate) dims: Dims,
     /// Whether the result lies in its register, which has its type at all times.
     pub(crate) inline: bool,
+    /// Whether it runs apart.
+    pub(crate) heavy: bool,
 }
 
 pub(crate) struct BroadcastStep {
     pub(crate) f: LoopFn,
+    /// Estimated nanoseconds of an element.
+    pub(crate) ns: f64,
     pub(crate) dtype: DType,
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) out: Reg,
@@ -79,6 +84,10 @@ pub(crate) struct BroadcastStep {
 
 pub(crate) struct FusedStep {
     pub(crate) program: TileProgram,
+    /// Elements that it works on.
+    pub(crate) elements: i64,
+    /// Whether it runs apart.
+    pub(crate) heavy: bool,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
 }
@@ -94,8 +103,8 @@ pub(crate) struct KernelStep {
     pub(crate) infer: bool,
     /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
     pub(crate) update: bool,
-    /// Whether it is over in a microsecond or two; others are timed, so that a long run polls in time.
-    pub(crate) brief: bool,
+    /// Whether it is timed, and whether it runs apart.
+    pub(crate) weight: Weight,
 }
 
 pub(crate) struct ReadStep {
