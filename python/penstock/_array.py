@@ -423,18 +423,24 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     [3, 4, 4]
     """
     x = _core._convert(input)
+    shape = x.shape.dims
     if axis is None:
-        x, axis = raw_ops.reshape(x, [-1]), 0
-    along = axis_of(axis, len(known_rank(x)))
+        if shape is None or len(shape) != 1:
+            x = raw_ops.reshape(x, [-1])
+            shape = known_rank(x)
+        axis = 0
+    elif shape is None:
+        shape = known_rank(x)
+    along = axis_of(axis, len(shape))
+    times = _known_ints(repeats)
+    known = [d for d in shape if d is not None]
+    if times is not None and len(times) == 1 and times[0] >= 0 and len(known) == len(shape):
+        before, after = known[: along + 1], known[along + 1 :]
+        wide = raw_ops.broadcast_to(raw_ops.expand_dims(x, axis=along + 1), [*before, times[0], *after])
+        before[-1] *= times[0]
+        return raw_ops.reshape(wide, [*before, *after])
     counts = _core._convert(repeats, None, _core.int32)
     length = sizes(x)[along]
-    times = _known_ints(repeats)
-    shape = [-1 if not isinstance(d, int) else d for d in sizes(x)]
-    if times is not None and len(times) == 1 and times[0] >= 0 and shape.count(-1) == 0:
-        wide = raw_ops.broadcast_to(
-            raw_ops.expand_dims(x, axis=along + 1), [*shape[: along + 1], times[0], *shape[along + 1 :]]
-        )
-        return raw_ops.reshape(wide, [*shape[:along], shape[along] * times[0], *shape[along + 1 :]])
     if counts.shape.rank == 0 or counts.shape.dims == [1]:
         one = raw_ops.reshape(counts, [])
         index = raw_ops.floordiv(

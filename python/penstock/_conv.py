@@ -45,8 +45,8 @@ def convolution(
     window of the input that it lies over.
 
     Args:
-        input: floating point, of shape `[batch, in.., channels]`, or with channels second. There may be more
-            dimensions for the batch.
+        input: floating point or `int32`, of shape `[batch, in.., channels]`, or with channels second. There
+            may be more dimensions for the batch.
         filters: of shape `[window.., in_channels, out_channels]`. `in_channels` may be a part of the input's
             channels, which are in groups then, as are those of the output.
         strides: elements of the input from one window to the next: one for all spatial dimensions, or one
@@ -99,8 +99,27 @@ def _convolution(
     if dilations is not None:
         attributes["dilations"] = spatial(dilations, axes, first, "dilations")
     x, batch = one_batch(x, axes)
-    y = raw_ops.conv(channels_last(x, axes) if first else x, filters, **attributes)
+    x = channels_last(x, axes) if first else x
+    conv = _whole if x.dtype == filters.dtype == _core.int32 else raw_ops.conv
+    y = conv(x, filters, **attributes)
     return many_batches(channels_first(y, axes) if first else y, batch)
+
+
+def _whole(x: _core.Tensor, filters: _core.Tensor, **attributes: Any) -> _core.Tensor:
+    """The convolution of `int32`, which wraps, by exact ones of halves: of `x = 2**16 * high + low`."""
+
+    def halves(v: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
+        high = raw_ops.right_shift(v, 16)
+        low = raw_ops.bitwise_and(v, 0xFFFF)
+        return raw_ops.cast(high, dtype=_core.float64), raw_ops.cast(low, dtype=_core.float64)
+
+    (x_high, x_low), (f_high, f_low) = halves(x), halves(filters)
+    low, *high = (
+        raw_ops.cast(raw_ops.conv(a, b, **attributes), dtype=_core.int64)
+        for a, b in ((x_low, f_low), (x_high, f_low), (x_low, f_high))
+    )
+    shift = _core._convert(16, _core.int64)
+    return raw_ops.cast(low + raw_ops.left_shift(high[0] + high[1], shift), dtype=_core.int32)
 
 
 def conv1d(

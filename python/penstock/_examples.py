@@ -45,7 +45,6 @@ EXAMPLES: Final[dict[str, tuple[str, str]]] = {
     "is_inf": ('is_inf([1.0, float("inf")]).numpy()', "array([False,  True])"),
     "is_nan": ('is_nan([1.0, float("nan")]).numpy()', "array([False,  True])"),
     "logical_not": ("logical_not([True, False]).numpy()", "array([False,  True])"),
-    "atan2": ("atan2([1.0, 1.0], [1.0, -1.0]).numpy().round(4)", "array([0.7854, 2.3562], dtype=float32)"),
     "multiply_no_nan": (
         'multiply_no_nan([2.0, float("nan")], [3.0, 0.0]).numpy().round(4)',
         "array([6., 0.], dtype=float32)",

@@ -272,12 +272,18 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
         raise ValueError("boolean_mask: argument 'mask' cannot be a scalar")
     if mask.dtype != _core.bool:
         raise TypeError(f"boolean_mask: argument 'mask' must be bool, got {mask.dtype.name}")
-    dims = sizes(x)
-    start = 0 if axis is None else axis_of(axis, len(dims))
-    if not x.shape[start : start + covered].is_compatible_with(mask.shape):
+    static, of_mask = known_rank(x), known_rank(mask)
+    start = 0 if axis is None else axis_of(axis, len(static))
+    along = static[start : start + covered]
+    if len(along) != covered or any(
+        a != b and a is not None and b is not None for a, b in zip(along, of_mask, strict=True)
+    ):
         raise ValueError(
             f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit {x.shape} from axis {start}"
         )
+    if start == 0:
+        return raw_ops.gather_nd(x, raw_ops.where_indices(mask))
+    dims = sizes(x)
     if covered > 1:
         rows_of = product(dims[start : start + covered])
         x = raw_ops.reshape(x, extents([*dims[:start], rows_of, *dims[start + covered :]]))

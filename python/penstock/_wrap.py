@@ -66,7 +66,10 @@ def axes(axis: Any) -> list[int] | None:
         axis = known.numpy().reshape(-1).tolist()
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
-    return [int(a) for a in axis]
+    try:
+        return [integer(a, "axis") for a in axis]
+    except TypeError:
+        raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
 
 
 def integer(value: Any, argument: str) -> int:
@@ -80,7 +83,7 @@ def integer(value: Any, argument: str) -> int:
         return int(known.numpy())
     try:
         return int(value.__index__())
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise TypeError(f"argument '{argument}' must be an integer, got {value!r}") from None
 
 

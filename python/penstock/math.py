@@ -64,7 +64,6 @@ logical_not = unary("logical_not")
 
 # --- elementwise, two operands ---
 
-atan2 = binary("atan2")
 multiply_no_nan = binary("multiply_no_nan")
 floordiv, floormod = binary("floordiv"), binary("floormod")
 mod = binary("floormod", "mod")
@@ -310,6 +309,24 @@ def zeta(x: Any, q: Any, name: str | None = None) -> _core.Tensor:
     """
     x, q = _pair(x, q)
     return raw_ops.zeta(x, q)
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> _core.Tensor:
+    """The angle in radians of the point (`x`, `y`), in [-pi, pi], elementwise.
+
+    Args:
+        y: ordinates, floats.
+        x: abscissas of the same dtype; the two broadcast.
+        name: a name for the result.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
+
+    >>> atan2([1.0, 1.0], [1.0, -1.0]).numpy().round(4)
+    array([0.7854, 2.3562], dtype=float32)
+    """
+    result: _core.Tensor = raw_ops.atan2(y, x) if name is None else raw_ops.atan2(y, x, name=name)
+    return result
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> _core.Tensor:

@@ -375,3 +375,16 @@ def test_bad_arguments_are_named(call, error, names):
         call(x, f)
     with pytest.raises(error, match=names):
         tf.function(call)(x, f)
+
+
+@pytest.mark.parametrize("padding", ["VALID", "SAME"])
+def test_whole_numbers_are_convolved_as_they_wrap(padding):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-(2**31), 2**31, (2, 5, 6, 3)).astype("int32")
+    f = rng.integers(-(2**31), 2**31, (2, 3, 3, 4)).astype("int32")
+    wide = [[0, 0], [0, 1], [1, 1], [0, 0]] if padding == "SAME" else [[0, 0]] * 4
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, wide), (2, 3), axis=(1, 2))
+    due = np.einsum("bijchw,hwco->bijo", windows.astype(object), f.astype(object)) % 2**32
+    found = tf.nn.conv2d(x, f, 1, padding)
+    assert found.dtype == tf.int32
+    assert (found.numpy().astype("uint32") == due.astype("uint32")).all()

@@ -28,6 +28,7 @@ CASES = {
     "an axis twice": (lambda: tf.reduce_sum(X, [0, 0]), ValueError, "reduce_sum.*ax"),
     "expand_dims out of range": (lambda: tf.expand_dims(X, 4), ValueError, "expand_dims.*axis"),
     "squeeze of a size that is not 1": (lambda: tf.squeeze(X, 0), ValueError, "squeeze.*axes"),
+    "an axis that is no number": (lambda: tf.reduce_sum(X, object()), TypeError, "'axis'"),
     "stack of different shapes": (lambda: tf.stack([X, X[:1]]), ValueError, "stack"),
     "stack of nothing": (lambda: tf.stack([]), ValueError, "stack.*'values'"),
     "concat of nothing": (lambda: tf.concat([], 0), ValueError, "concat.*'values'"),

@@ -223,3 +223,19 @@ def test_bitcast_is_a_view(x: np.ndarray, to: str) -> None:
     shape = x.shape[:-1] if due > size else x.shape if due == size else (*x.shape, size // due)
     assert tf.bitcast(x, to).numpy().tobytes() == x.tobytes()
     assert tf.bitcast(x, to).shape == list(shape)
+
+
+def test_atan2_takes_the_ordinate_first_by_the_name_of_y() -> None:
+    assert tf.atan2(y=1.0, x=-1.0).numpy() == np.float32(3 * np.pi / 4)
+    assert tf.function(lambda y, x: tf.atan2(x=x, y=y))(-1.0, 1.0).numpy() == np.float32(-np.pi / 4)
+
+
+@settings(deadline=None)
+@given(anything(["int32", "float64"], npst.array_shapes(max_dims=3, min_side=0, max_side=4)), st.data())
+def test_masks_choose_the_slices_that_numpy_chooses(x: np.ndarray, data: st.DataObject) -> None:
+    covered = data.draw(st.integers(1, x.ndim))
+    mask = data.draw(npst.arrays(bool, x.shape[:covered]))
+    same(tf.boolean_mask(x, mask), x[mask])
+    unknown = tf.TensorSpec([None] * x.ndim, x.dtype.name)
+    chosen = tf.function(tf.boolean_mask).get_concrete_function(unknown, tf.constant(mask))
+    same(chosen(tf.constant(x), tf.constant(mask)), x[mask])

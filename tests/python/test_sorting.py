@@ -215,3 +215,39 @@ def test_gradients_follow_the_elements() -> None:
 def test_in_top_k() -> None:
     rows = np.array([[0.1, 0.9, 0.5], [0.3, 0.3, 0.1], [np.nan, 1.0, 0.0], [0.1, 0.2, 0.3]], "float32")
     assert tf.math.in_top_k([2, 1, 1, 7], rows, 2).numpy().tolist() == [True, True, False, False]
+
+
+def hard_rows(n: int) -> dict[str, np.ndarray]:
+    """Rows of `n` numbers whose orders are hard for one way of sorting or another."""
+    i, random = np.arange(n), np.random.default_rng(n)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 5e-324, 1.0])
+    return {
+        "random": random.normal(size=n),
+        "equal": np.full(n, 7.0),
+        "ascending": i / 4,
+        "descending": -i / 4,
+        "up and down": np.minimum(i, n - i) * 0.5,
+        "saw": i % 17 * 1.5,
+        "few": random.integers(0, 3, n) - 1.0,
+        "special": random.choice(special, n),
+        "special among random": np.where(
+            random.random(n) < 0.1, random.choice(special, n), random.normal(size=n)
+        ),
+    }
+
+
+@pytest.mark.parametrize("n", [33, 257, 4097, 70_001])
+@pytest.mark.parametrize("dtype", REAL)
+def test_rows_of_every_length_and_order_are_sorted_stably(n: int, dtype: str) -> None:
+    for name, row in hard_rows(n).items():
+        with np.errstate(all="ignore"):
+            x = np.nan_to_num(row * 50, posinf=99, neginf=-99) if dtype[0] in "iu" else row
+            x = x.astype("int64").astype(dtype) if dtype[0] in "iu" else x.astype(dtype)
+        for direction in ("ASCENDING", "DESCENDING"):
+            due = order(x, 0, direction == "DESCENDING")
+            ordered = tf.sort(tf.constant(x), direction=direction).numpy()
+            assert ordered.tobytes() == x[due].tobytes(), (name, direction)
+            assert np.array_equal(tf.argsort(tf.constant(x), direction=direction).numpy(), due), (
+                name,
+                direction,
+            )
