@@ -19,7 +19,8 @@ pub(crate) struct Rule<'a> {
     pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
-    /// Instructions of which a region has copies of its own, with what they need; else their results are operands.
+    /// Instructions of which a region has copies of its own, with the constants that they have behind their first operand;
+    /// else their results are operands.
     pub(crate) own: &'a dyn Fn(&Graph, Inst) -> bool,
 }
 
@@ -187,11 +188,11 @@ fn import(
     }
     let here = match graph.def_inst(value) {
         Some(own) if (rule.own)(graph, own) => {
-            // A constant is one here too, even where it is an operand of the group as well.
+            // What it is of, and constants, which are its own even where they are operands of the group as well.
             let mut names: FxHashMap<Value, Value> = FxHashMap::default();
-            for v in graph.insts[own].operands.clone() {
-                let name = match graph.def_inst(v).filter(|_| graph.constant(v).is_some()) {
-                    Some(constant) => copy(graph, constant, inner, map)[0],
+            for (i, v) in graph.insts[own].operands.clone().into_iter().enumerate() {
+                let name = match graph.def_inst(v).filter(|_| i > 0) {
+                    Some(constant) => copy(graph, constant, inner, &names)[0],
                     None => {
                         import(graph, inner, rule, v, replaced, map, operands);
                         map[&v]

@@ -163,7 +163,7 @@ impl<'a> Compiler<'a> {
             for &v in &op.operands {
                 ins.push(if full { self.full_operand(v, phase) } else { self.items[&v].place });
             }
-            let made = Op { act: Act::Map(f), ins, out: place };
+            let made = Op { act: Act::Map(f), ins, out: place, origin: number as u16 };
             let phase_ops = self.phase(phase);
             if full {
                 phase_ops.ops.push(made)
@@ -232,7 +232,7 @@ impl<'a> Compiler<'a> {
         // Numbered after the results of instructions.
         let out = Place::Temp((self.work.len() + self.spread.len()) as u16, size);
         self.spread.insert((value, phase), out);
-        self.phase(phase).ops.push(Op { act, ins: smallvec![place], out });
+        self.phase(phase).ops.push(Op { act, ins: smallvec![place], out, origin: 0 });
         out
     }
 
@@ -262,6 +262,7 @@ impl<'a> Compiler<'a> {
             inputs,
             sources: self.sources,
             outputs,
+            origins: self.work.iter().map(|&i| (self.graph.insts[i].op.name, self.graph.locs[i])).collect(),
             phases: self.phases,
             outer,
             rows,

@@ -7,7 +7,7 @@
 mod compile;
 mod run;
 
-use penstock_data::{DType, Dims, Tensor};
+use penstock_data::{DType, Dims, Loc, Tensor};
 use penstock_kernels::LoopFn;
 use penstock_kernels::fold::Folds;
 use penstock_passes::view::Line;
@@ -46,6 +46,8 @@ struct Op {
     act: Act,
     ins: SmallVec<[Place; ARITY]>,
     out: Place,
+    /// The number of the instruction, among those that compute.
+    origin: u16,
 }
 
 /// A reduction.
@@ -106,6 +108,8 @@ pub(crate) struct TileProgram {
     inputs: Vec<Input>,
     sources: Vec<Source>,
     outputs: Vec<Output>,
+    /// The operators of the instructions that compute, and where they were traced.
+    origins: Vec<(&'static str, Loc)>,
     phases: Vec<Phase>,
     /// Groups of rows that are reduced apart, where rows are reduced.
     outer: usize,

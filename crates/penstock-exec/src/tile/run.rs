@@ -17,7 +17,7 @@ use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Elements that a thread is given at a time, where nothing is reduced.
 const PIECE: usize = 1 << 14;
-/// Rows of at most so many bytes are copied element by element: a call would take longer.
+/// Rows of at most so many elements are copied in a loop: a call would take longer.
 const SHORT_ROW: usize = 64;
 
 /// A tile: rows from `row` on, and columns from `column` on.
@@ -39,6 +39,12 @@ struct Memory<'a> {
 // SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs and write disjoint parts of the
 // outputs.
 unsafe impl Sync for Memory<'_> {}
+
+/// A fault, and the number of the instruction that met it.
+struct Failed {
+    fault: Fault,
+    origin: u16,
+}
 
 /// Temporary memory of one thread.
 #[derive(Clone, Copy)]
@@ -74,7 +80,7 @@ impl TileProgram {
             return Ok(());
         }
         let memory = Memory { ins: &ins, outs: &outs };
-        let failed: Mutex<Option<Fault>> = Mutex::new(None);
+        let failed: Mutex<Option<Failed>> = Mutex::new(None);
         // SAFETY: inputs and outputs are of the types of the program; an output has one owner, so none overlaps an input or
         // another output.
         unsafe {
@@ -90,7 +96,13 @@ impl TileProgram {
                 });
             }
         }
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |f| Err(fault(f)))
+        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(failed) => {
+                let (name, loc) = self.origins[failed.origin as usize];
+                Err(fault(failed.fault).in_op(name).at(loc))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Bytes of temporary memory, with `more` for other uses in front.
@@ -108,7 +120,7 @@ impl TileProgram {
         memory: &Memory<'_>,
         scratch: Scratch,
         tiles: std::ops::Range<usize>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         let mut accs: SmallVec<[SmallVec<[Acc; 16]>; 2]> = SmallVec::new();
         let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
         for t in tiles {
@@ -162,7 +174,7 @@ impl TileProgram {
         part: Tile,
         lanes: &mut SmallVec<[Lanes; 1]>,
         keep: impl FnMut(Acc),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         lanes.resize(phase.folds.len(), Lanes::EMPTY);
         let mut blocks: SmallVec<[SmallVec<[Acc; PART / BLOCK]>; 1]> = SmallVec::new();
         blocks.resize_with(phase.folds.len(), SmallVec::new);
@@ -195,7 +207,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// As for [`TileProgram::whole_rows`], for a tile of one row.
-    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Fault> {
+    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Failed> {
         let end = all.column + all.width;
         (all.column..end).step_by(self.tile).try_for_each(|column| {
             let tile = Tile { column, width: self.tile.min(end - column), ..all };
@@ -208,7 +220,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let folds = phase.folds.len();
         let piece = if folds == 0 { PIECE } else { PART };
@@ -269,7 +281,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let width = self.columns.min(self.tile);
         let strips = self.columns.div_ceil(width);
@@ -345,7 +357,7 @@ impl TileProgram {
         all: Tile,
         block: usize,
         place: impl Fn(usize) -> *mut u8,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         let aside = self.scratch(0);
         // SAFETY: the scratch memory has `block` bytes behind the slots, a part for each fold.
         let block_of = |f: usize| unsafe { scratch.0.add(aside + f * (block / phase.folds.len())) };
@@ -390,7 +402,7 @@ impl TileProgram {
         memory: &Memory<'_>,
         scratch: Scratch,
         tile: Tile,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         let n = if full { tile.rows * tile.width } else { tile.rows };
         let mut lanes = [Lane::fixed(scratch.0); ARITY];
         for op in ops {
@@ -404,7 +416,7 @@ impl TileProgram {
                         for (lane, &place) in lanes.iter_mut().zip(&op.ins) {
                             *lane = self.lane(place, full, memory, scratch, tile);
                         }
-                        f(n, &lanes[..op.ins.len()], out)?;
+                        f(n, &lanes[..op.ins.len()], out).map_err(|fault| Failed { fault, origin: op.origin })?;
                     }
                     Act::Load => self.load(op.ins[0], memory, tile, out),
                     Act::Spread(size) => {
@@ -566,9 +578,15 @@ unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, widt
             // SAFETY: the caller's contract.
             unsafe {
                 let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
-                if width * size_of::<T>() <= SHORT_ROW {
-                    for j in 0..width {
+                if width <= SHORT_ROW {
+                    let mut j = 0;
+                    while j + 4 <= width {
+                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
+                        j += 4;
+                    }
+                    while j < width {
                         to.add(j).write_unaligned(row.add(j).read_unaligned());
+                        j += 1;
                     }
                 } else {
                     std::ptr::copy_nonoverlapping(row.cast::<u8>(), to.cast::<u8>(), width * size_of::<T>());
@@ -588,15 +606,18 @@ unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, widt
     }
 }
 
-/// Keeps the fault of a thread.
-fn note(failed: &Mutex<Option<Fault>>, result: Result<(), Fault>) {
-    if let Err(fault) = result {
-        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+/// Keeps the fault of a thread, of several that of the first instruction.
+fn note(failed: &Mutex<Option<Failed>>, result: Result<(), Failed>) {
+    if let Err(new) = result {
+        let mut kept = failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_none_or(|kept| new.origin < kept.origin) {
+            *kept = Some(new);
+        }
     }
 }
 
 /// Whether a thread met a fault: it left its accumulators unwritten.
-fn has_failed(failed: &Mutex<Option<Fault>>) -> bool {
+fn has_failed(failed: &Mutex<Option<Failed>>) -> bool {
     failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
@@ -667,7 +688,7 @@ unsafe fn spread(size: usize, from: *const u8, step: isize, tile: Tile, out: *mu
 ///
 /// # Safety
 /// None needed: `f` promises to stay inside.
-unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Fault>) -> Result<(), Fault> {
+unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Failed>) -> Result<(), Failed> {
     thread_local! {
         static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
