@@ -19,8 +19,9 @@ pub(crate) struct Rule<'a> {
     pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
-    /// Whether the region has constants of its own; else they are operands.
-    pub(crate) constants: bool,
+    /// Instructions of which a region has copies of its own, with the constants that they have behind their first operand;
+    /// else their results are operands.
+    pub(crate) own: &'a dyn Fn(&Graph, Inst) -> bool,
 }
 
 /// Makes the groups of a rule in every region, but for those inside groups, of this rule or another.
@@ -139,22 +140,7 @@ fn build(
     let mut leaving: SmallVec<[Value; 4]> = SmallVec::new();
     for &inst in insts {
         for v in inputs(graph, inst) {
-            if map.contains_key(&v) {
-                continue;
-            }
-            let own = if rule.constants { graph.def_inst(v).filter(|_| graph.constant(v).is_some()) } else { None };
-            let here = match own {
-                Some(constant) => copy(graph, constant, inner, &map)[0],
-                None => {
-                    let index = operands.len() as u32;
-                    operands.push(replaced.get(&v).copied().unwrap_or(v));
-                    let ty = graph.ty(v).clone();
-                    let param = graph.values.push(ValueData { ty, def: Def::Param(index), region: inner });
-                    graph.regions[inner].params.push(param);
-                    param
-                }
-            };
-            map.insert(v, here);
+            import(graph, inner, rule, v, replaced, &mut map, &mut operands);
         }
         let old = graph.insts[inst].results.clone();
         let new = copy(graph, inst, inner, &map);
@@ -185,6 +171,47 @@ fn build(
         replaced.insert(old, new);
     }
     made
+}
+
+/// Gives a value from outside a name in the region: a copy of what makes it, or a parameter.
+fn import(
+    graph: &mut Graph,
+    inner: Region,
+    rule: &Rule<'_>,
+    value: Value,
+    replaced: &FxHashMap<Value, Value>,
+    map: &mut FxHashMap<Value, Value>,
+    operands: &mut SmallVec<[Value; 3]>,
+) {
+    if map.contains_key(&value) {
+        return;
+    }
+    let here = match graph.def_inst(value) {
+        Some(own) if (rule.own)(graph, own) => {
+            // What it is of, and constants, which are its own even where they are operands of the group as well.
+            let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+            for (i, v) in graph.insts[own].operands.clone().into_iter().enumerate() {
+                let name = match graph.def_inst(v).filter(|_| i > 0) {
+                    Some(constant) => copy(graph, constant, inner, &names)[0],
+                    None => {
+                        import(graph, inner, rule, v, replaced, map, operands);
+                        map[&v]
+                    }
+                };
+                names.insert(v, name);
+            }
+            copy(graph, own, inner, &names)[0]
+        }
+        _ => {
+            let index = operands.len() as u32;
+            operands.push(replaced.get(&value).copied().unwrap_or(value));
+            let ty = graph.ty(value).clone();
+            let param = graph.values.push(ValueData { ty, def: Def::Param(index), region: inner });
+            graph.regions[inner].params.push(param);
+            param
+        }
+    };
+    map.insert(value, here);
 }
 
 /// Lists an instruction in another region, with other operands, and gives its new results. Its regions move with it.

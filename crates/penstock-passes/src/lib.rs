@@ -18,6 +18,7 @@ mod native;
 pub mod space;
 mod specialise;
 mod uses;
+pub mod view;
 
 use std::cell::Cell;
 
