@@ -4,8 +4,8 @@
 mod common;
 
 use std::any::Any;
-use std::sync::Mutex;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use common::{eval, infer, op, run};
 use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};

@@ -64,7 +64,7 @@ fn heavy_steps_draw_from_the_stream_of_their_host() {
 #[test]
 fn a_heavy_step_can_be_interrupted_and_the_next_run_works() {
     let function = read(
-        "func @f(%v: var f64[], %x: f64[1200,1200]) -> f64[1200] {\n%one = const {value=tensor<f64[]>(1)}\n\
+        "func @f(%v: var f64[], %x: f64[1200,1200]) -> f64[1200] {\n%one = const {value=f64[] 1}\n\
          assign_add %v, %one\n%s = singular_values %x\nassign_add %v, %one\nreturn %s\n}",
     );
     let executable = Executable::new(&function).unwrap();
