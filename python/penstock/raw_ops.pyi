@@ -253,7 +253,7 @@ def softplus(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0.
+    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 
@@ -262,7 +262,7 @@ def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu6(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6.
+    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 

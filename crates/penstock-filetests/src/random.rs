@@ -545,6 +545,21 @@ impl Generator<'_> {
         self.b.constant(Tensor::zeros(dtype, &dims).expect("memory for a small tensor"))
     }
 
+    /// A constant of halves.
+    fn halves(&mut self, dims: &[usize]) -> Value {
+        let all: Vec<f32> = (0..dims.iter().product()).map(|_| self.rng.below(9) as f32 / 2.0 - 2.0).collect();
+        self.b.constant(Tensor::from_slice(dims, &all).expect("memory for a small tensor"))
+    }
+
+    /// The product of a matrix and a row of an array.
+    fn row_product(&mut self, rows: Value, index: Value, matrix: Value) -> Result<()> {
+        let (Some(gather), Some(matmul)) = (Ops.find("gather"), Ops.find("matmul")) else { return Ok(()) };
+        let row = self.b.emit(gather, &[rows, index], &[])?[0];
+        let value = self.b.emit(matmul, &[row, matrix], &[])?[0];
+        self.pool.push(Item { value, tensor: None });
+        Ok(())
+    }
+
     /// `while` over a counter and up to two more loop variables.
     fn repeat(&mut self, size: usize) -> usize {
         let (Some(less), Some(add)) = (Ops.find("less"), Ops.find("add")) else {
@@ -557,11 +572,17 @@ impl Generator<'_> {
         }
         let types: Vec<Type> = init.iter().map(|&v| self.b.graph().ty(v).clone()).collect();
         let steps = self.rng.below(4) as i32;
+        // Of as many rows as there are rounds, or of one more.
+        let rows = steps as usize + self.rng.below(2);
+        let product = (rows > 0 && self.rng.one_in(2)).then(|| (self.halves(&[rows, 2, 3]), self.halves(&[3, 2])));
         let cond = self.region(types.clone(), |g, params| {
             let limit = g.b.constant(Tensor::from(steps));
             g.b.emit(less, &[params[0], limit], &[]).expect("less of two integers").to_vec()
         });
         let body = self.region(types.clone(), |g, params| {
+            if let Some((rows, matrix)) = product {
+                g.row_product(rows, params[0], matrix).expect("a row of an array times a matrix");
+            }
             g.steps(size);
             let one = g.b.constant(Tensor::from(1i32));
             let mut next = g.b.emit(add, &[params[0], one], &[]).expect("add of two integers").to_vec();

@@ -257,7 +257,7 @@ pub trait KnownValues {
     fn constant(&self, index: usize) -> Option<Tensor>;
 
     /// The elements of operand `index`, an integer vector or scalar, as dimensions; elements that
-    /// are not constant are symbols or unknown. `None` where not even their number is known.
+    /// are not constant are symbols or unknown. Of a list, its length. `None` where not even their number is known.
     fn dims(&self, index: usize) -> Option<SmallVec<[Dim; 4]>> {
         let tensor = self.constant(index)?;
         if tensor.rank() > 1 {

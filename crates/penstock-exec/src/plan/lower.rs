@@ -18,6 +18,7 @@ use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
     WriteStep,
 };
+use super::strip;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy, per_element};
@@ -63,6 +64,7 @@ pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
         options,
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
+        depth: 0,
         out: Lowered {
             steps: Vec::new(),
             origins: Vec::new(),
@@ -101,6 +103,8 @@ struct Lowerer<'a> {
     options: &'a Options,
     places: FxHashMap<Value, Place>,
     origin: (&'static str, Loc),
+    /// The number of loops around the present place.
+    depth: usize,
     out: Lowered,
 }
 
@@ -177,12 +181,36 @@ impl Lowerer<'_> {
 
     fn region(&mut self, region: Region) -> Result<()> {
         let graph = self.graph;
-        for &inst in &graph.regions[region].insts {
-            let data = &graph.insts[inst];
-            self.origin = (data.op.name, graph.locs[inst]);
-            self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
+        let mut rest = &graph.regions[region].insts[..];
+        let strips = self.depth > 0 && !self.options.skip.iter().any(|name| name == "strips");
+        while let [inst, after @ ..] = rest {
+            let found = if strips { strip::find(graph, rest) } else { None };
+            rest = match found {
+                Some(found) => self.strip(rest, found)?,
+                None => {
+                    self.one(*inst)?;
+                    after
+                }
+            };
         }
         Ok(())
+    }
+
+    fn one(&mut self, inst: Inst) -> Result<()> {
+        let data = &self.graph.insts[inst];
+        self.origin = (data.op.name, self.graph.locs[inst]);
+        self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(self.graph.locs[inst]))
+    }
+
+    /// Lowers the first instructions of `insts` as one step that goes through their rows in strips; gives the rest.
+    fn strip<'i>(&mut self, insts: &'i [Inst], found: strip::Found) -> Result<&'i [Inst]> {
+        found.before.iter().try_for_each(|&inst| self.one(inst))?;
+        let (inst, mut step) = (insts[0], found.step);
+        self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
+        step.ins = self.regs(&found.values.ins)?.into_iter().collect();
+        step.outs = found.values.outs.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Strip(Box::new(step)));
+        Ok(&insts[found.taken..])
     }
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
@@ -265,6 +293,10 @@ impl Lowerer<'_> {
                 }
                 let f = kind.map(|k| update_loop(k, self.graph.ty(data.operands[0]).dtype())).transpose()?;
                 let (variable, value) = (self.variable(data.operands[0])?, self.reg(data.operands[1])?);
+                // What is assigned shares the variable's memory from now on.
+                if f.is_none() && !matches!(self.out.kinds[value as usize], Kind::Constant | Kind::Argument) {
+                    self.out.snapshots[value as usize].get_or_insert(variable);
+                }
                 self.push(Step::Write(Box::new(WriteStep { variable, value, f, release: Vec::new() })));
                 Ok(())
             }
@@ -412,7 +444,9 @@ impl Lowerer<'_> {
         self.origin = origin;
         let pred = self.reg(graph.regions[cond].results[0])?;
         let exit = self.push(Step::Branch { pred, target: 0 });
+        self.depth += 1;
         self.region(body)?;
+        self.depth -= 1;
         self.origin = origin;
         self.moves(&graph.regions[body].results, &variables)?;
         let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();

@@ -10,6 +10,7 @@ mod registers;
 mod run;
 mod spares;
 mod step;
+mod strip;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Census, Graph};

@@ -219,6 +219,14 @@ impl Plan {
                         unsafe { run_fused(s, regs)? };
                     }
                 }
+                Step::Strip(s) => {
+                    budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
+                    poll(&mut budget, env)?;
+                    // SAFETY: as said above.
+                    let ins = unsafe { regs.list(&s.ins) };
+                    // SAFETY: as said above.
+                    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }?;
+                }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars.
                     if unsafe { s.run(regs, env)? } {

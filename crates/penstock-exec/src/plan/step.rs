@@ -9,6 +9,7 @@ use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::native::NativeStep;
+use super::strip::StripStep;
 use crate::tile::TileProgram;
 use crate::work::Weight;
 
@@ -29,6 +30,8 @@ pub(crate) enum Step {
     Broadcast(Box<BroadcastStep>),
     /// A fused region.
     Fused(Box<FusedStep>),
+    /// Products of few rows and fused regions, a strip of rows at a time.
+    Strip(Box<StripStep>),
     /// The machine code of a group of scalar instructions.
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
@@ -188,6 +191,10 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Strip(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Native(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -260,6 +267,7 @@ impl Step {
             Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
             Step::Fused(s) => s.program.nanoseconds(),
+            Step::Strip(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
@@ -307,6 +315,7 @@ impl fmt::Debug for Step {
             }
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Strip(s) => write!(f, "{:?} = strips {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Native(s) => {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }

@@ -92,17 +92,19 @@ impl TileProgram {
             } else {
                 let tiles = self.rows.div_ceil(self.batch);
                 parallel_for(tiles, grain(self.cost * (self.batch * self.columns) as f64), |range| {
-                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, range)));
+                    let rows = range.start * self.batch..self.rows.min(range.end * self.batch);
+                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, rows)));
                 });
             }
         }
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(failed) => {
-                let (name, loc) = self.origins[failed.origin as usize];
-                Err(fault(failed.fault).in_op(name).at(loc))
-            }
-            None => Ok(()),
-        }
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(()), |failed| Err(self.error(failed)))
+    }
+
+    /// The error that a fault is, of the operator in which it came up.
+    fn error(&self, failed: Failed) -> Error {
+        let (name, loc) = self.origins[failed.origin as usize];
+        fault(failed.fault).in_op(name).at(loc)
     }
 
     /// Bytes of temporary memory, with `more` for other uses in front.
@@ -110,7 +112,50 @@ impl TileProgram {
         more + self.temps.0 * self.temps.1 + self.kept.0 * self.kept.1 + self.row_slots.0 * self.row_slots.1
     }
 
-    /// Computes tiles of whole rows.
+    /// Whether [`TileProgram::run_part`] can compute stretches that begin and end at multiples of `columns` elements.
+    pub(crate) fn splits(&self, columns: usize) -> bool {
+        let plain = self.phases.len() == 1 && self.phases[0].folds.is_empty();
+        let whole = self.columns > 0 && columns.is_multiple_of(self.columns);
+        !self.over_rows && if self.rows == 1 { plain } else { whole }
+    }
+
+    /// Whether an input has an element for each that the program works on, in order.
+    pub(crate) fn is_dense(&self, input: usize) -> bool {
+        let input = &self.inputs[input];
+        matches!(input.layout, Layout::Dense) && input.dims.iter().product::<usize>() == self.elements()
+    }
+
+    /// Computes a stretch of the elements, on this thread.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a division by zero.
+    ///
+    /// # Safety
+    /// `ins` and `outs` are the memory of tensors of the types of the program; nobody else touches the stretch in `outs`, nor
+    /// writes what is read for it. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
+    pub(crate) unsafe fn run_part(
+        &self,
+        ins: &[*const u8],
+        outs: &[*mut u8],
+        stretch: std::ops::Range<usize>,
+    ) -> penstock_data::Result<()> {
+        let memory = Memory { ins, outs };
+        let work = |scratch: Scratch| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                if self.rows == 1 {
+                    let part = Tile { row: 0, rows: 1, column: stretch.start, width: stretch.len() };
+                    return self.stretch(&self.phases[0].ops, &memory, scratch, part);
+                }
+                let rows = stretch.start / self.columns..stretch.end / self.columns;
+                self.whole_rows(&memory, scratch, rows)
+            }
+        };
+        // SAFETY: the scratch memory is of the size that the program asks for.
+        unsafe { with_scratch(self.scratch(0), work) }.map_err(|failed| self.error(failed))
+    }
+
+    /// Computes whole rows, tile by tile.
     ///
     /// # Safety
     /// `memory` is that of a run, nobody else touches these rows of the outputs, and `scratch` has the size that the program
@@ -119,13 +164,12 @@ impl TileProgram {
         &self,
         memory: &Memory<'_>,
         scratch: Scratch,
-        tiles: std::ops::Range<usize>,
+        rows: std::ops::Range<usize>,
     ) -> Result<(), Failed> {
         let mut accs: SmallVec<[SmallVec<[Acc; 16]>; 2]> = SmallVec::new();
         let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
-        for t in tiles {
-            let row = t * self.batch;
-            let tile = Tile { row, rows: self.batch.min(self.rows - row), column: 0, width: self.columns };
+        for row in rows.clone().step_by(self.batch) {
+            let tile = Tile { row, rows: self.batch.min(rows.end - row), column: 0, width: self.columns };
             for phase in &self.phases {
                 // SAFETY: the caller's contract; the rows are inside, and a tile of several rows has all columns.
                 unsafe {
