@@ -3355,9 +3355,9 @@ def fused(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
     """The results of its region, whose parameters are the operands.
 
     The region holds elementwise instructions on operands that broadcast to one shape, reductions of results
-    of that shape, and elementwise instructions on what reductions of the last dimensions leave; nothing else.
-    It uses no value from outside. The optimiser makes these instructions, so that a device runs the group in
-    one pass over memory.
+    of that shape, and elementwise instructions on what reductions of the last dimensions leave; and slices of
+    its parameters, with constants of their own, which say where operands lie. It uses no value from outside.
+    The optimiser makes these instructions, so that a device runs the group in one pass over memory.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,

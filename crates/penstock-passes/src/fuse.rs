@@ -15,7 +15,7 @@ use crate::{Cx, dce};
 /// Results smaller than this stay in the first-level cache anyway: grouping them gains nothing.
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
 /// The most instructions of a group.
-const MAX_INSTS: usize = 512;
+const MAX_INSTS: usize = 256;
 /// The most operands of a group, single elements aside: streams that are read at the same time.
 const MAX_STREAMS: usize = 32;
 /// The most operands of an instruction of a group.

@@ -18,6 +18,7 @@ mod lift;
 mod native;
 pub mod space;
 mod specialise;
+mod unstack;
 mod uses;
 pub mod view;
 
@@ -44,6 +45,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "branch", run: branch::run },
     Pass { name: "simplify", run: canonicalise::run },
     Pass { name: "cse", run: cse::run },
+    Pass { name: "unstack", run: unstack::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "induction", run: induction::run },
