@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _core, _variable, nest, raw_ops
+from penstock._annotations import signature_of
 from penstock._tape import GradientTape
 
 __all__ = ["custom_gradient", "grad_pass_through", "recompute_grad"]
@@ -96,7 +96,7 @@ def _name(f: Any) -> str:
 
 
 def _takes_variables(grad: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(grad).parameters.values()
+    parameters = signature_of(grad).parameters.values()
     return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 

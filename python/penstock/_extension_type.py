@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
 import types
 import typing
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from penstock import _core
+from penstock._annotations import annotations_of
 from penstock._classes import fields_of, with_fields
 from penstock._composite import is_composite
 from penstock._shape import TensorShape
@@ -335,7 +335,7 @@ class _Meta(type):
         fields: dict[str, None] = {}
         for base in bases:
             fields.update(dict.fromkeys(getattr(base, "_penstock_fields", ())))
-        own = inspect.get_annotations(cls)
+        own = annotations_of(cls)
         for field, annotation in own.items():
             if "ClassVar" in str(annotation):
                 continue
@@ -506,7 +506,7 @@ def _restore(cls: type[ExtensionType], values: dict[str, Any]) -> Any:
 
 def _own_annotations(cls: type, names: Mapping[str, Any]) -> None:
     """Notes what a class's own annotations are, with `names` besides those of its module."""
-    own = {"__annotations__": inspect.get_annotations(cls), "__module__": cls.__module__}
+    own = {"__annotations__": annotations_of(cls), "__module__": cls.__module__}
     found = typing.get_type_hints(type(cls.__name__, (), own), localns={**names, cls.__name__: cls})
     cls._penstock_annotations = found  # type: ignore[attr-defined]
 

@@ -42,9 +42,9 @@ class Function(_core._Function):
         guard: str | None = None,
         max_traces: int | None = None,
     ) -> Function:
-        import inspect
+        from penstock._annotations import signature_of
 
-        signature = inspect.signature(python_function)
+        signature = signature_of(python_function)
         params, varargs, varkw = [], None, None
         for p in signature.parameters.values():
             if p.kind is p.VAR_POSITIONAL:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from penstock._annotations import signature_of
+
 __all__ = ["FunctionSpec", "FunctionType"]
 
 
@@ -27,7 +29,7 @@ class FunctionType(inspect.Signature):
     @classmethod
     def of_function(cls, function: Any) -> FunctionType:
         """Of a `Function`: its signature, with what `input_signature` demands."""
-        parameters = list(inspect.signature(function.python_function).parameters.values())
+        parameters = list(signature_of(function.python_function).parameters.values())
         specs = list(function.input_signature or ())
         out = []
         for i, p in enumerate(parameters):

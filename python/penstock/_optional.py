@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock import _core, errors, nest, raw_ops
+from penstock._element_spec import ElementSpec
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._tensor_array import _dims
 
@@ -183,7 +184,7 @@ class Optional:
         return f"tf.experimental.Optional(element_spec={self._element_spec!r})"
 
 
-class OptionalSpec(TypeSpec):
+class OptionalSpec(ElementSpec):
     """What is known of an optional: the specification of its value.
 
     Args:
@@ -195,25 +196,12 @@ class OptionalSpec(TypeSpec):
     True
     """
 
-    __slots__ = ("_element_spec",)
-
-    def __init__(self, element_spec: Any) -> None:
-        self._element_spec = element_spec
+    __slots__ = ()
 
     @property
     def value_type(self) -> type:
         """`tf.experimental.Optional`."""
         return Optional
-
-    @property
-    def element_spec(self) -> Any:
-        """The specification of a value."""
-        return self._element_spec
-
-    @classmethod
-    def from_value(cls, value: Optional) -> OptionalSpec:
-        """The specification of an optional."""
-        return value._type_spec
 
     def flatten(self) -> list[TensorSpec]:
         """The specification of the list of the graph for each tensor of a value."""
@@ -226,47 +214,3 @@ class OptionalSpec(TypeSpec):
     def from_tensors(self, tensors: Iterator[Any]) -> Optional:
         """The optional that has these lists of the graph."""
         return Optional([next(tensors) for _ in _leaves(self._element_spec)], self._element_spec)
-
-    def _paired(self, other: Any) -> list[tuple[Any, Any]] | None:
-        """The specifications of both at each leaf, where both are nested alike."""
-        if not isinstance(other, OptionalSpec):
-            return None
-        try:
-            nest.assert_same_structure(self._element_spec, other._element_spec)
-        except (TypeError, ValueError):
-            return None
-        return list(zip(nest.flatten(self._element_spec), nest.flatten(other._element_spec), strict=True))
-
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether an optional, or some optional of another specification, is described by this one."""
-        pairs = self._paired(
-            spec_or_value._type_spec if isinstance(spec_or_value, Optional) else spec_or_value
-        )
-        return pairs is not None and all(a.is_compatible_with(b) for a, b in pairs)
-
-    def is_subtype_of(self, other: Any) -> bool:
-        """Whether every optional of this specification is one of `other`."""
-        pairs = self._paired(other)
-        return pairs is not None and all(a.is_subtype_of(b) for a, b in pairs)
-
-    def most_specific_common_supertype(self, others: Any) -> OptionalSpec | None:
-        """The most specific specification that covers this one and `others`, or None."""
-        found = self
-        for other in others:
-            pairs = found._paired(other)
-            if pairs is None:
-                return None
-            joined = [a.most_specific_common_supertype([b]) for a, b in pairs]
-            if any(spec is None for spec in joined):
-                return None
-            found = OptionalSpec(nest.pack_sequence_as(found._element_spec, joined))
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OptionalSpec) and self._element_spec == other._element_spec
-
-    def __hash__(self) -> int:
-        return hash(tuple(nest.flatten(self._element_spec)))
-
-    def __repr__(self) -> str:
-        return f"OptionalSpec({self._element_spec!r})"

@@ -20,6 +20,9 @@ __all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variab
 _creators: list[Callable[..., Any]] = []
 _alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 
+# What stands in for a variable while a function is traced, by the variable's identity.
+_stand_ins: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
 
 class _Watchers(threading.local):
     """What the functions that this thread is tracing call with each variable that is created."""
@@ -486,7 +489,16 @@ def stand_in(variable: Variable) -> Variable:
         type(variable), variable, variable.dtype, variable.shape, variable._name, variable.trainable
     )
     made.__dict__.update(variable.__dict__)
+    _stand_ins[id(variable)] = made
     return made
+
+
+def see_identity(variable: Variable) -> None:
+    """Has the traces that are open serve this variable alone, wherever another one stands in for it there."""
+    found = _stand_ins.get(id(variable))
+    if found is not None:
+        found._see_identity()
+        see_identity(found)
 
 
 def of_ids(ids: list[int], trainable: bool) -> tuple[Variable, ...]:

@@ -253,7 +253,7 @@ def softplus(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0.
+    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 
@@ -262,7 +262,7 @@ def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu6(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6.
+    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 
@@ -3355,9 +3355,9 @@ def fused(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
     """The results of its region, whose parameters are the operands.
 
     The region holds elementwise instructions on operands that broadcast to one shape, reductions of results
-    of that shape, and elementwise instructions on what reductions of the last dimensions leave; nothing else.
-    It uses no value from outside. The optimiser makes these instructions, so that a device runs the group in
-    one pass over memory.
+    of that shape, and elementwise instructions on what reductions of the last dimensions leave; and slices of
+    its parameters, with constants of their own, which say where operands lie. It uses no value from outside.
+    The optimiser makes these instructions, so that a device runs the group in one pass over memory.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,

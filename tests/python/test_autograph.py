@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import linecache
 import logging
 import threading
@@ -528,6 +529,22 @@ def test_globals_and_callees_that_assign_them() -> None:
         assert value(f(tf.constant(6))) == 6
     finally:
         globals()["COUNT"] = 0
+
+
+def test_do_not_convert_leaves_alone_what_it_is_given() -> None:
+    class Model:
+        def sign(self, x: Any, *, scale: int = 1) -> Any:
+            if x > 0:
+                return x * scale
+            return -x
+
+    model = Model()
+    plain = autograph.experimental.do_not_convert(model.sign)
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
+        tf.function(plain)(tf.constant(-3))
+    assert plain(2, scale=5) == 10
+    assert inspect.signature(plain) == inspect.signature(model.sign)
+    assert int(tf.function(model.sign)(tf.constant(-3))) == 3
 
 
 def test_do_not_convert_leaves_a_function_to_python() -> None:

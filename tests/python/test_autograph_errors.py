@@ -229,6 +229,30 @@ def test_a_traceback_shows_the_lines_of_the_user() -> None:
     assert len(own_frames(caught.value)) == 0
 
 
+def test_a_traceback_shows_each_call_of_functions_whose_loops_call() -> None:
+    layers = [lambda x: x, fails]
+
+    def through(x: Any) -> Any:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    def twice(x: Any, depth: int) -> Any:
+        for _ in range(2):
+            if depth:
+                x = twice(x, depth - 1)
+            else:
+                x = through(x)
+        return x
+
+    def outer(x: Any) -> Any:
+        return twice(x, 1)
+
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.function(outer)(tf.constant([1, 2]))
+    assert [name for name, _ in user_frames(caught.value)] == ["outer", "twice", "twice", "through", "fails"]
+
+
 def test_filtering_of_tracebacks_can_be_turned_off() -> None:
     tf.debugging.disable_traceback_filtering()
     try:

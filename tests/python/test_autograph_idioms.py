@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from typing import Any
 
 import pytest
@@ -203,7 +204,7 @@ def from_source(text: str) -> Any:
     file = f"<source {len(linecache.cache)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names: dict[str, Any] = {"tf": tf}
-    exec(compile(text, file, "exec"), names)
+    exec(compile(text, file, "exec", dont_inherit=True), names)
     return names["f"]
 
 
@@ -269,6 +270,38 @@ def f(n):
     return inner(-n)
 """)
     agrees(f, 0, 5)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated late from Python 3.14 on")
+def test_annotations_without_a_value() -> None:
+    f = from_source("""
+def f(n: Missing, *rest: Missing, k: Missing = 2) -> Missing:
+    m: Missing = n
+    if m > 2:
+        m = m * k
+    return m
+""")
+    agrees(f, 0, 5)
+    assert str(tf.function(f).function_type) == "(n, *rest, k=2)"
+    names: dict[str, Any] = {"tf": tf, "__name__": __name__}
+    source = "class Tree(tf.experimental.ExtensionType):\n    value: tf.Tensor\n    left: Tree | None = None"
+    exec(compile(source, "<tree>", "exec", dont_inherit=True), names)
+    tree = names["Tree"](tf.constant(1), names["Tree"](tf.constant(2)))
+    assert int(tf.function(lambda t: t.value + t.left.value)(tree)) == 3
+
+
+def test_a_source_that_python_warns_of_where_warnings_are_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f = from_source(r"""
+def f(n):
+    while n < 3 or 2 is 3:
+        n += len("\d")
+    return n
+""")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        agrees(f, 0, 5)
 
 
 def test_lists_of_pairs() -> None:

@@ -30,10 +30,12 @@ def users(name: str) -> types.ModuleType:
 
 
 def functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
-    """The functions and methods that a module defines."""
+    """The functions and methods that a module defines, without what Python makes for its annotations."""
     for value in [*vars(module).values()]:
         for found in vars(value).values() if isinstance(value, type) else [value]:
-            if isinstance(found, types.FunctionType) and found.__globals__ is vars(module):
+            if not isinstance(found, types.FunctionType) or found.__name__ == "__annotate__":
+                continue
+            if found.__globals__ is vars(module):
                 yield found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import resource
 import signal
 import threading
@@ -65,6 +66,40 @@ def test_an_endless_loop_of_numbers_can_be_interrupted() -> None:
     finally:
         signal.signal(signal.SIGALRM, before)
     assert forever(tf.constant(-5)).numpy() == -5
+
+
+@pytest.mark.parametrize("depth", [1, 4, 8])
+def test_the_innermost_of_nested_loops_is_traced_twice_whatever_the_depth(depth: int) -> None:
+    traced = 0
+
+    @tf.autograph.experimental.do_not_convert
+    def note() -> int:
+        nonlocal traced
+        traced += 1
+        return 1
+
+    lines = ["def nested(x, n):", "    total = 0"]
+    for level in range(depth):
+        lines += [
+            "    " * (level + 1) + line
+            for line in (
+                f"for i{level} in tf.range(n):",
+                f"    seen{level} = total + i{level}",
+                f"    if seen{level} > x:",
+                f"        return seen{level}",
+            )
+        ]
+    lines += ["    " * (depth + 1) + "total += note()", "    return -total"]
+    source = "\n".join(lines)
+    file = f"<loops nested {depth} deep>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    names: dict[str, Any] = {"tf": tf, "note": note}
+    exec(compile(source, file, "exec"), names)
+    plain = names["nested"]
+    run = tf.function(plain)
+    results = [int(run(tf.constant(x), tf.constant(2))) for x in (1, 5, 10**6)]
+    assert traced == 2
+    assert results == [int(plain(tf.constant(x), tf.constant(2))) for x in (1, 5, 10**6)]
 
 
 def test_memory_is_flat() -> None:

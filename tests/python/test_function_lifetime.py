@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -419,3 +420,161 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=100, check=False)
     assert done.returncode == 0
+
+
+class Callback:
+    """A callback that refers to the function which calls it, and to something large."""
+
+    def __init__(self):
+        self.function = None
+        self.large = np.zeros(1_000_000)
+
+    def __call__(self, x):
+        return x * x
+
+
+X = tf.constant([1.0, 2.0])
+
+
+def collect():
+    """Collects garbage, and what only garbage held."""
+    while gc.collect():
+        pass
+
+
+def function_with_callback(callback):
+    """A function in a cycle with its callback."""
+
+    @tf.function
+    def f(x):
+        if tf.reduce_sum(x) > 0.0:
+            y = tf.py_function(callback, [x], tf.TensorSpec([2]))
+        else:
+            y = tf.py_function(callback, [-x], tf.TensorSpec([2])) + 1.0
+        return y
+
+    callback.function = f
+    return f
+
+
+def called(f):
+    f(X)
+
+
+def called_with_tape(f, persistent=False):
+    with tf.GradientTape(persistent=persistent) as tape:
+        tape.watch(X)
+        y = f(X)
+    tape.gradient(y, X)
+    if persistent:
+        tape.gradient(y, X)
+
+
+def taped_without_gradient(f):
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        f(X)
+
+
+def nested_gradient(f):
+    with tf.GradientTape() as outer:
+        outer.watch(X)
+        with tf.GradientTape() as inner:
+            inner.watch(X)
+            y = f(X)
+        dy = inner.gradient(y, X)
+    outer.gradient(dy, X)
+
+
+def gradient_in_a_function(f):
+    @tf.function
+    def g(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    g(X)
+
+
+def called_in_a_function(f):
+    g = tf.function(lambda x: f(x) + f(-x))
+    g(X)
+    f(X)
+
+
+def mapped(f):
+    tf.vectorized_map(f, tf.stack([X, X]))
+
+
+def mapped_in_turn(f):
+    tf.function(lambda x: tf.map_fn(f, x))(tf.stack([X, X]))
+
+
+def saved_trace(f):
+    concrete = f.get_concrete_function(X)
+    concrete(X)
+    f.concrete = concrete
+
+
+def forward_mode(f):
+    with tf.autodiff.ForwardAccumulator(X, X) as accumulator:
+        accumulator.jvp(f(X))
+
+
+def of_several_sizes(f):
+    g = tf.function(lambda x: f(x)[:1], input_signature=[tf.TensorSpec([None])])
+    g(X)
+
+
+USES = {
+    "plain": called,
+    "tape": called_with_tape,
+    "persistent": lambda f: called_with_tape(f, persistent=True),
+    "dropped tape": taped_without_gradient,
+    "nested": nested_gradient,
+    "in a graph": gradient_in_a_function,
+    "inlined": called_in_a_function,
+    "vectorized": mapped,
+    "in turn": mapped_in_turn,
+    "concrete": saved_trace,
+    "forward": forward_mode,
+    "signature": of_several_sizes,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_function_whose_callback_refers_to_it_is_collected(use):
+    def make():
+        callback = Callback()
+        f = function_with_callback(callback)
+        USES[use](f)
+        return weakref.ref(f), weakref.ref(callback), weakref.ref(callback.large)
+
+    gone = make()
+    collect()
+    assert [r() for r in gone] == [None] * 3
+
+
+def test_a_callback_lives_as_long_as_a_function_or_a_tape_needs_it():
+    def make():
+        callback = Callback()
+        f = function_with_callback(callback)
+        g = tf.function(lambda x: f(x) + 1.0)
+        g(X)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(X)
+            y = f(X)
+        return weakref.ref(callback), g, tape, y
+
+    gone, g, tape, y = make()
+    collect()
+    assert gone() is not None
+    np.testing.assert_array_equal(g(X).numpy(), [2, 5])
+    np.testing.assert_array_equal(tape.gradient(y, X).numpy(), [2, 4])
+    del g
+    collect()
+    np.testing.assert_array_equal(tape.gradient(y, X).numpy(), [2, 4])
+    del tape, y
+    collect()
+    assert gone() is None

@@ -358,10 +358,11 @@ def test_an_interrupt_stops_a_loop_of_scalars():
     interrupted("""
     @tf.function
     def f(n):
-        i = tf.constant(0, tf.int64)
+        i, x = tf.constant(0, tf.int64), tf.constant(1, tf.int64)
         while i < n:
             i += 1
-        return i
+            x = (5 * x + i) % 1000003
+        return x
     args = lambda n: (tf.constant(n, tf.int64),)
     """)
 

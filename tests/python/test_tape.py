@@ -412,3 +412,25 @@ def test_an_optimizer_updates_only_the_rows_that_a_function_read():
         y = loss(tf.constant([1, 3]))
     tf.optimizers.SGD(0.5).apply_gradients([(tape.gradient(y, table), table)])
     assert table.numpy().tolist() == [[1.0, 1.0], [0.5, 0.5], [1.0, 1.0], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (tf.nn.relu, [4]),
+        (tf.nn.relu6, [4]),
+        (lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"), [1, 4, 4, 1]),
+    ],
+)
+def test_second_derivative_of_what_is_linear_in_pieces_is_zeros(function, shape):
+    x = tf.constant(np.linspace(-2.0, 8.0, int(np.prod(shape)), dtype=np.float32).reshape(shape))
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = function(x)
+        first = inner.gradient(y, x)
+    second = outer.gradient(first, x)
+    assert second is not None
+    np.testing.assert_array_equal(second, np.zeros(shape))
+    assert np.any(np.asarray(first))

@@ -134,6 +134,7 @@ def test_bfloat16_crosses_by_ml_dtypes():
 def test_strings_come_back_as_bytes():
     tensor = tf.constant([["a", "é"], ["", "b\0c"]])
     assert tensor.numpy().tolist() == [[b"a", "é".encode()], [b"", b"b\0c"]]
+    assert (tensor.tolist()[1], tensor[0, 0].tolist()) == ([b"", b"b\0c"], b"a")
     assert tf.constant(np.array(["x", "yz"])).numpy().tolist() == [b"x", b"yz"]
     assert tf.constant(np.array([b"x", b"yz"], object)).numpy().tolist() == [b"x", b"yz"]
 

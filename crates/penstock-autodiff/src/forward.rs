@@ -1,11 +1,13 @@
 //! Forward mode of whole functions: a function that also carries tangents along.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, Graph, Inst, Region, Signature, Type, Value, compact};
+use penstock_ir::{
+    Attr, Attrs, Builder, Census, Derived, FuncRef, Function, Graph, Inst, Kept, Region, Signature, Type, Value,
+    compact,
+};
 use penstock_ops::control;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -24,7 +26,13 @@ pub struct JvpFunction {
     pub tangents: Vec<Option<usize>>,
 }
 
-type Cache = Mutex<HashMap<Vec<bool>, Arc<JvpFunction>>>;
+type Cache = Kept<Vec<bool>, JvpFunction>;
+
+impl Derived for JvpFunction {
+    fn count(&self, census: &mut Census) -> bool {
+        census.function(&self.function)
+    }
+}
 
 /// A function under way, with the declaration of its result, once it has called itself.
 struct Underway {
@@ -51,9 +59,8 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
         return Err(Error::internal("the flags do not fit the function"));
     }
     let active: Vec<bool> = active.iter().zip(&signature.params).map(|(a, ty)| *a && rules::carries(ty)).collect();
-    let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Mutex::default()))?;
-    let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(made) = lock().get(&active).cloned() {
+    let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Cache::default()))?;
+    if let Some(made) = cache.get(&active) {
         return Ok(made);
     }
     let source = Arc::as_ptr(function);
@@ -83,7 +90,7 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
             declared
         }
     };
-    Ok(lock().entry(active).or_insert(made).clone())
+    Ok(cache.keep(active, made))
 }
 
 /// What a function that calls itself becomes: every output that can has a tangent.

@@ -1,11 +1,12 @@
 //! Reverse mode of whole functions.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_ir::{Attr, Builder, Function, Graph, Region, Signature, Type, Value, compact, drop_dead};
+use penstock_ir::{
+    Attr, Builder, Census, Derived, Function, Graph, Kept, Region, Signature, Type, Value, compact, drop_dead,
+};
 use penstock_ops::{array, control, list};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -45,7 +46,13 @@ pub enum Residual {
 
 /// Which inputs need a cotangent, and which outputs have one.
 type Key = (Vec<bool>, Vec<bool>);
-type Cache = Mutex<HashMap<Key, Arc<VjpPair>>>;
+type Cache = Kept<Key, VjpPair>;
+
+impl Derived for VjpPair {
+    fn count(&self, census: &mut Census) -> bool {
+        self.keeping.iter().chain(&self.backward).all(|function| census.function(function))
+    }
+}
 
 thread_local! {
     /// The pairs of recursive functions that this thread is making, and those that refer to them, outermost first.
@@ -76,8 +83,8 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
         flags.iter().zip(types).map(|(f, ty)| *f && rules::carries(ty)).collect()
     };
     let key = (mask(needed, &signature.params), mask(flowing, &signature.results));
-    if let Some(pair) = lock(&cache_of(function)?).get(&key) {
-        return Ok(pair.clone());
+    if let Some(pair) = cache_of(function)?.get(&key) {
+        return Ok(pair);
     }
     let open = UNDERWAY.with_borrow(|list| {
         list.iter().find(|u| Arc::ptr_eq(&u.function, function) && u.key == key).map(|u| u.pair.clone())
@@ -92,15 +99,11 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
         return recursive(function, graph, key);
     }
     let made = Arc::new(Joint::of(graph, &key.0, &key.1, false)?.pair(function)?);
-    Ok(lock(&cache_of(function)?).entry(key).or_insert(made).clone())
+    Ok(cache_of(function)?.keep(key, made))
 }
 
 fn cache_of(function: &Function) -> Result<Arc<Cache>> {
-    function.derive(|_| Ok::<Cache, Error>(Mutex::default()))
-}
-
-fn lock(cache: &Arc<Cache>) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<VjpPair>>> {
-    cache.lock().unwrap_or_else(PoisonError::into_inner)
+    function.derive(|_| Ok::<Cache, Error>(Cache::default()))
 }
 
 /// Whether a function can come to be called while it runs.
@@ -169,7 +172,7 @@ fn recursive(function: &Arc<Function>, graph: &Graph, key: Key) -> Result<Arc<Vj
     });
     made?;
     for u in done {
-        lock(&cache_of(&u.function)?).entry(u.key).or_insert(u.pair);
+        cache_of(&u.function)?.keep(u.key, u.pair);
     }
     Ok(pair)
 }

@@ -133,20 +133,20 @@ impl GraphPass<'_> {
             self.builder.set_loc(loc);
             let inside = self.builder.current();
             let mut next = vec![round];
-            for (j, (grad, ty)) in found.into_iter().zip(&types[1..]).enumerate() {
-                let sum = match grad {
-                    Some(grad) => {
-                        self.builder.refine(grad, ty.shape())?;
-                        if j < count {
-                            grad
-                        } else if let Some(addend) = self.addend(inside, round, grad) {
-                            outside.push((j, addend));
-                            state[1 + j]
-                        } else {
-                            self.add(&state[1 + j], &grad)?
-                        }
+            let addends = self.addends(inside, round, &found[count..]);
+            let addends = (0..count).map(|_| None).chain(addends);
+            for (j, ((grad, ty), addend)) in found.iter().zip(&types[1..]).zip(addends).enumerate() {
+                if let Some(grad) = grad {
+                    self.builder.refine(*grad, ty.shape())?;
+                }
+                let sum = match (grad, addend) {
+                    (_, Some(addend)) => {
+                        outside.push((j, addend));
+                        state[1 + j]
                     }
-                    None => state[1 + j],
+                    (&Some(grad), None) if j < count => grad,
+                    (Some(grad), None) => self.add(&state[1 + j], grad)?,
+                    (None, None) => state[1 + j],
                 };
                 self.builder.refine(sum, ty.shape())?;
                 next.push(sum);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Function, Graph, Value, compact, drop_dead};
+use penstock_ir::{Census, Derived, Function, Graph, Value, compact, drop_dead};
 use penstock_ops::{binary, gather};
 use smallvec::SmallVec;
 
@@ -22,6 +22,12 @@ pub struct ByRows {
     split: Option<Arc<Function>>,
     /// How it gives each of the outputs of the function that it was made of.
     pub given: Vec<Given>,
+}
+
+impl Derived for ByRows {
+    fn count(&self, census: &mut Census) -> bool {
+        self.split.iter().all(|function| census.function(function))
+    }
 }
 
 impl ByRows {

@@ -3,12 +3,14 @@
 //! What a round adds to the cotangent of a matrix by which the loop multiplies is a product of two matrices along their
 //! rows, of which there may be few. Where one of the two is on a list anyway, the other goes on a list as well, and one
 //! product along the rows of all rounds is the sum: it is large enough for all threads. Likewise for an array that is read
-//! one part in each round, where the part's cotangent is a product with a matrix that is the same in every round.
+//! one part in each round, where the part's cotangent is a product with a matrix that is the same in every round; and for
+//! sums of the rows of what goes on a list for such a product.
 
 use penstock_data::{Result, Tensor};
 use penstock_ir::{Attrs, Emitter, Inst, Region, Value};
-use penstock_ops::{gather, linalg, list, shape_ops};
-use rustc_hash::FxHashMap;
+use penstock_ops::{gather, linalg, list, reduce, shape_ops};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::graph::GraphPass;
 use crate::rules;
@@ -20,6 +22,8 @@ const MOST_MORE: usize = 4;
 pub(crate) enum Addend {
     /// `matmul` of two matrices along their rows.
     Product { a: Value, b: Value, attrs: Attrs },
+    /// `reduce_sum` of a matrix over its rows.
+    Rows { matrix: Value, attrs: Attrs },
     /// `gather_grad` of a part, which is the product of a matrix of the round and one from outside.
     Part { index: Value, part: Value, left: Value, right: Value, product: Attrs, gather: Attrs },
 }
@@ -33,8 +37,33 @@ pub(crate) struct Rounds {
 }
 
 impl GraphPass<'_> {
-    /// How `grad`, which the body `inside` adds to a sum in each round, can be summed outside.
-    pub(crate) fn addend(&self, inside: Region, round: Value, grad: Value) -> Option<Addend> {
+    /// How each of `grads`, which the body `inside` adds to sums in each round, can be summed outside.
+    pub(crate) fn addends(&self, inside: Region, round: Value, grads: &[Option<Value>]) -> Vec<Option<Addend>> {
+        let mut addends: Vec<_> = grads.iter().map(|grad| self.addend(inside, round, (*grad)?)).collect();
+        let products = addends.iter().flatten().flat_map(|addend| match addend {
+            Addend::Product { a, b, .. } => SmallVec::from([*a, *b]),
+            _ => SmallVec::<[Value; 2]>::new(),
+        });
+        let listed: FxHashSet<Value> = products.collect();
+        for (addend, grad) in addends.iter_mut().zip(grads) {
+            if addend.is_none() {
+                *addend = grad.and_then(|grad| self.sum_of_listed(inside, grad, &listed));
+            }
+        }
+        addends
+    }
+
+    /// `grad` as the sum of the rows of a matrix that is among those `listed` for all rounds.
+    fn sum_of_listed(&self, inside: Region, grad: Value, listed: &FxHashSet<Value>) -> Option<Addend> {
+        let graph = self.graph();
+        let data = &graph.insts[graph.def_inst(grad).filter(|_| graph.values[grad].region == inside)?];
+        let matrix = *data.operands.first()?;
+        let over_rows = data.op.is(&reduce::REDUCE_SUM) && listed.contains(&matrix);
+        let plain = over_rows && data.attrs.opt_ints(0) == Some(&[0]) && !data.attrs.flag(1);
+        plain.then(|| Addend::Rows { matrix, attrs: data.attrs.clone() })
+    }
+
+    fn addend(&self, inside: Region, round: Value, grad: Value) -> Option<Addend> {
         let graph = self.graph();
         let inst = graph.def_inst(grad).filter(|_| graph.values[grad].region == inside)?;
         let (op, attrs, operands) = (graph.insts[inst].op.0, &graph.insts[inst].attrs, &graph.insts[inst].operands[..]);
@@ -100,6 +129,10 @@ impl GraphPass<'_> {
             Addend::Product { a, b, attrs } => {
                 let operands = [self.all_rows(rounds, *a, stacked)?, self.all_rows(rounds, *b, stacked)?];
                 self.builder.emit_attrs(&linalg::MATMUL, &operands, attrs.clone())?[0]
+            }
+            Addend::Rows { matrix, attrs } => {
+                let all = self.all_rows(rounds, *matrix, stacked)?;
+                self.builder.emit_attrs(&reduce::REDUCE_SUM, &[all], attrs.clone())?[0]
             }
             Addend::Part { index, part, left, right, product, gather } => {
                 let all = self.all_rows(rounds, *left, stacked)?;

@@ -6,15 +6,16 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
-use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef};
-use penstock_kernels::{Lane, LoopFn, elementwise_flat};
+use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef, OutTypes};
+use penstock_kernels::{Lane, LoopFn, broadcast_dims, elementwise_flat};
 use penstock_ops::array::CHECK_NUMERICS;
-use penstock_passes::evaluate::{Outputs, broadcast_loop, evaluate, fault, infer, resolve};
+use penstock_passes::evaluate::{Outputs, broadcast_loop, compute, fault, infer, resolve};
 use smallvec::SmallVec;
 
 use crate::executable::{checks_numerics, executable};
-use crate::state;
 use crate::variable::Arg;
+use crate::work::{is_heavy, is_heavy_on, per_element};
+use crate::{apart, state};
 
 /// Runs one operator on tensors.
 ///
@@ -29,7 +30,7 @@ pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn En
         && attrs.0.is_empty()
         && matches!(inputs.len(), 1..=CACHED)
     {
-        return match guard(op, || elementwise(op, lookup, inputs)) {
+        return match guard(op, || elementwise(op, lookup, inputs, env)) {
             Ok(out) => Ok(SmallVec::from_buf([out])),
             Err(e) => Err(e.in_op(op.name)),
         };
@@ -52,11 +53,43 @@ fn checked(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
 #[inline(never)]
 fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
     let result = guard(op, || {
+        let types = infer(op, attrs, inputs)?;
+        if is_heavy_on(op, attrs, inputs, &types) {
+            return compute_apart(op, inputs, attrs, types, env);
+        }
         let mut outputs = Outputs::new();
-        evaluate(op, attrs, inputs, &mut outputs, env)?;
+        compute(op, attrs, inputs, &types, &mut outputs, env)?;
         Ok(outputs)
     });
     result.map_err(|e| e.in_op(op.name))
+}
+
+/// Runs one operator with results of these types apart, while the host may let others run.
+#[cold]
+fn compute_apart(
+    op: &'static OpDef,
+    inputs: &[&Tensor],
+    attrs: &Attrs,
+    types: OutTypes,
+    env: &dyn Env,
+) -> Result<Outputs> {
+    let own: Vec<Tensor> = inputs.iter().map(|&t| t.clone()).collect();
+    let attrs = attrs.clone();
+    let mut work = Some(move |env: &dyn Env| {
+        let inputs: SmallVec<[&Tensor; 4]> = own.iter().collect();
+        let mut outputs = Outputs::new();
+        compute(op, &attrs, &inputs, &types, &mut outputs, env).map(|()| outputs)
+    });
+    let mut result = None;
+    env.run_long(&mut || result = work.take().map(|work| apart::run(env, work)));
+    result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))?
+}
+
+/// As [`compute_apart`], for an elementwise operator without attributes.
+#[cold]
+fn elementwise_apart(op: &'static OpDef, inputs: &[&Tensor], env: &dyn Env) -> Result<Tensor> {
+    let types = infer(op, &Attrs::EMPTY, inputs)?;
+    Ok(compute_apart(op, inputs, &Attrs::EMPTY, types, env)?.remove(0))
 }
 
 /// Runs one operator on tensors and variables; it may be an access to a variable or a call.
@@ -94,6 +127,8 @@ pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     Error::internal(format!("panicked: {}", text.unwrap_or("(no message)")))
 }
 
+/// Elementwise operators on no more elements than this are not heavy.
+const LONG: usize = 1 << 14;
 /// The most operands of an operator whose loop is remembered.
 const CACHED: usize = 3;
 /// The number of remembered loops, a power of two.
@@ -119,6 +154,7 @@ fn elementwise(
     op: &'static OpDef,
     lookup: fn(&[DType], &Attrs) -> Option<LoopFn>,
     inputs: &[&Tensor],
+    env: &dyn Env,
 ) -> Result<Tensor> {
     let dtypes = inputs.iter().fold(1u32, |key, t| key << 8 | t.dtype() as u32);
     let slot = ((std::ptr::from_ref(op) as usize >> 4) ^ (dtypes as usize).wrapping_mul(0x9e37)) % ENTRIES;
@@ -134,6 +170,13 @@ fn elementwise(
     };
     let dims = inputs[0].dims();
     if inputs[1..].iter().any(|t| t.dims() != dims) {
+        let most = inputs.iter().fold(1usize, |n, t| n.saturating_mul(t.len()));
+        if most > LONG {
+            let shapes: SmallVec<[&[usize]; CACHED]> = inputs.iter().map(|t| t.dims()).collect();
+            if broadcast_dims(&shapes).is_some_and(|dims| is_heavy(dims.iter().product(), per_element(op))) {
+                return elementwise_apart(op, inputs, env);
+            }
+        }
         let mut out = Tensor::default();
         // SAFETY: `f` is the operator's loop for these dtypes, `result` the dtype of its result.
         unsafe { broadcast_loop(f, result, inputs, &mut out)? };
@@ -141,6 +184,9 @@ fn elementwise(
     }
     let mut out = Tensor::empty(result, dims)?;
     let n = out.len();
+    if n > LONG && is_heavy(n, per_element(op)) {
+        return elementwise_apart(op, inputs, env);
+    }
     let ptr = out.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
     let mut lanes = [Lane::fixed(ptr); CACHED];
     for (lane, t) in lanes.iter_mut().zip(inputs) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{Env, Function, Graph, HostRef, Type};
+use penstock_ir::{Census, Derived, Env, Function, Graph, Type};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
@@ -188,17 +188,6 @@ impl Executable {
         self.calls_host
     }
 
-    /// Calls `visit` with each reference to host code that it holds; `false` where not all can be seen now.
-    pub fn visit_hosts(&self, visit: &mut dyn FnMut(&HostRef)) -> bool {
-        self.graph.insts.iter().flat_map(|(_, data)| data.attrs.hosts()).for_each(&mut *visit);
-        let general = self.general.get();
-        general.iter().for_each(|plan| plan.visit_hosts(visit));
-        let Ok(special) = self.special.try_lock() else { return false };
-        let own = special.plans.iter().filter(|(_, plan)| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
-        own.for_each(|(_, plan)| plan.visit_hosts(visit));
-        self.checked.get().is_none_or(|checked| checked.visit_hosts(visit))
-    }
-
     /// The plan for the input types as they are, for people.
     ///
     /// # Errors
@@ -279,6 +268,18 @@ impl Executable {
             special.plans.truncate(KEPT_PLANS);
         }
         Ok(plan)
+    }
+}
+
+impl Derived for Executable {
+    fn count(&self, census: &mut Census) -> bool {
+        let Ok(special) = self.special.try_lock() else { return false };
+        let general = self.general.get();
+        let own =
+            special.plans.iter().map(|(_, plan)| plan).filter(|plan| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
+        census.graph(&self.graph)
+            && general.into_iter().chain(own).all(|plan| plan.count(census))
+            && self.checked.get().is_none_or(|checked| checked.count(census))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The executor: plans, the reference interpreter, variables, and the devices that run graphs.
 
+mod apart;
 mod args;
 mod cpu;
 mod device;
@@ -12,6 +13,7 @@ mod stack;
 mod state;
 mod tile;
 mod variable;
+mod work;
 
 pub use device::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices, register};
 pub use eager::{eager, eager_args};

@@ -170,7 +170,7 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
     let orders = [3, 0x5eed, 1 << 40].map(|seed| shuffled(graph, seed));
     let optimized_order = shuffled(&optimized, 77);
     let compiled = Options { native_after: 0, ..Options::default() };
-    let tiers: [(&str, &Tier<'_>); 8] = [
+    let tiers: [(&str, &Tier<'_>); 9] = [
         ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
         ("the reference interpreter in another order", &orders[0]),
         ("the reference interpreter in a third order", &orders[1]),
@@ -178,6 +178,9 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
         ("the optimised graph in another order", &optimized_order),
         ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
         ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
+        ("the executor with groups of every size", &|args, env| {
+            Ok(Executable::with_options(&function, small.clone())?.run(args, env)?.into_vec())
+        }),
         ("the executor with machine code", &|args, env| {
             Ok(Executable::with_options(&function, compiled.clone())?.run(args, env)?.into_vec())
         }),

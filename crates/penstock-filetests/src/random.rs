@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
+use penstock_data::{Bool8, Class, DType, DTypeSet, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
 use penstock_exec::reference;
 use penstock_ir::{
     ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
@@ -90,7 +90,9 @@ pub fn random_graph(seed: u64, size: usize, options: RandomOptions) -> RandomGra
         graphs.push(compact(&graph));
         for graph in graphs {
             match check(&graph, &inputs) {
-                Ok(()) => return RandomGraph { function: Arc::new(Function::new("main", graph)), inputs },
+                Ok(()) => {
+                    return RandomGraph { function: Arc::new(Function::new("main", graph)), inputs };
+                }
                 // A value that was not foreseen: a division by zero in the second step of a loop.
                 Err(error) if error.class() != Class::Internal => {}
                 Err(error) => panic!("{error:?} in\n{graph}"),
@@ -269,6 +271,7 @@ impl Generator<'_> {
             6 if self.options.variables => self.variable_part(),
             7 if self.options.effects && self.rng.one_in(2) => self.host_call(),
             8..=13 if !self.elementwise.is_empty() => self.elementwise(),
+            14 | 15 => self.windows(),
             _ => self.sampled(),
         }
     }
@@ -339,6 +342,66 @@ impl Generator<'_> {
         self.sample(op)
     }
 
+    /// Combines neighbours: two boxes of one value, of equal extents, in an elementwise operator, with padding around them.
+    fn windows(&mut self) -> usize {
+        let fits: Vec<&Item> = self.pool.iter().filter(|i| self.ty(i).shape().is_static()).collect();
+        let Some(&item) = self.rng.pick(&fits) else {
+            return 0;
+        };
+        let (item, dims) = (item.clone(), self.ty(item).shape().extents().unwrap_or_default());
+        let sizes: Vec<i64> = dims.iter().map(|&d| 1 + self.rng.below(d.max(1)) as i64).collect();
+        // Where a box takes one index of a dimension, its result may lack the dimension.
+        let shrink = (0..dims.len()).filter(|&k| sizes[k] == 1 && self.rng.one_in(4)).map(|k| 1i64 << k).sum::<i64>();
+        let mut boxes = Vec::new();
+        for _ in 0..2 {
+            let begin: Vec<i64> = sizes
+                .iter()
+                .zip(&dims)
+                .map(|(&n, &d)| self.rng.below((d as i64 - n + 1).max(1) as usize) as i64)
+                .collect();
+            let end: Vec<i64> = begin.iter().zip(&sizes).map(|(b, n)| b + n).collect();
+            let spec = [begin, end, vec![1; dims.len()]].map(|v| Tensor::vector(&v));
+            let mut operands = vec![item.clone()];
+            operands.extend(spec.map(|t| Item { value: self.b.constant(t.clone()), tensor: Some(t) }));
+            let op = Ops.find("strided_slice").expect("an operator of slices");
+            let attrs = op.attributes(&[("shrink_axis_mask", shrink.into())]).expect("a mask");
+            if self.emit(op, &operands, attrs).is_err() {
+                return 1;
+            }
+            boxes.extend(self.pool.last().cloned());
+        }
+        let dtype = self.ty(&item).dtype();
+        if let [first, second] = &mut boxes[..]
+            && DTypeSet::PLAIN.contains(dtype)
+            && self.rng.one_in(2)
+        {
+            let zero = Tensor::zeros(dtype, &[]).expect("memory for an element");
+            let rank = self.ty(first).shape().rank().unwrap_or_default();
+            let before: Vec<i64> = (0..rank).map(|_| self.rng.below(3) as i64).collect();
+            for (x, flipped) in [(first, false), (second, true)] {
+                // As much in all around either, so that their extents stay equal.
+                let pairs: Vec<i64> =
+                    before.iter().flat_map(|&n| if flipped { [2 - n, n] } else { [n, 2 - n] }).collect();
+                let widths = Tensor::from_slice(&[rank, 2], &pairs).expect("memory for a few numbers");
+                let [widths, fill] =
+                    [widths, zero.clone()].map(|t| Item { value: self.b.constant(t.clone()), tensor: Some(t) });
+                let op = Ops.find("pad").expect("an operator of padding");
+                let attrs = op.attributes(&[]).expect("no attributes are needed");
+                if self.emit(op, &[x.clone(), widths, fill], attrs).is_ok() {
+                    *x = self.pool.last().cloned().expect("what was just added");
+                }
+            }
+        }
+        for name in ["sub", "maximum", "logical_and", "equal"] {
+            let op = Ops.find(name).expect("an elementwise operator");
+            let attrs = op.attributes(&[]).expect("no attributes are needed");
+            if self.emit(op, &boxes, attrs).is_ok() {
+                break;
+            }
+        }
+        3
+    }
+
     fn sampled(&mut self) -> usize {
         match self.rng.pick(&self.sampled) {
             Some(&op) => self.sample(op),
@@ -349,11 +412,15 @@ impl Generator<'_> {
     /// Adds an operator on the operands of one of its samples.
     fn sample(&mut self, op: &'static OpDef) -> usize {
         let samples = (op.samples)();
-        let Some(sample) = self.rng.pick(&samples) else { return 0 };
+        let Some(sample) = self.rng.pick(&samples) else {
+            return 0;
+        };
         if sample.inputs.iter().any(|t| t.len() > MAX_ELEMENTS) {
             return 0;
         }
-        let Ok(attrs) = op.attributes(&sample.attrs) else { return 0 };
+        let Ok(attrs) = op.attributes(&sample.attrs) else {
+            return 0;
+        };
         let operands: Vec<Item> = sample.inputs.iter().map(|t| self.leaf(t)).collect();
         usize::from(self.emit(op, &operands, attrs).is_ok())
     }
@@ -478,9 +545,26 @@ impl Generator<'_> {
         self.b.constant(Tensor::zeros(dtype, &dims).expect("memory for a small tensor"))
     }
 
+    /// A constant of halves.
+    fn halves(&mut self, dims: &[usize]) -> Value {
+        let all: Vec<f32> = (0..dims.iter().product()).map(|_| self.rng.below(9) as f32 / 2.0 - 2.0).collect();
+        self.b.constant(Tensor::from_slice(dims, &all).expect("memory for a small tensor"))
+    }
+
+    /// The product of a matrix and a row of an array.
+    fn row_product(&mut self, rows: Value, index: Value, matrix: Value) -> Result<()> {
+        let (Some(gather), Some(matmul)) = (Ops.find("gather"), Ops.find("matmul")) else { return Ok(()) };
+        let row = self.b.emit(gather, &[rows, index], &[])?[0];
+        let value = self.b.emit(matmul, &[row, matrix], &[])?[0];
+        self.pool.push(Item { value, tensor: None });
+        Ok(())
+    }
+
     /// `while` over a counter and up to two more loop variables.
     fn repeat(&mut self, size: usize) -> usize {
-        let (Some(less), Some(add)) = (Ops.find("less"), Ops.find("add")) else { return 0 };
+        let (Some(less), Some(add)) = (Ops.find("less"), Ops.find("add")) else {
+            return 0;
+        };
         let exact: Vec<Item> = self.pool.iter().filter(|i| self.ty(i).shape().is_static()).cloned().collect();
         let mut init = vec![self.b.constant(Tensor::from(0i32))];
         for _ in 0..self.rng.below(3) {
@@ -488,11 +572,17 @@ impl Generator<'_> {
         }
         let types: Vec<Type> = init.iter().map(|&v| self.b.graph().ty(v).clone()).collect();
         let steps = self.rng.below(4) as i32;
+        // Of as many rows as there are rounds, or of one more.
+        let rows = steps as usize + self.rng.below(2);
+        let product = (rows > 0 && self.rng.one_in(2)).then(|| (self.halves(&[rows, 2, 3]), self.halves(&[3, 2])));
         let cond = self.region(types.clone(), |g, params| {
             let limit = g.b.constant(Tensor::from(steps));
             g.b.emit(less, &[params[0], limit], &[]).expect("less of two integers").to_vec()
         });
         let body = self.region(types.clone(), |g, params| {
+            if let Some((rows, matrix)) = product {
+                g.row_product(rows, params[0], matrix).expect("a row of an array times a matrix");
+            }
             g.steps(size);
             let one = g.b.constant(Tensor::from(1i32));
             let mut next = g.b.emit(add, &[params[0], one], &[]).expect("add of two integers").to_vec();
@@ -547,7 +637,9 @@ impl Generator<'_> {
             return 1;
         }
         let first = self.tensor();
-        let Some((&rows, inner)) = first.dims().split_first().filter(|d| *d.0 > 0) else { return 0 };
+        let Some((&rows, inner)) = first.dims().split_first().filter(|d| *d.0 > 0) else {
+            return 0;
+        };
         let variable = match self.rng.pick(&self.variables) {
             Some(&v) if *self.b.graph().ty(v) == Type::Variable(first.dtype(), Shape::known(first.dims())) => v,
             _ => self.new_variable(&first),
@@ -603,10 +695,14 @@ impl Generator<'_> {
             .collect();
         let mut operands = vec![variable];
         if op.operands.len() == 2 {
-            let Some(&value) = self.rng.pick(&fits) else { return 0 };
+            let Some(&value) = self.rng.pick(&fits) else {
+                return 0;
+            };
             operands.push(value);
         }
-        let Ok(results) = self.b.emit(op, &operands, &[]) else { return 0 };
+        let Ok(results) = self.b.emit(op, &operands, &[]) else {
+            return 0;
+        };
         self.pool.extend(results.into_iter().map(|value| Item { value, tensor: None }));
         1
     }

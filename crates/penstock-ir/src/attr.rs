@@ -316,6 +316,14 @@ impl FuncRef {
         }
     }
 
+    /// The function, where this keeps it.
+    pub(crate) fn kept(&self) -> Option<&Arc<Function>> {
+        match &self.0 {
+            Target::Kept(function) => Some(function),
+            Target::Within(_) => None,
+        }
+    }
+
     /// Keeps the function from now on, if it has a graph: the graph with this reference is none of its parts.
     pub(crate) fn keep(&mut self) {
         if let Target::Within(function) = &self.0

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{Dim, Error, Loc, Result, Shape, Symbol, Tensor};
+use penstock_data::{DType, Dim, Error, Loc, Result, Shape, Symbol, Tensor};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -441,9 +441,12 @@ impl KnownValues for GraphValues<'_> {
 }
 
 /// The elements of an integer vector or scalar as dimensions, seen through the instructions that
-/// usually compute shapes: `shape`, `cast`, `stack`, `concat`, `strided_slice` and scalar picks.
+/// usually compute shapes: `shape`, `cast`, `stack`, `concat`, `strided_slice` and scalar picks. Of a list, its length.
 fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim; 4]>> {
     let fuel = fuel.checked_sub(1)?;
+    if graph.ty(value).dtype() == DType::Variant {
+        return length_of_list(graph, value, fuel).map(|n| smallvec![n]);
+    }
     if let Some(tensor) = graph.constant(value) {
         if tensor.rank() > 1 {
             return None;
@@ -457,7 +460,7 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
         let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok());
         match data.op.name {
             "shape" => graph.ty(data.operands[0]).shape().dims().map(Into::into),
-            "cast" | "identity" => of(data.operands[0]),
+            "cast" | "identity" | "list_length" => of(data.operands[0]),
             "stack" => data.operands.iter().map(|&v| of(v).filter(|d| d.len() == 1).map(|d| d[0])).collect(),
             "concat" => {
                 let parts: Option<Vec<_>> = data.operands.iter().map(|&v| of(v)).collect();
@@ -477,6 +480,63 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
         [Dim::Known(n)] if *n <= 64 => Some(SmallVec::from_elem(Dim::Unknown, *n)),
         _ => None,
     })
+}
+
+/// The length of a list, seen through the instructions that keep it: writes, and loops that only write.
+fn length_of_list(graph: &Graph, value: Value, fuel: usize) -> Option<Dim> {
+    let one = |v: Value| match known_dims(graph, v, fuel)?[..] {
+        [n] => Some(n),
+        _ => None,
+    };
+    let (inst, index) = match graph.values[value].def {
+        Def::Result(inst, index) => (inst, index as usize),
+        Def::Param(_) => return None,
+    };
+    let data = &graph.insts[inst];
+    match data.op.name {
+        "list_new" => one(data.operands[0]),
+        "list_resize" => one(data.operands[1]),
+        "list_from_tensor" => graph.ty(data.operands[0]).shape().dims()?.first().copied(),
+        "while" => {
+            let body = &graph.regions[data.regions[1]];
+            let keeps = same_length_as(graph, body.results[index], fuel)? == body.params[index];
+            one(data.operands[index]).filter(|_| keeps)
+        }
+        _ => one(same_length_as(graph, value, fuel).filter(|&v| v != value)?),
+    }
+    .filter(|&n| n != Dim::Unknown)
+}
+
+/// The list that `value` was before it was written to.
+fn same_length_as(graph: &Graph, mut value: Value, fuel: usize) -> Option<Value> {
+    for _ in 0..fuel {
+        let Def::Result(inst, index) = graph.values[value].def else { return Some(value) };
+        let data = &graph.insts[inst];
+        let index = index as usize;
+        value = match data.op.name {
+            "list_set" if data.op.attr_index("grow").is_some_and(|i| !data.attrs.flag(i)) => data.operands[0],
+            "list_accumulate" => data.operands[0],
+            "list_take" if index == 0 => data.operands[0],
+            "while" => {
+                let body = &graph.regions[data.regions[1]];
+                let before = same_length_as(graph, body.results[index], fuel.checked_sub(1)?)?;
+                if before != body.params[index] {
+                    return Some(value);
+                }
+                data.operands[index]
+            }
+            "cond" | "switch" => {
+                let of = |&r: &Region| same_length_as(graph, graph.regions[r].results[index], fuel.checked_sub(1)?);
+                let before = of(data.regions.first()?)?;
+                if !data.regions[1..].iter().all(|r| of(r) == Some(before)) {
+                    return Some(value);
+                }
+                before
+            }
+            _ => return Some(value),
+        };
+    }
+    None
 }
 
 /// A slice with positive stride, or a single element, of a known list of dimensions.

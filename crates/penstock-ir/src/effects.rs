@@ -134,6 +134,12 @@ struct FunctionEffects {
     set: EffectSet,
 }
 
+impl crate::derived::Derived for FunctionEffects {
+    fn count(&self, _: &mut crate::derived::Census) -> bool {
+        true
+    }
+}
+
 fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
     thread_local! {
         /// The functions whose effects are being found: one that is met again calls itself.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::attr::{Attr, Attrs};
+use crate::derived::{Census, Derived};
 use crate::entities::{Arena, Inst, Region, Value};
 use crate::op::{OpDef, Signature};
 use crate::types::Type;
@@ -223,7 +224,7 @@ pub struct Function {
     name: Arc<str>,
     signature: Signature,
     graph: OnceLock<Graph>,
-    derived: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    derived: Mutex<FxHashMap<TypeId, Arc<dyn Derived>>>,
 }
 
 impl Function {
@@ -274,16 +275,24 @@ impl Function {
     ///
     /// # Errors
     /// Those of `make`; nothing is kept then.
-    pub fn derive<T: Any + Send + Sync, E>(&self, make: impl FnOnce(&Function) -> Result<T, E>) -> Result<Arc<T>, E> {
+    pub fn derive<T: Derived, E>(&self, make: impl FnOnce(&Function) -> Result<T, E>) -> Result<Arc<T>, E> {
         let key = TypeId::of::<T>();
         let lock = || self.derived.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = lock().get(&key).cloned().and_then(|a| a.downcast::<T>().ok()) {
+        let as_made = |kept: Arc<dyn Derived>| (kept as Arc<dyn Any + Send + Sync>).downcast::<T>();
+        if let Some(found) = lock().get(&key).cloned().and_then(|kept| as_made(kept).ok()) {
             return Ok(found);
         }
         // Made outside the lock: `make` may be long, and may derive from this function itself.
         let made = Arc::new(make(self)?);
-        let kept = lock().entry(key).or_insert(made.clone()).clone();
-        Ok(kept.downcast::<T>().unwrap_or(made))
+        let kept = lock().entry(key).or_insert_with(|| made.clone()).clone();
+        Ok(as_made(kept).unwrap_or(made))
+    }
+
+    /// Counts what was derived from this, of which `held` references are the caller's. False where somebody else holds some.
+    pub(crate) fn count_derived(&self, held: usize, census: &mut Census) -> bool {
+        let Ok(derived) = self.derived.try_lock() else { return false };
+        let others: usize = derived.values().map(|value| Arc::strong_count(value) - 1).sum();
+        others == held && derived.values().all(|value| value.count(census))
     }
 }
 

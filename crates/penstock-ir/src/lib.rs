@@ -7,6 +7,7 @@
 mod attr;
 mod builder;
 mod dead;
+mod derived;
 mod effects;
 mod entities;
 mod graph;
@@ -22,6 +23,7 @@ mod verify;
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
 pub use builder::{Builder, GraphValues, compact};
 pub use dead::drop_dead;
+pub use derived::{Census, Derived, Kept};
 pub use effects::{EffectSet, effects_of, effects_of_region, order};
 pub use entities::{Arena, Entity, Inst, Region, Value};
 pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};

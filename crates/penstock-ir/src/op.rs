@@ -257,7 +257,7 @@ pub trait KnownValues {
     fn constant(&self, index: usize) -> Option<Tensor>;
 
     /// The elements of operand `index`, an integer vector or scalar, as dimensions; elements that
-    /// are not constant are symbols or unknown. `None` where not even their number is known.
+    /// are not constant are symbols or unknown. Of a list, its length. `None` where not even their number is known.
     fn dims(&self, index: usize) -> Option<SmallVec<[Dim; 4]>> {
         let tensor = self.constant(index)?;
         if tensor.rank() > 1 {
@@ -442,7 +442,7 @@ impl Call<'_> {
 }
 
 /// What surrounds a run: the streams, the random state and the interrupt flag of its host.
-pub trait Env {
+pub trait Env: Sync {
     /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`.
     ///
     /// # Errors
@@ -455,11 +455,17 @@ pub trait Env {
     /// Whatever the host reports.
     fn draw(&self, blocks: u64) -> Result<(u64, u128)>;
 
-    /// Called at least every few milliseconds of a long run; an error stops it.
+    /// Called at least every few milliseconds of a long run, by the thread that asked for it; an error stops it. A kernel
+    /// that is at work then is abandoned: it ends in the background, and what it computes is dropped.
     ///
     /// # Errors
     /// `Cancelled` or `Host` where the host wants the run to stop.
     fn poll(&self) -> Result<()>;
+
+    /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
+    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
 }
 
 /// Operands and attributes to try an operator on.

@@ -9,23 +9,29 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, StackSlotData, StackSlotKind, Value,
+    AbiParam, BlockArg, FuncRef, InstBuilder, MemFlagsData, SigRef, Signature, StackSlotData, StackSlotKind, Value,
 };
-use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 use penstock_data::{Error, Result};
 use penstock_ir::Env;
 use penstock_kernels::{Lane, LoopFn};
 use smallvec::SmallVec;
 
-use crate::emit::{Application, constant, divides, emit, type_of};
+use crate::emit::{Application, brief, constant, divides, emit, type_of};
+use crate::ranges::{Ranges, is_whole};
+use crate::residues::Residues;
 use crate::source::{Block, Id, Node, Source};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
+/// The most operators of a condition that is made twice, in front of its loop and at the end of each round.
+const MAX_ROTATED: u32 = 16;
+/// The most nanoseconds of two arms that both run, rather than one of them behind a jump.
+const MAX_SPECULATED: u32 = 4;
 /// The code returns this when all went well,
 const DONE: i64 = 0;
 /// this when the host wants it to stop, and else 1 more than the origin of the operator that failed.
@@ -49,7 +55,10 @@ pub enum Stop {
 }
 
 /// What the code passes to [`poll`].
+#[repr(C)]
 struct Host<'a> {
+    /// [`DONE`], or [`STOPPED`] after a poll that ends the run.
+    said: i64,
     env: &'a dyn Env,
     error: Option<Error>,
 }
@@ -74,13 +83,8 @@ impl Native {
     pub fn compile(source: &Source) -> Result<Native> {
         let mut module = JITModule::new(builder()?);
         let mut cx = module.make_context();
-        let pointer = AbiParam::new(I64);
-        cx.func.signature.params.extend([pointer; 3]);
-        cx.func.signature.returns.push(AbiParam::new(I64));
         let mut memory = FunctionBuilderContext::new();
-        Compiler::new(FunctionBuilder::new(&mut cx.func, &mut memory), source, &module)
-            .run(source, module.target_config())?;
-        match define(&mut module, &mut cx) {
+        match region(&mut module, &mut cx, &mut memory, source) {
             Ok(code) => {
                 // SAFETY: the function was compiled with the signature of `Entry`, in the same calling convention.
                 let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
@@ -103,7 +107,7 @@ impl Native {
     /// `ins` points to one readable scalar for each parameter of the source, and `outs` to room for one for each
     /// result, all of their dtypes and aligned. An output may be the place of an input.
     pub unsafe fn run(&self, ins: &[*const u8], outs: &[*mut u8], env: &dyn Env) -> Result<(), Stop> {
-        let mut host = Host { env, error: None };
+        let mut host = Host { said: DONE, env, error: None };
         // SAFETY: the caller's promise; the code reads all inputs first and writes outputs last.
         let code = unsafe { (self.entry)(ins.as_ptr(), outs.as_ptr(), &raw mut host) };
         match (code, host.error) {
@@ -114,13 +118,53 @@ impl Native {
     }
 }
 
-/// Makes the function's code executable, and gives its address.
-fn define(module: &mut JITModule, cx: &mut Context) -> Result<*const u8> {
-    let refused = |e: ModuleError| Error::internal(format!("no code for a scalar region: {e}"));
-    let id = module.declare_function("region", Linkage::Local, &cx.func.signature).map_err(refused)?;
-    module.define_function(id, cx).map_err(refused)?;
+/// Makes a region's code executable, and gives its address.
+fn region(
+    module: &mut JITModule,
+    cx: &mut Context,
+    memory: &mut FunctionBuilderContext,
+    source: &Source,
+) -> Result<*const u8> {
+    let poll = if source.has_loop() { Some(poll_quietly(module, cx, memory)?) } else { None };
+    cx.func.signature.params.extend([AbiParam::new(I64); 3]);
+    cx.func.signature.returns.push(AbiParam::new(I64));
+    let poll = poll.map(|id| module.declare_func_in_func(id, &mut cx.func));
+    let config = module.target_config();
+    Compiler::new(FunctionBuilder::new(&mut cx.func, memory), source, module, poll).run(source, config)?;
+    let id = define(module, cx, "region")?;
     module.finalize_definitions().map_err(refused)?;
     Ok(module.get_finalized_function(id))
+}
+
+/// A function that calls [`poll`] and changes no register, so that the call costs a loop nothing that makes none.
+fn poll_quietly(module: &mut JITModule, cx: &mut Context, memory: &mut FunctionBuilderContext) -> Result<FuncId> {
+    cx.func.signature.call_conv = CallConv::PreserveAll;
+    cx.func.signature.params.push(AbiParam::new(I64));
+    let mut called = Signature::new(module.isa().default_call_conv());
+    called.params.push(AbiParam::new(I64));
+    let mut b = FunctionBuilder::new(&mut cx.func, memory);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    b.seal_block(entry);
+    let (called, host) = (b.import_signature(called), b.block_params(entry)[0]);
+    let f = b.ins().iconst(I64, poll as *const () as i64);
+    b.ins().call_indirect(called, f, &[host]);
+    b.ins().return_(&[]);
+    b.finalize(module.target_config());
+    define(module, cx, "poll")
+}
+
+/// Compiles the function in `cx`, and clears that for another one.
+fn define(module: &mut JITModule, cx: &mut Context, name: &str) -> Result<FuncId> {
+    let id = module.declare_function(name, Linkage::Local, &cx.func.signature).map_err(refused)?;
+    module.define_function(id, cx).map_err(refused)?;
+    module.clear_context(cx);
+    Ok(id)
+}
+
+fn refused(e: ModuleError) -> Error {
+    Error::internal(format!("no code for a scalar region: {e}"))
 }
 
 fn builder() -> Result<JITBuilder> {
@@ -137,17 +181,14 @@ fn builder() -> Result<JITBuilder> {
     Ok(JITBuilder::with_isa(isa, default_libcall_names()))
 }
 
-/// Lets the host look whether to stop: 0 to go on.
-unsafe extern "C" fn poll(host: *mut Host<'_>) -> i64 {
+/// Lets the host look whether to stop, and notes what it said.
+unsafe extern "C" fn poll(host: *mut Host<'_>) {
     // SAFETY: `Native::run` passes it, and uses it only afterwards.
     let host = unsafe { &mut *host };
     let polled = catch_unwind(AssertUnwindSafe(|| host.env.poll()));
-    match polled.unwrap_or_else(|_| Err(Error::internal("the host's poll panicked"))) {
-        Ok(()) => DONE,
-        Err(error) => {
-            host.error = Some(error);
-            STOPPED
-        }
+    if let Err(error) = polled.unwrap_or_else(|_| Err(Error::internal("the host's poll panicked"))) {
+        host.error = Some(error);
+        host.said = STOPPED;
     }
 }
 
@@ -176,30 +217,32 @@ struct Compiler<'a> {
     host: Value,
     ins: Value,
     outs: Value,
-    poll: SigRef,
+    /// What loops call; there where the region has any.
+    poll: Option<FuncRef>,
     call_loop: SigRef,
+    ranges: Ranges,
+    residues: Residues,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(mut b: FunctionBuilder<'a>, source: &'a Source, module: &JITModule) -> Compiler<'a> {
+    fn new(mut b: FunctionBuilder<'a>, source: &'a Source, module: &JITModule, poll: Option<FuncRef>) -> Compiler<'a> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         b.seal_block(entry);
         let [ins, outs, host] = *b.block_params(entry) else { unreachable!("the entry has three parameters") };
-        let mut signature = |count: usize| {
-            let mut s = Signature::new(module.isa().default_call_conv());
-            s.params.extend(std::iter::repeat_n(AbiParam::new(I64), count));
-            s.returns.push(AbiParam::new(I64));
-            b.import_signature(s)
-        };
-        let (poll, call_loop) = (signature(1), signature(4));
+        let mut signature = Signature::new(module.isa().default_call_conv());
+        signature.params.extend([AbiParam::new(I64); 4]);
+        signature.returns.push(AbiParam::new(I64));
+        let call_loop = b.import_signature(signature);
         let budget = b.declare_var(I64);
         let full = b.ins().iconst(I64, POLL_EVERY);
         b.def_var(budget, full);
         let count = source.dtypes.len();
         let (values, constants) = (vec![None; count], vec![None; count]);
-        Compiler { b, source, values, constants, budget, host, ins, outs, poll, call_loop }
+        let ranges = Ranges::of(source);
+        let residues = Residues::of(source, &ranges);
+        Compiler { b, source, values, constants, budget, host, ins, outs, poll, call_loop, ranges, residues }
     }
 
     fn run(mut self, source: &Source, config: TargetFrontendConfig) -> Result<()> {
@@ -251,6 +294,7 @@ impl<'a> Compiler<'a> {
                 self.constants[*out as usize] = Some(*bits);
                 Ok(())
             }
+            Node::Op { out, .. } if self.residues.is_unused(*out) => Ok(()),
             Node::Op { name, f, ins, out, origin } => {
                 let value = self.op(name, *f, ins, *out, *origin)?;
                 self.values[*out as usize] = Some(value);
@@ -258,6 +302,14 @@ impl<'a> Compiler<'a> {
             }
             Node::If { condition, arms: [yes, no], outs } => {
                 let condition = self.value(*condition)?;
+                if self.speculates([yes, no], outs) {
+                    let (yes, no) = (self.block(yes)?, self.block(no)?);
+                    for (&out, (yes, no)) in outs.iter().zip(yes.into_iter().zip(no)) {
+                        let value = if yes == no { yes } else { self.b.ins().select(condition, yes, no) };
+                        self.values[out as usize] = Some(value);
+                    }
+                    return Ok(());
+                }
                 let [then, other] = [self.b.create_block(), self.b.create_block()];
                 self.b.ins().brif(condition, then, &[], other, &[]);
                 let join = self.join(outs)?;
@@ -318,41 +370,97 @@ impl<'a> Compiler<'a> {
         self.b.ins().jump(to, &args);
     }
 
+    /// Whether two arms are computed both: where that is brief, cannot fail and has whole numbers for results, which
+    /// a machine selects without a jump.
+    fn speculates(&self, arms: [&Block; 2], outs: &[Id]) -> bool {
+        let cost = |block: &Block| {
+            block.nodes.iter().try_fold(0, |sum, node| match node {
+                Node::Const { .. } => Some(sum),
+                Node::Op { out, .. } if self.residues.is_unused(*out) => Some(sum),
+                Node::Op { name, ins, out, .. } => {
+                    let whole = ins.iter().chain([out]).all(|&id| is_whole(self.source.dtypes[id as usize]));
+                    let constant = ins.get(1).and_then(|&id| self.constant(block, id));
+                    whole.then(|| brief(name, constant)).flatten().map(|cost| sum + cost)
+                }
+                _ => None,
+            })
+        };
+        let costs = arms.map(cost).into_iter().sum::<Option<u32>>();
+        let whole = outs.iter().all(|&out| is_whole(self.source.dtypes[out as usize]));
+        whole && costs.is_some_and(|cost| cost + outs.len() as u32 <= MAX_SPECULATED)
+    }
+
+    /// A constant that was made, or that a block makes.
+    fn constant(&self, block: &Block, id: Id) -> Option<u64> {
+        let own = block.nodes.iter().find_map(|node| match node {
+            Node::Const { out, bits } if *out == id => Some(*bits),
+            _ => None,
+        });
+        own.or(self.constants[id as usize])
+    }
+
     fn repeat(&mut self, init: &[Id], variables: &[Id], condition: &Block, body: &Block) -> Result<()> {
         let first = self.list(init)?;
-        let head = self.join(variables)?;
-        self.jump(head, &first);
-        self.enter(head, variables);
+        let [round, after] = [self.join(variables)?, self.join(variables)?];
+        if condition.cost() <= MAX_ROTATED && !condition.has_loop() {
+            self.test(condition, variables, &first, round, after)?;
+            self.enter(round, variables);
+            let next = self.block(body)?;
+            self.poll(condition.cost() + body.cost())?;
+            self.test(condition, variables, &next, round, after)?;
+        } else {
+            let head = self.join(variables)?;
+            self.jump(head, &first);
+            self.enter(head, variables);
+            let now = self.list(variables)?;
+            self.test(condition, variables, &now, round, after)?;
+            self.enter(round, variables);
+            let next = self.block(body)?;
+            self.poll(condition.cost() + body.cost())?;
+            self.jump(head, &next);
+        }
+        self.enter(after, variables);
+        Ok(())
+    }
+
+    /// Goes on in `round` or in `after`, as the condition on variables of these values says.
+    fn test(
+        &mut self,
+        condition: &Block,
+        variables: &[Id],
+        values: &[Value],
+        round: cranelift_codegen::ir::Block,
+        after: cranelift_codegen::ir::Block,
+    ) -> Result<()> {
+        for (&v, &value) in variables.iter().zip(values) {
+            self.values[v as usize] = Some(value);
+        }
         let go = self.block(condition)?;
         let &[go] = &go[..] else { return Err(Error::internal("a condition gives one scalar")) };
-        let [round, after] = [self.b.create_block(), self.b.create_block()];
-        self.b.ins().brif(go, round, &[], after, &[]);
-        self.b.switch_to_block(round);
-        let next = self.block(body)?;
-        // The variables are those of the head again: the body may have rounds of its own.
+        let args: SmallVec<[BlockArg; 8]> = values.iter().map(|&v| v.into()).collect();
+        self.b.ins().brif(go, round, &args, after, &args);
+        Ok(())
+    }
+
+    /// Asks the host, where the time between two polls is spent after a round that costs so much.
+    fn poll(&mut self, cost: u32) -> Result<()> {
+        let poll = self.poll.ok_or_else(|| Error::internal("a loop that was not announced"))?;
         let left = self.b.use_var(self.budget);
-        let cost = i64::from(condition.cost() + body.cost()).max(1);
-        let left = self.b.ins().iadd_imm_s(left, -cost);
-        let [ask, back] = [self.b.create_block(), self.b.create_block()];
+        let left = self.b.ins().iadd_imm_s(left, -i64::from(cost.max(1)));
         self.b.def_var(self.budget, left);
+        let [ask, on] = [self.b.create_block(), self.b.create_block()];
         let spent = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, left, 0);
-        self.b.ins().brif(spent, ask, &[], back, &[]);
-        self.b.switch_to_block(back);
-        self.jump(head, &next);
+        self.b.ins().brif(spent, ask, &[], on, &[]);
         self.b.switch_to_block(ask);
         self.b.set_cold_block(ask);
-        let f = self.b.ins().iconst(I64, poll as *const () as i64);
-        let call = self.b.ins().call_indirect(self.poll, f, &[self.host]);
-        let said = self.b.inst_results(call)[0];
+        self.b.ins().call(poll, &[self.host]);
+        let said =
+            self.b.ins().load(I64, MemFlagsData::trusted(), self.host, std::mem::offset_of!(Host<'_>, said) as i32);
         self.return_unless_zero(said);
         let full = self.b.ins().iconst(I64, POLL_EVERY);
         self.b.def_var(self.budget, full);
-        self.jump(head, &next);
-        self.b.switch_to_block(after);
-        let params: SmallVec<[Value; 8]> = self.b.block_params(head).iter().copied().collect();
-        for (&v, value) in variables.iter().zip(params) {
-            self.values[v as usize] = Some(value);
-        }
+        self.b.ins().jump(on, &[]);
+        self.b.switch_to_block(on);
         Ok(())
     }
 
@@ -366,23 +474,37 @@ impl<'a> Compiler<'a> {
         self.b.switch_to_block(on);
     }
 
-    /// Returns the number of the origin where `failed`, a boolean.
+    /// Returns the number of the origin where `failed` is not 0.
     fn fail_if(&mut self, failed: Value, origin: u32) {
-        let (zero, code) = (self.b.ins().iconst(I64, 0), self.b.ins().iconst(I64, i64::from(origin) + 1));
-        let code = self.b.ins().select(failed, code, zero);
-        self.return_unless_zero(code);
+        let [stop, on] = [self.b.create_block(), self.b.create_block()];
+        self.b.ins().brif(failed, stop, &[], on, &[]);
+        self.b.switch_to_block(stop);
+        self.b.set_cold_block(stop);
+        let code = self.b.ins().iconst(I64, i64::from(origin) + 1);
+        self.b.ins().return_(&[code]);
+        self.b.switch_to_block(on);
     }
 
     fn op(&mut self, name: &'static str, f: LoopFn, ins: &[Id], out: Id, origin: u32) -> Result<Value> {
+        if let Some(test) = self.residues.test(origin) {
+            let x = self.value(test.x)?;
+            return Ok(test.emit(&mut self.b, x));
+        }
         let from: SmallVec<[_; 3]> = ins.iter().map(|&id| self.source.dtypes[id as usize]).collect();
         let to = self.source.dtypes[out as usize];
         let args = self.list(ins)?;
-        let known = ins.get(1).and_then(|&id| self.constants[id as usize]);
-        if divides(name, from[0]) && known.is_none_or(|c| c == 0) {
+        let mut known = ins.get(1).and_then(|&id| self.constants[id as usize]);
+        let mut operands = args.clone();
+        if name == "mul" && known.is_none() && is_whole(from[0]) {
+            known = self.constants[ins[0] as usize];
+            operands.swap(0, usize::from(known.is_some()));
+        }
+        let ranges = [0, 1].map(|k| self.ranges.operand(origin, k));
+        if divides(name, from[0]) && ranges[1].contains(0) {
             let zero = self.b.ins().icmp_imm_s(IntCC::Equal, args[1], 0);
             self.fail_if(zero, origin);
         }
-        let application = Application { name, from: &from, to, ins: &args, constant: known };
+        let application = Application { name, from: &from, to, ins: &operands, constant: known, ranges };
         match emit(&mut self.b, &application) {
             Some(value) => Ok(value),
             None => self.call(f, &args, out, origin),

@@ -7,6 +7,8 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 use penstock_data::DType;
 
+use crate::ranges::Range;
+
 /// The type of a scalar in a register; none for dtypes that have none.
 pub(crate) fn type_of(dtype: DType) -> Option<Type> {
     Some(match dtype {
@@ -39,11 +41,28 @@ pub(crate) struct Application<'a> {
     pub(crate) ins: &'a [Value],
     /// The second operand, where it is a constant.
     pub(crate) constant: Option<u64>,
+    /// What is known of the first two operands, where they are integers.
+    pub(crate) ranges: [Range; 2],
 }
 
 /// Whether the operator is an integer division, which fails where the divisor is 0.
 pub(crate) fn divides(name: &str, dtype: DType) -> bool {
     dtype.is_integer() && matches!(name, "floordiv" | "floormod" | "truncatediv" | "truncatemod")
+}
+
+/// About how many nanoseconds an operator on whole numbers takes that cannot fail; none for others. `constant` is its
+/// second operand.
+pub(crate) fn brief(name: &str, constant: Option<u64>) -> Option<u32> {
+    match name {
+        "cast" | "select" | "add" | "sub" | "neg" | "abs" | "invert" | "minimum" | "maximum" => Some(1),
+        "bitwise_and" | "bitwise_or" | "bitwise_xor" => Some(1),
+        "logical_and" | "logical_or" | "logical_xor" | "logical_not" => Some(1),
+        "equal" | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" => Some(1),
+        "mul" | "square" => Some(1),
+        "left_shift" | "right_shift" if constant.is_some_and(|by| by < 8) => Some(1),
+        "floordiv" | "floormod" if constant.is_some_and(u64::is_power_of_two) => Some(1),
+        _ => None,
+    }
 }
 
 /// The result, where the operator has instructions of its own. A divisor must not be 0.
@@ -60,7 +79,7 @@ pub(crate) fn emit(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<V
         (_, &[x, y]) => match a.from[0] {
             DType::Bool => boolean2(b, a.name, x, y),
             DType::F32 | DType::F64 => float2(b, a.name, x, y, a.from[0]),
-            d if d.is_integer() && divides(a.name, d) => divide(b, a.name, x, y, d, a.constant),
+            d if d.is_integer() && divides(a.name, d) => divide(b, a, x, y),
             d if d.is_integer() => integer2(b, a.name, x, y, d, a.constant),
             _ => None,
         },
@@ -195,7 +214,14 @@ fn integer2(
     Some(match (name, shift) {
         ("add", _) => b.ins().iadd(x, y),
         ("sub", _) => b.ins().isub(x, y),
-        ("mul", _) => b.ins().imul(x, y),
+        ("mul", _) => match constant {
+            // One address computation, where a multiplication takes three times as long.
+            Some(factor @ (3 | 5 | 9)) if dtype.size() >= 4 => {
+                let more = b.ins().ishl_imm_s(x, i64::from(factor.ilog2()));
+                b.ins().iadd(x, more)
+            }
+            _ => b.ins().imul(x, y),
+        },
         ("bitwise_and", _) => b.ins().band(x, y),
         ("bitwise_or", _) => b.ins().bor(x, y),
         ("bitwise_xor", _) => b.ins().bxor(x, y),
@@ -216,24 +242,19 @@ fn integer2(
 }
 
 /// Quotients and remainders of a divisor that is not 0. `MIN / -1` wraps to `MIN`.
-fn divide(
-    b: &mut FunctionBuilder<'_>,
-    name: &str,
-    x: Value,
-    y: Value,
-    dtype: DType,
-    constant: Option<u64>,
-) -> Option<Value> {
-    let quotient = matches!(name, "floordiv" | "truncatediv");
+fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) -> Option<Value> {
+    let (dtype, [in_x, in_y]) = (a.from[0], a.ranges);
+    let quotient = matches!(a.name, "floordiv" | "truncatediv");
+    let floors = matches!(a.name, "floordiv" | "floormod");
     let ty = type_of(dtype)?;
-    if dtype.is_unsigned() {
-        // Narrow divisions go through 32 bits, which every machine has.
-        let (wide_x, wide_y) = if ty.bits() < 32 { (b.ins().uextend(I32, x), b.ins().uextend(I32, y)) } else { (x, y) };
-        let wide = if quotient { b.ins().udiv(wide_x, wide_y) } else { b.ins().urem(wide_x, wide_y) };
-        return Some(if ty.bits() < 32 { b.ins().ireduce(ty, wide) } else { wide });
+    // Narrow divisions go through 32 bits, which every machine has.
+    let narrow = ty.bits() < 32;
+    if in_x.low >= 0 && in_y.low >= 0 {
+        let (x, y) = if narrow { (b.ins().uextend(I32, x), b.ins().uextend(I32, y)) } else { (x, y) };
+        let found = if quotient { b.ins().udiv(x, y) } else { b.ins().urem(x, y) };
+        return Some(if narrow { b.ins().ireduce(ty, found) } else { found });
     }
-    let floors = matches!(name, "floordiv" | "floormod");
-    let power = constant.filter(|c| c.is_power_of_two() && *c < 1 << (8 * dtype.size() - 1));
+    let power = a.constant.filter(|c| c.is_power_of_two() && in_y.low > 0);
     if let (true, Some(power)) = (floors, power) {
         return Some(if quotient {
             b.ins().sshr_imm_s(x, i64::from(power.trailing_zeros()))
@@ -241,34 +262,48 @@ fn divide(
             b.ins().band_imm_s(x, power as i64 - 1)
         });
     }
-    let (x, y, narrow) =
-        if ty.bits() < 32 { (b.ins().sextend(I32, x), b.ins().sextend(I32, y), true) } else { (x, y, false) };
-    let positive = constant.is_some_and(|c| c < 1 << (8 * dtype.size() - 1));
-    let (q, r) = if narrow || positive {
-        (b.ins().sdiv(x, y), b.ins().srem(x, y))
+    let (x, y) = if narrow { (b.ins().sextend(I32, x), b.ins().sextend(I32, y)) } else { (x, y) };
+    let found = if narrow || !in_y.contains(-1) || !in_x.contains(Range::of(dtype).low) {
+        divide_signed(b, [quotient, floors], x, y, in_y)
     } else {
         // The machine's division traps on `MIN / -1`; a division by -1 is done as one by 1.
         let minus_one = b.ins().icmp_imm_s(IntCC::Equal, y, -1);
         let one = b.ins().iconst(ty, 1);
         let safe = b.ins().select(minus_one, one, y);
-        let (q, r) = (b.ins().sdiv(x, safe), b.ins().srem(x, safe));
-        let negated = b.ins().ineg(x);
-        (b.ins().select(minus_one, negated, q), r)
-    };
-    let found = if floors {
-        // A remainder of the other sign than the divisor's is one divisor off.
-        let signs = b.ins().bxor(r, y);
-        let differ = b.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
-        let some = b.ins().icmp_imm_s(IntCC::NotEqual, r, 0);
-        let off = b.ins().band(differ, some);
-        let (value, fixed) = if quotient { (q, b.ins().iadd_imm_s(q, -1)) } else { (r, b.ins().iadd(r, y)) };
-        b.ins().select(off, fixed, value)
-    } else if quotient {
-        q
-    } else {
-        r
+        let found = divide_signed(b, [quotient, floors], x, safe, in_y);
+        if quotient {
+            let negated = b.ins().ineg(x);
+            b.ins().select(minus_one, negated, found)
+        } else {
+            found
+        }
     };
     Some(if narrow { b.ins().ireduce(ty, found) } else { found })
+}
+
+/// A quotient or a remainder, of a division that floors or truncates, where the machine's division does not trap.
+fn divide_signed(b: &mut FunctionBuilder<'_>, [quotient, floors]: [bool; 2], x: Value, y: Value, in_y: Range) -> Value {
+    let truncated = if quotient { b.ins().sdiv(x, y) } else { b.ins().srem(x, y) };
+    if !floors {
+        return truncated;
+    }
+    let remainder = if quotient {
+        let product = b.ins().imul(truncated, y);
+        b.ins().isub(x, product)
+    } else {
+        truncated
+    };
+    // A remainder of the other sign than the divisor's is one divisor off.
+    let off = if in_y.low > 0 {
+        b.ins().icmp_imm_s(IntCC::SignedLessThan, remainder, 0)
+    } else {
+        let signs = b.ins().bxor(remainder, y);
+        let differ = b.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
+        let some = b.ins().icmp_imm_s(IntCC::NotEqual, remainder, 0);
+        b.ins().band(differ, some)
+    };
+    let fixed = if quotient { b.ins().iadd_imm_s(truncated, -1) } else { b.ins().iadd(truncated, y) };
+    b.ins().select(off, fixed, truncated)
 }
 
 fn cast(b: &mut FunctionBuilder<'_>, x: Value, from: DType, to: DType) -> Option<Value> {

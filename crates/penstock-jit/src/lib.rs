@@ -9,6 +9,8 @@
 
 mod compile;
 mod emit;
+mod ranges;
+mod residues;
 mod source;
 
 pub use compile::{Native, Stop};

@@ -67,6 +67,44 @@ impl Source {
         self.has_loop
     }
 
+    /// The node that makes each scalar; none for parameters and for what branches and loops give.
+    pub(crate) fn definitions(&self) -> Vec<Option<&Node>> {
+        let mut found = vec![None; self.dtypes.len()];
+        self.body.visit(&mut |node| match node {
+            Node::Const { out, .. } | Node::Op { out, .. } => found[*out as usize] = Some(node),
+            _ => {}
+        });
+        found
+    }
+
+    /// How often each scalar is used.
+    pub(crate) fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.dtypes.len()];
+        let mut count = |ids: &[Id]| ids.iter().for_each(|&id| uses[id as usize] += 1);
+        count(&self.body.results);
+        self.body.visit(&mut |node| match node {
+            Node::Const { .. } => {}
+            Node::Op { ins, .. } => count(ins),
+            Node::If { condition, arms, .. } => {
+                count(&[*condition]);
+                arms.iter().for_each(|arm| count(&arm.results));
+            }
+            Node::Switch { index, arms, .. } => {
+                count(&[*index]);
+                arms.iter().for_each(|arm| count(&arm.results));
+            }
+            Node::Loop { init, condition, body, .. } => {
+                [init, &condition.results, &body.results].into_iter().for_each(|ids| count(ids));
+            }
+        });
+        uses
+    }
+
+    /// How many operators it has; origins are numbers below that.
+    pub(crate) fn origin_count(&self) -> usize {
+        self.origins.len()
+    }
+
     /// The operator and the location of what a run stopped at.
     pub fn origin(&self, index: u32) -> Option<(&'static str, Loc)> {
         self.origins.get(index as usize).copied()
@@ -74,6 +112,29 @@ impl Source {
 }
 
 impl Block {
+    /// Shows every node, each before those inside it.
+    pub(crate) fn visit<'a>(&'a self, see: &mut impl FnMut(&'a Node)) {
+        for node in &self.nodes {
+            see(node);
+            match node {
+                Node::Const { .. } | Node::Op { .. } => {}
+                Node::If { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
+                Node::Switch { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
+                Node::Loop { condition, body, .. } => {
+                    condition.visit(see);
+                    body.visit(see);
+                }
+            }
+        }
+    }
+
+    /// Whether it has loops.
+    pub(crate) fn has_loop(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |node| found |= matches!(node, Node::Loop { .. }));
+        found
+    }
+
     /// About how many nanoseconds a run takes, loops inside not counted.
     pub(crate) fn cost(&self) -> u32 {
         let of = |node: &Node| match node {

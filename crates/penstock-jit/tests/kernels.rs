@@ -196,6 +196,39 @@ fn an_operand_that_is_a_constant_changes_nothing() {
     }
 }
 
+/// The value of an integer scalar.
+fn whole(t: &Tensor) -> i128 {
+    let narrow = t.item::<i32>().map(i128::from).or(t.item::<u32>().map(i128::from));
+    narrow.or(t.item::<i64>().map(i128::from)).or(t.item::<u64>().map(i128::from)).unwrap()
+}
+
+#[test]
+fn a_remainder_is_compared_without_a_division() {
+    let divisors = [DType::I32, DType::U32, DType::I64, DType::U64].into_iter().flat_map(|d| values(d));
+    for (divisor, op) in divisors.flat_map(|c| [(c.clone(), &binary::FLOORMOD), (c, &binary::TRUNCATEMOD)]) {
+        let (dtype, c) = (divisor.dtype(), whole(&divisor));
+        let remainders = values(dtype).into_iter().filter(|r| (-3..9).contains(&whole(r)));
+        for (remainder, how) in remainders.flat_map(|r| [(r.clone(), &compare::EQUAL), (r, &compare::NOT_EQUAL)]) {
+            let mut b = Builder::new(&control::CONST);
+            let x = b.input(Type::scalar(dtype), None);
+            let (divisor, other) = (b.constant(divisor.clone()), b.constant(remainder.clone()));
+            let rest = b.emit(op, &[x, divisor], &[]).unwrap()[0];
+            let same = b.emit(how, &[other, rest], &[]).unwrap()[0];
+            let g = b.finish(&[same]).unwrap();
+            let native = Native::compile(&Source::read(&g, g.body()).unwrap()).unwrap();
+            for x in values(dtype) {
+                let found = run(&native, &[&x], DType::Bool).ok().map(|t| t.bytes()[0] == 1);
+                let due = (c != 0).then(|| {
+                    let rest = whole(&x) % c;
+                    let floors = op.is(&binary::FLOORMOD) && rest != 0 && (rest < 0) != (c < 0);
+                    (rest + if floors { c } else { 0 } == whole(&remainder)) == how.is(&compare::EQUAL)
+                });
+                assert_eq!(found, due, "{x:?} {} {c} {} {remainder:?}", op.name, how.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_loop_without_end_stops_when_the_host_wants_it() {
     let mut b = Builder::new(&control::CONST);

@@ -5,10 +5,12 @@
 
 #![expect(unsafe_code, reason = "a lock-free list of teams, which a fork cannot leave locked")]
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::team::Team;
 
@@ -76,6 +78,34 @@ fn team(threads: usize) -> &'static Team {
     }
 }
 
+thread_local! {
+    /// Set for what this thread runs under [`stoppable`].
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// How many pieces a thread's share of a loop has where the loop may be stopped: a loop of ten seconds ends within some
+/// hundredths.
+const STOPPABLE_PIECES: usize = 256;
+
+/// Runs `f`, whose loops end by unwinding soon after `stop` is set. What they were to write is then written in part.
+///
+/// # Panics
+/// If `f` does, or is stopped.
+pub fn stoppable<R>(stop: Arc<AtomicBool>, f: impl FnOnce() -> R) -> R {
+    /// Puts back what was set before.
+    struct Before(Option<Arc<AtomicBool>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            STOP.set(self.0.take());
+        }
+    }
+    let _before = Before(STOP.replace(Some(stop)));
+    f()
+}
+
+/// What a loop that is stopped unwinds with.
+struct Stopped;
+
 /// Estimated time, in nanoseconds, that a piece of split work must take to be worth handing over.
 pub(crate) const PIECE_NS: f64 = 20_000.0;
 
@@ -105,23 +135,33 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
         return;
     }
     let grain = grain.max(1);
-    let n = if tasks / 2 < grain { 1 } else { threads() };
-    if n == 1 {
+    if tasks / 2 < grain {
+        return f(0..tasks);
+    }
+    let (n, stop) = (threads(), STOP.with_borrow(Option::clone));
+    if n == 1 && stop.is_none() {
         return f(0..tasks);
     }
     // A few pieces a thread even out unequal speeds.
-    let piece = grain.max(tasks.div_ceil(n * 4));
+    let piece = grain.max(tasks.div_ceil(n * if stop.is_some() { STOPPABLE_PIECES } else { 4 }));
     let pieces = tasks.div_ceil(piece);
     let next = AtomicUsize::new(0);
-    team(n).share(n.min(pieces) - 1, &|| {
+    let work = || {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= pieces {
                 break;
             }
+            if stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                resume_unwind(Box::new(Stopped));
+            }
             f(i * piece..tasks.min((i + 1) * piece));
         }
-    });
+    };
+    if n == 1 {
+        return work();
+    }
+    team(n).share(n.min(pieces) - 1, &work);
 }
 
 /// A pointer that threads share; whoever makes one sees to it that they write to disjoint places.

@@ -16,9 +16,9 @@ pub static FUSED: OpDef = OpDef {
     tf_name: "Fused",
     doc: "The results of its region, whose parameters are the operands.\n\n\
           The region holds elementwise instructions on operands that broadcast to one shape, reductions of results of that \
-          shape, and elementwise instructions on what reductions of the last dimensions leave; nothing else. It uses no \
-          value from outside. The optimiser makes these instructions, so that a device runs the group in one pass over \
-          memory.",
+          shape, and elementwise instructions on what reductions of the last dimensions leave; and slices of its parameters, \
+          with constants of their own, which say where operands lie. It uses no value from outside. The optimiser makes these \
+          instructions, so that a device runs the group in one pass over memory.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],
     attrs: &[],

@@ -542,7 +542,10 @@ pub static LIST_STACK: OpDef = OpDef {
     effects: &[],
     infer: |cx| {
         let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::ANY, "dtype")?;
-        let num = cx.attrs.opt_int(1).and_then(|n| usize::try_from(n).ok()).map_or(Dim::Unknown, Dim::Known);
+        let num = match cx.attrs.opt_int(1).and_then(|n| usize::try_from(n).ok()) {
+            Some(num) => Dim::Known(num),
+            None => cx.values.dims(0).map_or(Dim::Unknown, |length| length[0]),
+        };
         let shape = match element(cx, dtype, 1)?.dims() {
             Some(dims) => Shape::new(std::iter::once(num).chain(dims.iter().copied())),
             None => Shape::UNRANKED,

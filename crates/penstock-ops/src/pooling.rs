@@ -8,6 +8,7 @@ use penstock_kernels::conv::Axis;
 use penstock_kernels::pooling::{self as kernels, AVG_POOL_DTYPES, AtMax, MAX_POOL_DTYPES, Windows};
 use smallvec::{SmallVec, smallvec};
 
+use crate::array::ZEROS_LIKE;
 use crate::grad::{Ex, rule};
 use crate::operands::{described_shape, index_arg, known_dims, sizes_of};
 use crate::sample_arrays::i32s;
@@ -82,7 +83,12 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         // Where the greatest elements are does not change with them.
-        rule(cx, |t| smallvec![None, t.needed[1].then(|| emit(t.x(0), &MAX_POOL_TAKE, &[t.g()], t.attrs))])
+        rule(cx, |t| {
+            smallvec![
+                t.needed[0].then(|| t.x(0).then(&ZEROS_LIKE)),
+                t.needed[1].then(|| emit(t.x(0), &MAX_POOL_TAKE, &[t.g()], t.attrs)),
+            ]
+        })
     }),
     fold: Fold::Evaluate,
     samples: || {
@@ -114,7 +120,12 @@ pub static MAX_POOL_TAKE: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| at_max(call, AtMax::Take)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
-        rule(cx, |t| smallvec![None, t.needed[1].then(|| emit(t.x(0), &MAX_POOL_GRAD, &[t.g()], t.attrs))])
+        rule(cx, |t| {
+            smallvec![
+                t.needed[0].then(|| t.x(0).then(&ZEROS_LIKE)),
+                t.needed[1].then(|| emit(t.x(0), &MAX_POOL_GRAD, &[t.g()], t.attrs)),
+            ]
+        })
     }),
     fold: Fold::Evaluate,
     samples: || {

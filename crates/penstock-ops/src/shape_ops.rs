@@ -555,7 +555,7 @@ pub static PAD: OpDef = OpDef {
 };
 
 /// The amounts before and after each of `rank` dimensions.
-fn paddings(tensor: &Tensor, rank: usize) -> Result<(Dims, Dims)> {
+pub fn paddings(tensor: &Tensor, rank: usize) -> Result<(Dims, Dims)> {
     if tensor.dims() != [rank, 2] {
         return Err(Error::invalid(format!("expected shape [{rank},2], got {:?}", tensor.dims())).argument("paddings"));
     }

@@ -240,6 +240,26 @@ impl Exact {
     }
 }
 
+/// For each dimension of an array, what a `strided_slice` or `slice` with constant operands behind the array takes of it: the
+/// first index, the step and the number of indices. `None` for another operator, and for what these would refuse.
+pub fn box_of(
+    op: &str,
+    dims: &[usize],
+    constants: &[&Tensor],
+    attrs: &Attrs,
+) -> Option<SmallVec<[(usize, isize, usize); 4]>> {
+    let exact = match (op, constants) {
+        ("strided_slice", [begin, end, strides]) => {
+            Exact::new(dims, &spec_of(begin, end, strides).ok()?, Masks::of(attrs)).ok()?
+        }
+        ("slice", [begin, size]) => {
+            boxed(dims, &int_vector(begin, "begin").ok()?, &int_vector(size, "size").ok()?).ok()?
+        }
+        _ => return None,
+    };
+    Some((0..dims.len()).map(|i| (exact.begin[i], exact.step[i], exact.counts[i])).collect())
+}
+
 /// A box of an array, by Python's rules of slicing.
 pub static STRIDED_SLICE: OpDef = OpDef {
     name: "strided_slice",

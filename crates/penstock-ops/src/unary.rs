@@ -5,7 +5,7 @@ use penstock_kernels::{Unary, unary as kernel, unary_dtypes, unary_output};
 
 use crate::array::ZEROS_LIKE;
 use crate::binary::POLYGAMMA;
-use crate::compare::{GREATER, LESS};
+use crate::compare::LESS;
 use crate::grad::{Ex, rule, unary_rule};
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, UNIT};
 use crate::util::one;
@@ -121,11 +121,11 @@ table! {
         E("({0} > ({T})0 ? {0} + log1p(exp(-{0})) : log1p(exp({0})))"), d!(|g, x, _| g * x.then(&SIGMOID)),
         "`log(1 + e^x)`, without overflow.";
     RELU "relu" "Relu" Relu LINE E("({0} <= ({T})0 ? ({T})0 : {0})"),
-        d!(|g, x, _| g.only_if(x.is_number(&GREATER, 0.0))),
-        "`max(x, 0)`; NaN of NaN. Derivative 0 at 0.";
+        d!(|g, _, y| g * y.then(&SIGN)),
+        "`max(x, 0)`; NaN of NaN. Derivative 0 at 0; the second is zeros, as in TensorFlow.";
     RELU6 "relu6" "Relu6" Relu6 LINE E("({0} <= ({T})0 ? ({T})0 : ({0} > ({T})6 ? ({T})6 : {0}))"),
-        d!(|g, x, _| g.only_if(x.is_number(&GREATER, 0.0)).only_if(x.is_number(&LESS, 6.0))),
-        "`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6.";
+        d!(|g, _, y| g.only_if(y.is_number(&LESS, 6.0)) * y.then(&SIGN)),
+        "`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6; the second is zeros, as in TensorFlow.";
     ELU "elu" "Elu" Elu LINE E("({0} < ({T})0 ? expm1({0}) : {0})"),
         d!(|g, _, y| (g * (y + 1.0)).or(y.is_number(&LESS, 0.0), g)),
         "Exponential linear unit: `x` where it is not negative, else `e^x - 1` (Clevert et al. 2015).";

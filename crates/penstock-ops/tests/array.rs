@@ -4,8 +4,8 @@
 mod common;
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use common::{eval, infer, op, run};
 use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};
@@ -524,18 +524,19 @@ proptest! {
 /// Keeps what is printed.
 #[derive(Default)]
 struct Recorder {
-    printed: RefCell<Vec<(String, String)>>,
-    drawn: RefCell<u64>,
+    printed: Mutex<Vec<(String, String)>>,
+    drawn: Mutex<u64>,
 }
 
 impl Env for Recorder {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
-        self.printed.borrow_mut().push((stream.into(), text.into()));
+        self.printed.lock().unwrap().push((stream.into(), text.into()));
         Ok(())
     }
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
-        *self.drawn.borrow_mut() += blocks;
-        Ok((42, u128::from(*self.drawn.borrow() - blocks)))
+        let mut drawn = self.drawn.lock().unwrap();
+        *drawn += blocks;
+        Ok((42, u128::from(*drawn - blocks)))
     }
     fn poll(&self) -> Result<()> {
         Ok(())
@@ -558,7 +559,7 @@ fn print_writes_to_its_stream() {
     run_in(&env, "print", &[&counted(&[2]), &strings(&[], &["x"])], &[]).unwrap();
     let attrs = [("template", "n: {}".into()), ("stream", "stdout".into()), ("end", "".into())];
     run_in(&env, "print", &[&Tensor::scalar(1.5f32)], &attrs).unwrap();
-    let printed = env.printed.borrow();
+    let printed = env.printed.lock().unwrap();
     let seen: Vec<(&str, &str)> = printed.iter().map(|(s, t)| (s.as_str(), t.as_str())).collect();
     assert_eq!(seen, [("stderr", "[1 2] x\n"), ("stdout", "n: 1.5")]);
 }
@@ -664,7 +665,7 @@ fn stateful_draws_do_not_overlap() {
     let env = Recorder::default();
     let draw = || run_in(&env, "random_uniform", &[&i32s(&[6])], &[]).unwrap().remove(0);
     let (a, b) = (draw(), draw());
-    assert_eq!(*env.drawn.borrow(), 4, "blocks of four words");
+    assert_eq!(*env.drawn.lock().unwrap(), 4, "blocks of four words");
     assert!(a.as_slice::<f32>().iter().all(|v| !b.as_slice::<f32>().contains(v)));
 }
 

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use penstock_data::Result;
 use penstock_ir::{Attr, Attrs, EffectSet, Graph, Inst, InstData, Region, Value, effects_of};
 use penstock_ops::control::WHILE;
-use penstock_ops::state::READ_VARIABLE;
+use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
@@ -16,7 +16,7 @@ use crate::edit::inherit_name;
 const COMPARED: usize = 4096;
 
 /// Replaces a pure instruction by an equal one before it, in the same region or one around it; and a read of a variable
-/// by one before it, where nothing in between may write the variable.
+/// by one before it, or by what was assigned to it, where nothing in between may write the variable.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut pass = Cse { table: FxHashMap::default(), reads: FxHashMap::default(), replaced: FxHashMap::default(), cx };
     pass.region(graph, graph.body());
@@ -28,7 +28,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 struct Cse<'a> {
     /// The instructions in scope, by hash.
     table: FxHashMap<u64, SmallVec<[Inst; 1]>>,
-    /// What each variable holds here, where it was read.
+    /// What each variable holds here, where it was read or assigned.
     reads: FxHashMap<Value, Value>,
     replaced: FxHashMap<Value, Value>,
     cx: &'a Cx,
@@ -79,6 +79,9 @@ impl Cse<'_> {
                 self.reads.insert(variable, value);
             } else {
                 self.forget(written.as_ref());
+                if data.op.is(&ASSIGN) {
+                    self.reads.insert(data.operands[0], data.operands[1]);
+                }
             }
             let mergeable = inner.is_empty()
                 && data.op.is_pure()

@@ -1,7 +1,7 @@
 //! What several passes do to graphs.
 
-use penstock_data::Tensor;
-use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, OpRef, Region, Type, Value};
+use penstock_data::{Loc, Tensor};
+use penstock_ir::{Attr, Attrs, Def, Graph, Inst, InstData, OpDef, OpRef, Region, Type, Value, ValueData};
 use penstock_ops::control::CONST;
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
@@ -44,6 +44,30 @@ pub(crate) fn regions(graph: &Graph) -> Vec<Region> {
     let mut all = vec![graph.body()];
     graph.visit(&mut |_, _, data| all.extend(&data.regions));
     all
+}
+
+/// Makes an instruction of one result in `region`, for the caller to list there.
+pub(crate) fn unlisted(
+    graph: &mut Graph,
+    region: Region,
+    op: &'static OpDef,
+    operands: &[Value],
+    attrs: Attrs,
+    ty: Type,
+    loc: Loc,
+) -> (Inst, Value) {
+    let data = InstData {
+        op: OpRef(op),
+        operands: operands.into(),
+        attrs,
+        regions: SmallVec::new(),
+        results: SmallVec::new(),
+    };
+    let inst = graph.insts.push(data);
+    graph.locs.push(loc);
+    let value = graph.values.push(ValueData { ty, def: Def::Result(inst, 0), region });
+    graph.insts[inst].results.push(value);
+    (inst, value)
 }
 
 /// Makes an instruction of one result a constant.

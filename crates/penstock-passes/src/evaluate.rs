@@ -32,11 +32,22 @@ pub fn evaluate(
     outputs: &mut Outputs,
     env: &dyn Env,
 ) -> Result<()> {
-    run(op, attrs, inputs, outputs, env).map_err(|e| e.in_op(op.name))
+    let types = infer(op, attrs, inputs);
+    types.and_then(|types| compute(op, attrs, inputs, &types, outputs, env)).map_err(|e| e.in_op(op.name))
 }
 
-fn run(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor], outputs: &mut Outputs, env: &dyn Env) -> Result<()> {
-    let types = infer(op, attrs, inputs)?;
+/// As [`evaluate`], with operands that were checked and results that [`infer`] gave these types.
+///
+/// # Errors
+/// What the kernel reports; `Internal` as there.
+pub fn compute(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[&Tensor],
+    types: &[Type],
+    outputs: &mut Outputs,
+    env: &dyn Env,
+) -> Result<()> {
     outputs.resize_with(types.len(), Tensor::default);
     match op.cpu {
         Cpu::Elementwise(lookup) => {
@@ -57,7 +68,7 @@ fn run(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor], outputs: &mut Outp
             _ => return Err(Error::internal("runs in a graph only")),
         },
     }
-    for (i, (tensor, ty)) in outputs.iter().zip(&types).enumerate() {
+    for (i, (tensor, ty)) in outputs.iter().zip(types).enumerate() {
         check_result(i, tensor, ty)?;
     }
     Ok(())

@@ -7,24 +7,29 @@ use penstock_ops::reduce::reduction_of;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::Cx;
 use crate::group::{Rule, group};
 use crate::space::{Space, work};
+use crate::view::is_view;
+use crate::{Cx, dce};
 
 /// Results smaller than this stay in the first-level cache anyway: grouping them gains nothing.
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
 /// The most instructions of a group.
-const MAX_INSTS: usize = 64;
-/// The most operands of a group: streams that are read at the same time.
-const MAX_STREAMS: usize = 16;
+const MAX_INSTS: usize = 256;
+/// The most operands of a group, single elements aside: streams that are read at the same time.
+const MAX_STREAMS: usize = 32;
 /// The most operands of an instruction of a group.
 const MAX_ARITY: usize = 4;
 
 /// Makes `fused` instructions of instructions that use each other and work on the same rows and columns.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let pays = |_: &Graph, insts: &[Inst]| insts.len() > 1;
-    group(graph, cx, &Rule { op: &FUSED, candidate: &candidate, fits: &fits, pays: &pays, constants: false });
-    Ok(())
+    let reads_view = |graph: &Graph, i: Inst| {
+        graph.insts[i].operands.iter().any(|&v| graph.def_inst(v).is_some_and(|i| is_view(graph, i)))
+    };
+    let pays = |graph: &Graph, insts: &[Inst]| insts.len() > 1 || insts.iter().any(|&i| reads_view(graph, i));
+    group(graph, cx, &Rule { op: &FUSED, candidate: &candidate, fits: &fits, pays: &pays, own: &is_view });
+    // Views that groups have copies of.
+    dce::run(graph, cx)
 }
 
 /// Whether an instruction can be in a group, and whether one can start with it: where it works on enough memory.
@@ -49,10 +54,11 @@ fn fits(graph: &Graph, insts: &[Inst]) -> bool {
     insts.len() <= MAX_INSTS && streams(graph, insts) <= MAX_STREAMS && Space::of(graph, insts).is_some()
 }
 
-/// The number of operands from outside.
+/// The number of operands from outside of more than one element.
 fn streams(graph: &Graph, insts: &[Inst]) -> usize {
     let made: FxHashSet<Value> = insts.iter().map(|&i| graph.insts[i].results[0]).collect();
     let ins: FxHashSet<Value> =
         insts.iter().flat_map(|&i| graph.insts[i].operands.iter().copied()).filter(|v| !made.contains(v)).collect();
-    ins.len()
+    let ins = ins.iter().filter(|&&v| graph.ty(v).shape().num_elements() != Some(1));
+    ins.count()
 }

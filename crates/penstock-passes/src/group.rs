@@ -1,7 +1,8 @@
 //! Puts instructions that use each other into groups, each of which becomes one instruction with a region.
 
-use penstock_ir::{Attrs, Def, Graph, Inst, InstData, OpDef, OpRef, Region, RegionData, Value, ValueData};
+use penstock_ir::{Attrs, Def, Graph, Inst, InstData, OpDef, OpRef, Region, RegionData, Value, ValueData, effects_of};
 use penstock_ops::fused::{FUSED, NATIVE};
+use penstock_ops::state::ASSIGN;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -19,8 +20,9 @@ pub(crate) struct Rule<'a> {
     pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
-    /// Whether the region has constants of its own; else they are operands.
-    pub(crate) constants: bool,
+    /// Instructions of which a region has copies of its own, with the constants that they have behind their first operand;
+    /// else their results are operands.
+    pub(crate) own: &'a dyn Fn(&Graph, Inst) -> bool,
 }
 
 /// Makes the groups of a rule in every region, but for those inside groups, of this rule or another.
@@ -50,6 +52,8 @@ pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule<'_>) {
 /// Instructions that will be one, at the place of the last of them.
 struct Group {
     insts: Vec<Inst>,
+    /// Assignments of results to variables, which can wait until the group has run.
+    assigns: Vec<Inst>,
     /// Whether something outside has used a result already: then no instruction can move past it.
     closed: bool,
     /// The last instruction that was found to use a result.
@@ -69,6 +73,7 @@ fn group_region(
     let position: FxHashMap<Inst, usize> = insts.iter().enumerate().map(|(i, &inst)| (inst, i)).collect();
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut assigned: FxHashMap<Value, usize> = FxHashMap::default();
     for &inst in &insts {
         let mut used: SmallVec<[usize; 4]> = SmallVec::new();
         for v in uses.used(inst) {
@@ -80,8 +85,16 @@ fn group_region(
                 used.push(group);
             }
         }
+        close_before(graph, inst, &mut groups, &mut assigned);
+        if graph.insts[inst].op.is(&ASSIGN) {
+            for group in used {
+                groups[group].assigns.push(inst);
+                assigned.insert(graph.insts[inst].operands[0], group);
+            }
+            continue;
+        }
         let candidate = (rule.candidate)(graph, inst, cx);
-        let mut merged = vec![inst];
+        let (mut merged, mut assigns) = (vec![inst], Vec::new());
         for group in used {
             // What is joined is closed as a group of its own, as is what another instruction has used.
             groups[group].closed = true;
@@ -93,18 +106,20 @@ fn group_region(
             if (rule.fits)(graph, &both) {
                 merged = both;
                 groups[group].insts.clear();
+                assigns.append(&mut groups[group].assigns);
             }
         }
         let starts = candidate.is_some_and(|starts| starts);
         if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged)) {
             continue;
         }
+        assigned.extend(assigns.iter().map(|&a| (graph.insts[a].operands[0], groups.len())));
         for &member in &merged {
             group_of.extend(graph.insts[member].results.iter().map(|&v| (v, groups.len())));
         }
-        groups.push(Group { insts: merged, closed: false, user: None });
+        groups.push(Group { insts: merged, assigns, closed: false, user: None });
     }
-    let mut at: FxHashMap<Inst, Inst> = FxHashMap::default();
+    let mut at: FxHashMap<Inst, SmallVec<[Inst; 1]>> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
     for group in groups {
         if group.insts.is_empty() || !(rule.pays)(graph, &group.insts) || !cx.spend() {
@@ -115,12 +130,37 @@ fn group_region(
         for &member in &group.insts {
             inside.extend(nested(graph, member));
         }
-        at.insert(last, build(graph, region, rule, &group.insts, uses, replaced));
+        let mut here = SmallVec::from([build(graph, region, rule, &group.insts, uses, replaced)]);
+        let mut later: Vec<Inst> = group.assigns.into_iter().filter(|a| position[a] < position[&last]).collect();
+        later.sort_unstable_by_key(|a| position[a]);
+        gone.extend(&later);
+        here.extend(later);
+        at.insert(last, here);
     }
     graph.regions[region].insts = insts
         .into_iter()
-        .filter_map(|inst| at.get(&inst).copied().or_else(|| (!gone.contains(&inst)).then_some(inst)))
+        .flat_map(|inst| {
+            let stays = || (!gone.contains(&inst)).then_some(inst).into_iter().collect();
+            at.get(&inst).cloned().unwrap_or_else(stays)
+        })
         .collect();
+}
+
+/// Closes the groups with an assignment that cannot wait until an instruction has run. `assigned` has the group of each
+/// assignment that waits, by variable.
+fn close_before(graph: &Graph, inst: Inst, groups: &mut [Group], assigned: &mut FxHashMap<Value, usize>) {
+    if assigned.is_empty() {
+        return;
+    }
+    let effects = effects_of(graph, inst);
+    if effects.host || effects.assert {
+        assigned.drain().for_each(|(_, group)| groups[group].closed = true);
+    }
+    for variable in effects.reads.iter().chain(&effects.writes) {
+        if let Some(group) = assigned.remove(variable) {
+            groups[group].closed = true;
+        }
+    }
 }
 
 /// Makes the instruction of a group, and notes what replaces the results that others use.
@@ -139,22 +179,7 @@ fn build(
     let mut leaving: SmallVec<[Value; 4]> = SmallVec::new();
     for &inst in insts {
         for v in inputs(graph, inst) {
-            if map.contains_key(&v) {
-                continue;
-            }
-            let own = if rule.constants { graph.def_inst(v).filter(|_| graph.constant(v).is_some()) } else { None };
-            let here = match own {
-                Some(constant) => copy(graph, constant, inner, &map)[0],
-                None => {
-                    let index = operands.len() as u32;
-                    operands.push(replaced.get(&v).copied().unwrap_or(v));
-                    let ty = graph.ty(v).clone();
-                    let param = graph.values.push(ValueData { ty, def: Def::Param(index), region: inner });
-                    graph.regions[inner].params.push(param);
-                    param
-                }
-            };
-            map.insert(v, here);
+            import(graph, inner, rule, v, replaced, &mut map, &mut operands);
         }
         let old = graph.insts[inst].results.clone();
         let new = copy(graph, inst, inner, &map);
@@ -185,6 +210,47 @@ fn build(
         replaced.insert(old, new);
     }
     made
+}
+
+/// Gives a value from outside a name in the region: a copy of what makes it, or a parameter.
+fn import(
+    graph: &mut Graph,
+    inner: Region,
+    rule: &Rule<'_>,
+    value: Value,
+    replaced: &FxHashMap<Value, Value>,
+    map: &mut FxHashMap<Value, Value>,
+    operands: &mut SmallVec<[Value; 3]>,
+) {
+    if map.contains_key(&value) {
+        return;
+    }
+    let here = match graph.def_inst(value) {
+        Some(own) if (rule.own)(graph, own) => {
+            // What it is of, and constants, which are its own even where they are operands of the group as well.
+            let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+            for (i, v) in graph.insts[own].operands.clone().into_iter().enumerate() {
+                let name = match graph.def_inst(v).filter(|_| i > 0) {
+                    Some(constant) => copy(graph, constant, inner, &names)[0],
+                    None => {
+                        import(graph, inner, rule, v, replaced, map, operands);
+                        map[&v]
+                    }
+                };
+                names.insert(v, name);
+            }
+            copy(graph, own, inner, &names)[0]
+        }
+        _ => {
+            let index = operands.len() as u32;
+            operands.push(replaced.get(&value).copied().unwrap_or(value));
+            let ty = graph.ty(value).clone();
+            let param = graph.values.push(ValueData { ty, def: Def::Param(index), region: inner });
+            graph.regions[inner].params.push(param);
+            param
+        }
+    };
+    map.insert(value, here);
 }
 
 /// Lists an instruction in another region, with other operands, and gives its new results. Its regions move with it.

@@ -1,12 +1,14 @@
 //! Loop-invariant motion.
 
-use penstock_data::Result;
-use penstock_ir::{Cpu, Graph, Inst, Region};
+use penstock_data::{Result, Shape};
+use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::linalg::MATMUL;
+use penstock_ops::shape_ops::TRANSPOSE;
 use rustc_hash::FxHashMap;
 
 use crate::Cx;
-use crate::edit::regions;
+use crate::edit::{regions, unlisted};
 
 /// Kernels that never fail on operands of the shapes that inference accepted.
 const SAFE: &[&str] = &[
@@ -35,7 +37,8 @@ const SAFE: &[&str] = &[
 /// Elementwise operators that reject some operands, where these are integers.
 const CHECKED: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod", "pow"];
 
-/// Moves instructions that give the same in every round to before their loop.
+/// Moves instructions that give the same in every round to before their loop, and transpositions of matrices by which each
+/// round multiplies.
 ///
 /// A loop may run no round, and then these ran for nothing: so only such move as cannot fail.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
@@ -78,6 +81,7 @@ fn invariants(
     let first = order[&graph.insts[owner].regions[0]];
     let mut taken = Vec::new();
     for inst in std::mem::take(&mut graph.regions[region].insts) {
+        taken.extend(turned_once(graph, inst, outer, |v| order[&v] < first, cx));
         let data = &graph.insts[inst];
         let invariant = data.operands.iter().all(|&v| order[&graph.values[v].region] < first);
         if invariant && never_fails(graph, inst) && cx.spend() {
@@ -92,7 +96,41 @@ fn invariants(
     taken
 }
 
-fn never_fails(graph: &Graph, inst: Inst) -> bool {
+/// A product by the transpose of a matrix from outside becomes one by the matrix that the given instruction, to be listed
+/// in `outer`, transposes once for all rounds: a kernel goes through memory by rows.
+fn turned_once(
+    graph: &mut Graph,
+    inst: Inst,
+    outer: Region,
+    outside: impl Fn(Region) -> bool,
+    cx: &Cx,
+) -> Option<Inst> {
+    let data = &graph.insts[inst];
+    if !data.op.is(&MATMUL) {
+        return None;
+    }
+    let flag = data.op.attr_index("transpose_b")?;
+    let (left, right) = (data.operands[0], data.operands[1]);
+    let is_outside = |v: Value| outside(graph.values[v].region);
+    let ty = graph.ty(right);
+    let &[rows, columns] = &ty.shape().extents()?[..] else { return None };
+    // A single row is multiplied by each row of the matrix as it is.
+    if graph.ty(data.results[0]).shape().num_elements()? <= rows {
+        return None;
+    }
+    if !data.attrs.flag(flag) || is_outside(left) || !is_outside(right) || !cx.spend() {
+        return None;
+    }
+    let ty = ty.with_shape(Shape::known(&[columns, rows]));
+    let attrs = TRANSPOSE.attributes(&[]).ok()?;
+    let (turned, value) = unlisted(graph, outer, &TRANSPOSE, &[right], attrs, ty, graph.locs[inst]);
+    graph.insts[inst].operands[1] = value;
+    graph.insts[inst].attrs.0[flag] = false.into();
+    Some(turned)
+}
+
+/// Whether an instruction cannot fail, whatever its operands are.
+pub(crate) fn never_fails(graph: &Graph, inst: Inst) -> bool {
     let data = &graph.insts[inst];
     let fixed = data.operands.iter().chain(&data.results).all(|&v| graph.ty(v).shape().is_static());
     let integers = || data.operands.iter().any(|&v| graph.ty(v).dtype().is_integer());

@@ -13,10 +13,14 @@ mod fold;
 mod fuse;
 mod group;
 mod hoist;
+mod induction;
+mod lift;
 mod native;
 pub mod space;
 mod specialise;
+mod unstack;
 mod uses;
+pub mod view;
 
 use std::cell::Cell;
 
@@ -41,8 +45,11 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "branch", run: branch::run },
     Pass { name: "simplify", run: canonicalise::run },
     Pass { name: "cse", run: cse::run },
+    Pass { name: "unstack", run: unstack::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "hoist", run: hoist::run },
+    Pass { name: "induction", run: induction::run },
+    Pass { name: "lift", run: lift::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "native", run: native::run },
 ];
@@ -54,7 +61,7 @@ const NATIVE_AFTER: u32 = 1000;
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name.
+    /// Passes that are left out, by name; `strips` stands for that of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,

@@ -23,7 +23,8 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let pays =
         |graph: &Graph, insts: &[Inst]| size(insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
     let candidate = |_: &Graph, inst: Inst, _: &Cx| sizes.0.contains_key(&inst).then_some(true);
-    group(graph, cx, &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, pays: &pays, constants: true });
+    let own = |graph: &Graph, inst: Inst| graph.insts[inst].op.is(&CONST);
+    group(graph, cx, &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, pays: &pays, own: &own });
     Ok(())
 }
 

@@ -6,10 +6,12 @@
 //! this is what softmax and normalisations are made of.
 
 use penstock_data::Dims;
-use penstock_ir::{Cpu, Graph, Inst, Type, Value};
+use penstock_ir::{Cpu, Graph, Inst, Value};
 use penstock_ops::reduce::reduction_of;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::view::{Line, View};
 
 /// The most bytes of a row whose elements are read again after it was reduced: it stays in the second-level cache.
 const MAX_ROW: usize = 256 << 10;
@@ -52,14 +54,17 @@ pub struct Space {
     pub classes: FxHashMap<Value, Class>,
 }
 
-/// Where an operand's elements lie: for dimensions of rows, outermost first, `(extent, elements between neighbours)`; and
-/// whether neighbouring columns are neighbours in memory or share one element.
+/// Where an operand's elements lie, as elements of what it is a view of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Strides {
-    /// Dimensions of rows, merged where that changes nothing.
-    pub rows: SmallVec<[(usize, usize); 2]>,
-    /// Whether columns advance.
-    pub advances: bool,
+    /// The element at index 0.
+    pub offset: isize,
+    /// Dimensions of rows, outermost first, merged where that changes nothing.
+    pub rows: SmallVec<[Line; 2]>,
+    /// All columns. Neighbours are neighbours in memory or share one element.
+    pub columns: Line,
+    /// The constant that holds the element of the padding, where there is any.
+    pub fill: Option<Value>,
 }
 
 impl Space {
@@ -93,7 +98,10 @@ impl Space {
             let result = data.results[0];
             if space.classes.contains_key(&result) {
                 let x = data.operands[0];
-                let made = space.classes.get(&x).is_none_or(|&c| c == Class::Full);
+                let made = match space.classes.get(&x) {
+                    Some(&class) => class == Class::Full,
+                    None => space.strides(graph, x).is_some(),
+                };
                 if !made || graph.ty(x).shape().extents().as_ref() != Some(&space.dims) {
                     return None;
                 }
@@ -104,9 +112,9 @@ impl Space {
                 for &v in &data.operands {
                     match space.classes.get(&v) {
                         Some(Class::Full) => {}
-                        Some(Class::Row) if space.is_element_a_row(graph.ty(v)) => again = true,
+                        Some(Class::Row) if space.is_element_a_row(graph, v) => again = true,
                         Some(_) => return None,
-                        None => _ = space.strides(graph.ty(v))?,
+                        None => _ = space.strides(graph, v)?,
                     }
                 }
                 Class::Full
@@ -129,51 +137,52 @@ impl Space {
         self.dims[self.split..].iter().product()
     }
 
-    /// Where the elements of an operand lie; `None` where it does not broadcast, or some columns advance and some do not.
-    pub fn strides(&self, ty: &Type) -> Option<Strides> {
-        let own = ty.shape().extents()?;
+    /// Where the elements of an operand lie; `None` where it does not broadcast, or columns do not all advance by one element
+    /// or all stand still.
+    pub fn strides(&self, graph: &Graph, value: Value) -> Option<Strides> {
+        let own = graph.ty(value).shape().extents()?;
+        let View { offset, lines, fill, .. } = View::of(graph, value)?;
+        let mut rows: SmallVec<[Line; 2]> = SmallVec::new();
         if own.len() > self.dims.len() {
             let single = own.iter().all(|&d| d == 1);
-            return single.then(|| Strides { rows: SmallVec::new(), advances: false });
+            return single.then_some(Strides { offset, rows, columns: Line::whole(1, 0), fill });
         }
         let lead = self.dims.len() - own.len();
-        let (mut rows, mut advances): (SmallVec<[(usize, usize); 2]>, _) = (SmallVec::new(), None);
-        let mut stride = 1;
+        let mut columns: Option<Line> = None;
         for (d, &extent) in self.dims.iter().enumerate().rev() {
-            let size = if d < lead { 1 } else { own[d - lead] };
-            if size != extent && size != 1 {
+            let line = if d < lead || own[d - lead] == 1 { Line::whole(extent, 0) } else { lines[d - lead] };
+            if line.extent != extent {
                 return None;
             }
             if extent == 1 {
                 continue;
             }
             if d >= self.split {
-                if advances.is_some_and(|a| a != (size != 1)) {
-                    return None;
-                }
-                advances = Some(size != 1);
+                columns = Some(match columns {
+                    None if line.step == 0 || line.step == 1 => line,
+                    None => return None,
+                    Some(inner) => inner.within(line)?,
+                });
             } else {
-                let step = if size == 1 { 0 } else { stride };
-                match rows.last_mut() {
-                    Some(inner) if step == inner.0 * inner.1 => inner.0 *= extent,
-                    _ => rows.push((extent, step)),
+                match rows.last_mut().and_then(|inner| Some((inner.within(line)?, inner))) {
+                    Some((both, inner)) => *inner = both,
+                    None => rows.push(line),
                 }
             }
-            stride *= size;
         }
         rows.reverse();
-        Some(Strides { rows, advances: advances.unwrap_or(false) })
+        Some(Strides { offset, rows, columns: columns.unwrap_or(Line::whole(1, 0)), fill })
     }
 
     /// Whether a value that broadcasts to the elementwise extents has an element for each row, in order.
-    fn is_element_a_row(&self, ty: &Type) -> bool {
-        self.strides(ty).is_some_and(|s| {
+    fn is_element_a_row(&self, graph: &Graph, value: Value) -> bool {
+        self.strides(graph, value).is_some_and(|s| {
             let in_order = match s.rows[..] {
                 [] => true,
-                [(_, step)] => step == 1,
+                [line] => line.step == 1,
                 _ => false,
             };
-            !s.advances && in_order
+            s.columns.step == 0 && in_order
         })
     }
 
@@ -188,7 +197,8 @@ impl Space {
                 None => {}
             }
             let own = graph.ty(v).shape().extents()?;
-            if own != *dims && own.iter().product::<usize>() != 1 {
+            let single = own.iter().product::<usize>() == 1;
+            if !single && (own != *dims || View::of(graph, v)?.base != v) {
                 return None;
             }
         }
@@ -215,7 +225,7 @@ impl Space {
         (0..=self.dims.len()).find(|&split| {
             self.split = split;
             let operands = insts.iter().flat_map(|&i| &graph.insts[i].operands);
-            operands.into_iter().all(|&v| self.strides(graph.ty(v)).is_some())
+            operands.into_iter().all(|&v| self.strides(graph, v).is_some())
         })
     }
 }
@@ -226,7 +236,7 @@ fn extents_but_one(dims: &[usize]) -> impl Iterator<Item = usize> {
 }
 
 /// The extents over which an instruction works: those of its result, or of what it reduces.
-pub(crate) fn work(graph: &Graph, inst: Inst) -> Option<Dims> {
+pub fn work(graph: &Graph, inst: Inst) -> Option<Dims> {
     let data = &graph.insts[inst];
     let of = if reduction_of(graph, inst).is_some() {
         data.operands[0]

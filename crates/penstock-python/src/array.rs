@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "raw memory crosses the border here; see the SAFETY comments")]
 
 use std::ffi::{CStr, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString,
 
 use crate::dtype::numpy_dtype;
 use crate::errors::OrPy;
+use crate::exit;
 use crate::tensor::PyTensor;
 
 /// The format of the buffer protocol for a dtype; bfloat16 has none and shows its bits.
@@ -223,7 +225,7 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     {
         // SAFETY: the buffer view keeps the memory alive and in place until it is dropped, and nobody
         // writes it.
-        let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
+        let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer::new(buffer))) };
         return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py);
     }
     let mut tensor = Tensor::empty(dtype, &dims).or_py(py)?;
@@ -291,7 +293,7 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
     let bytes = buffer.len_bytes();
     // SAFETY: the buffer view keeps the memory alive and in place until it is dropped. Nobody else can reach the array or
     // what owns its memory, and the caller gives the array up, so nobody writes it.
-    let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer(buffer))) };
+    let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer::new(buffer))) };
     Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
 }
 
@@ -325,8 +327,22 @@ fn never_written(array: &Bound<'_, PyAny>) -> bool {
     })
 }
 
-/// A buffer view held from any thread; dropping it attaches to the interpreter.
-struct HeldBuffer(#[expect(dead_code, reason = "held for its drop")] PyUntypedBuffer);
+/// A buffer view held from any thread; dropping it attaches to the interpreter, unless that is about to end.
+struct HeldBuffer(ManuallyDrop<PyUntypedBuffer>);
+
+impl HeldBuffer {
+    fn new(buffer: PyUntypedBuffer) -> HeldBuffer {
+        HeldBuffer(ManuallyDrop::new(buffer))
+    }
+}
+
+impl Drop for HeldBuffer {
+    fn drop(&mut self) {
+        let Some(_stay) = exit::enter_to_drop() else { return };
+        // SAFETY: nobody uses it after this.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
 
 // SAFETY: the view is only held and dropped; `PyUntypedBuffer` attaches to the interpreter for its drop.
 unsafe impl Send for HeldBuffer {}

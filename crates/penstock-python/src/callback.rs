@@ -393,22 +393,23 @@ impl HostFn for Action {
 
 /// For the garbage collector: the Python objects that the host code of a graph holds, where `trace` alone holds that.
 pub(crate) fn visit_callbacks(trace: &Concrete, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-    let mut done = Ok(());
-    trace.visit_own_hosts(&mut |host| {
-        if done.is_err() {
-            return;
-        }
-        let code = host.0.as_any();
-        if let Some(code) = code.downcast_ref::<Code>() {
-            // A derivative of it shares the callback, and may be held by a tape.
-            if Arc::strong_count(&code.callback) == 1 {
-                done = code.callback.visit(visit);
+    let Some(census) = trace.own_hosts() else { return Ok(()) };
+    // A function and its derivatives share the callback.
+    let mut shared: Vec<(&Arc<Callback>, usize)> = Vec::new();
+    for host in census.hosts() {
+        if let Some(code) = host.as_any().downcast_ref::<Code>() {
+            match shared.iter_mut().find(|(callback, _)| Arc::ptr_eq(callback, &code.callback)) {
+                Some((_, count)) => *count += 1,
+                None => shared.push((&code.callback, 1)),
             }
-        } else if let Some(action) = code.downcast_ref::<Action>() {
-            done = action.0.visit(visit);
+        } else if let Some(action) = host.as_any().downcast_ref::<Action>() {
+            action.0.visit(visit)?;
         }
-    });
-    done
+    }
+    shared
+        .iter()
+        .filter(|(callback, count)| Arc::strong_count(callback) == *count)
+        .try_for_each(|(c, _)| c.visit(visit))
 }
 
 /// A Python callable as host code.

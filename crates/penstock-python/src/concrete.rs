@@ -1,5 +1,6 @@
 //! One trace, and `ConcreteFunction`, its Python object.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use pyo3::types::{PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference}
 use smallvec::SmallVec;
 
 use crate::callback::visit_callbacks;
+use crate::convert::to_var;
 use crate::errors::OrPy;
+use crate::function::PyFunction;
 use crate::graph::PyGraph;
 use crate::guard::Guard;
 use crate::keys::{PyOpaque, RawSink, TypeSink};
@@ -73,7 +76,9 @@ pub(crate) struct Trace {
     /// Told when an object dies that the trace was made for.
     #[expect(dead_code, reason = "held so that it is told")]
     pub(crate) watches: Vec<Py<PyWeakrefReference>>,
-    /// Its Python object, while there is one.
+    /// How many Python objects hold it.
+    pub(crate) objects: AtomicUsize,
+    /// The one that is given out, while there is one.
     pub(crate) object: Mutex<Option<Py<PyWeakrefReference>>>,
 }
 
@@ -188,19 +193,32 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 #[pyclass(extends = Callable, subclass, frozen, weakref, name = "ConcreteFunction", module = "penstock.types.experimental")]
 pub(crate) struct PyConcrete {
     entry: Arc<Entry<Trace>>,
+    /// The function, which follows what the trace holds as long as it has the trace too.
+    function: Py<PyFunction>,
     /// The raw key of the last call that was found to fit.
     fits: Mutex<Vec<u64>>,
 }
 
+impl Drop for PyConcrete {
+    fn drop(&mut self) {
+        self.entry.trace.objects.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl PyConcrete {
-    /// The Python object of a trace.
-    pub(crate) fn of<'py>(py: Python<'py>, entry: &Arc<Entry<Trace>>) -> PyResult<Bound<'py, PyConcrete>> {
+    /// The Python object of a trace of a function.
+    pub(crate) fn of<'py>(
+        function: &Bound<'py, PyFunction>,
+        entry: &Arc<Entry<Trace>>,
+    ) -> PyResult<Bound<'py, PyConcrete>> {
+        let py = function.py();
         let lock = || entry.trace.object.lock().unwrap_or_else(PoisonError::into_inner);
         let weak = lock().as_ref().map(|w| w.clone_ref(py));
         if let Some(alive) = weak.and_then(|w| w.bind(py).upgrade()) {
             return Ok(alive.cast_into::<PyConcrete>()?);
         }
-        let made = PyConcrete { entry: entry.clone(), fits: Mutex::default() };
+        let made = PyConcrete { entry: entry.clone(), function: function.clone().unbind(), fits: Mutex::default() };
+        entry.trace.objects.fetch_add(1, Ordering::Relaxed);
         let made = PyClassInitializer::from(Callable::of::<PyConcrete>()).add_subclass(made);
         let made = adopt(Bound::new(py, made)?, concrete_class(py)?);
         let weak = PyWeakrefReference::new(made.as_any())?.unbind();
@@ -435,7 +453,7 @@ fn python_type(token: &Token) -> &'static str {
 #[pymethods]
 impl PyConcrete {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // While its function has the trace too, that one's objects are followed from neither.
+        visit.call(&self.function)?;
         if Arc::strong_count(&self.entry) == 1 { self.entry.trace.visit(&visit) } else { Ok(()) }
     }
 
@@ -590,6 +608,34 @@ impl PyConcrete {
         let trace = self.trace();
         let size = trace.concrete.function.graph().map_or(0, |g| g.insts.len());
         (self.entry.hits(), trace.cost.as_secs_f64(), size)
+    }
+
+    /// Whether it computes its results and does nothing else, apart from failing.
+    fn _computes_only(&self) -> bool {
+        let Some(graph) = self.trace().concrete.function.graph() else { return false };
+        let effects = penstock_ir::effects_of_region(graph, graph.body());
+        penstock_ir::EffectSet { assert: false, ..effects }.is_pure()
+    }
+
+    /// The results, as a flat list, for all inputs: arguments, then captures. Runs at once, whatever is open. Of the first
+    /// `rows` inputs every row is taken, and the results have the leading axis: for 0, none.
+    #[pyo3(signature = (inputs, rows=0))]
+    fn _run_on<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<Bound<'py, PyAny>>,
+        rows: usize,
+    ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
+        let _outside = (!trace::is_plain()).then(trace::suspend);
+        let function = &self.trace().concrete.function;
+        let given = |v: &Bound<'py, PyAny>| match v.cast::<PyVariable>() {
+            Ok(variable) => Ok(variable.get().var()),
+            Err(_) => to_var(v, None, None),
+        };
+        let inputs = inputs.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
+        let outs =
+            if rows == 0 { trace::call(function, &inputs) } else { trace::map_rows(function, &inputs, rows, false) };
+        outs.or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
     }
 
     /// The plan that runs the graph, as text.

@@ -241,6 +241,7 @@ unsafe impl<M: Managed> Sync for Imported<M> {}
 impl<M: Managed> Drop for Imported<M> {
     fn drop(&mut self) {
         // Producers in Python release references in their deleters.
+        let Some(_stay) = crate::exit::enter_to_drop() else { return };
         Python::attach(|_| {
             // SAFETY: the capsule was consumed once, so this is the only call of the deleter.
             unsafe { M::delete(self.0) }

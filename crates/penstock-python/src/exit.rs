@@ -48,6 +48,17 @@ pub(crate) fn enter() -> Stay {
     Stay { detached }
 }
 
+/// Begins a stay to let go of something; `None` where the interpreter is about to end, and takes it along.
+pub(crate) fn enter_to_drop() -> Option<Stay> {
+    INSIDE.fetch_add(1, Ordering::SeqCst);
+    if EXITING.load(Ordering::SeqCst) && !LAST.get() && STAYS.get() == 0 {
+        INSIDE.fetch_sub(1, Ordering::SeqCst);
+        return None;
+    }
+    STAYS.set(STAYS.get() + 1);
+    Some(Stay { detached: DETACHED.replace(false) })
+}
+
 fn park() {
     loop {
         std::thread::park();

@@ -248,27 +248,27 @@ impl PyFunction {
     }
 
     fn concrete<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         first: Option<&Bound<'py, PyAny>>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyConcrete>> {
+        let (py, this) = (slf.py(), slf.get());
         let nothing = args.is_empty() && kwargs.is_none_or(|k| k.is_empty());
-        let bound = match &self.signature {
+        let bound = match &this.signature {
             // Without arguments the signature stands for them.
-            Some(signature) if nothing => self.bind(py, first, signature.bind(py), None)?,
-            _ => self.bind(py, first, args, kwargs)?,
+            Some(signature) if nothing => this.bind(py, first, signature.bind(py), None)?,
+            _ => this.bind(py, first, args, kwargs)?,
         };
         let mut call = Call::new(bound);
-        self.read(py, &mut call)?;
+        this.read(py, &mut call)?;
         let new = call.raw.volatile || call.asks_for_spec();
-        let hit = if new { None } else { self.cache().hit(call.raw.key.words()) };
+        let hit = if new { None } else { this.cache().hit(call.raw.key.words()) };
         let entry = match hit {
             Some(entry) => entry,
-            None => self.served(py, call, false)?.0,
+            None => this.served(py, call, false)?.0,
         };
-        PyConcrete::of(py, &entry)
+        PyConcrete::of(slf, &entry)
     }
 
     pub(crate) fn history(&self) -> MutexGuard<'_, History> {
@@ -378,12 +378,11 @@ impl PyFunction {
     /// The trace for these arguments, of which tensors may be given as `TensorSpec`.
     #[pyo3(signature = (*args, **kwargs))]
     fn get_concrete_function<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyConcrete>> {
-        self.concrete(py, None, args, kwargs)
+        PyFunction::concrete(slf, None, args, kwargs)
     }
 
     /// How many times the Python function was traced.
@@ -392,9 +391,9 @@ impl PyFunction {
     }
 
     /// All traces, oldest first.
-    fn _traces<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyConcrete>>> {
-        let entries = self.cache().entries().to_vec();
-        entries.iter().map(|e| PyConcrete::of(py, e)).collect()
+    fn _traces<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Bound<'py, PyConcrete>>> {
+        let entries = slf.get().cache().entries().to_vec();
+        entries.iter().map(|e| PyConcrete::of(slf, e)).collect()
     }
 
     /// `(calls, misses)`: how many calls there were, and of the latest misses each `(place in the program, what was
@@ -417,8 +416,10 @@ impl PyFunction {
             guards.visit(&visit)?;
         }
         let Ok(cache) = self.cache.try_lock() else { return Ok(()) };
-        // A trace that somebody else holds as well is not this function's to follow.
-        for entry in cache.entries().iter().filter(|e| Arc::strong_count(e) == 1) {
+        // A trace that somebody else holds as well is not this function's to follow, but for its Python object, which holds
+        // this function.
+        let own = |e: &&Arc<Entry<Trace>>| Arc::strong_count(e) == 1 + e.trace.objects.load(Ordering::Relaxed);
+        for entry in cache.entries().iter().filter(own) {
             entry.trace.visit(&visit)?;
             visit_type(&entry.ty, &visit)?;
         }
@@ -481,7 +482,7 @@ impl PyBoundFunction {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyConcrete>> {
-        self.function.get().concrete(py, Some(self.instance.bind(py)), args, kwargs)
+        PyFunction::concrete(self.function.bind(py), Some(self.instance.bind(py)), args, kwargs)
     }
 
     #[getter]

@@ -61,6 +61,10 @@ impl Env for Interpreter {
             py.check_signals().map_err(|e| from_py(py, e))
         })
     }
+
+    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        Python::attach(|py| exit::detached(py, work));
+    }
 }
 
 impl Host for Interpreter {
@@ -70,10 +74,6 @@ impl Host for Interpreter {
 
     fn name_of(&self, value: &Symbolic) -> String {
         crate::graph::closed_name(value)
-    }
-
-    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
-        Python::attach(|py| exit::detached(py, work));
     }
 }
 

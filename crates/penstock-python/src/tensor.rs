@@ -235,7 +235,9 @@ impl PyTensor {
 
     /// The value as Python numbers in nested lists; a plain number for rank 0.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::numpy(slf)?.call_method0("tolist")
+        let values = Self::numpy(slf)?;
+        // A string is a plain value already.
+        if values.is_instance_of::<pyo3::types::PyBytes>() { Ok(values) } else { values.call_method0("tolist") }
     }
 
     /// The name of a symbolic tensor: that of its node, `:`, and its position among the node's results.

@@ -1,7 +1,7 @@
 //! A miss: the Python function runs once on symbolic arguments, and what it does becomes a graph.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -233,6 +233,7 @@ impl PyFunction {
             guards: Vec::new(),
             cost: Duration::ZERO,
             watches: Vec::new(),
+            objects: AtomicUsize::new(0),
             object: Mutex::default(),
         }
     }
@@ -324,6 +325,7 @@ impl PyFunction {
             guards,
             cost: started.elapsed(),
             watches: watch(py, &self.cache, &ty)?,
+            objects: AtomicUsize::new(0),
             object: Mutex::default(),
         };
         Ok((made, ty, lasting))

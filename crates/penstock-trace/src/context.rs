@@ -21,9 +21,6 @@ pub trait Host: Env + Send + Sync {
     fn name_of(&self, value: &Symbolic) -> String {
         value.value.to_string()
     }
-
-    /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
-    fn run_long(&self, work: &mut (dyn FnMut() + Send));
 }
 
 static HOST: OnceLock<Box<dyn Host>> = OnceLock::new();

@@ -10,7 +10,7 @@ use penstock_autodiff::{
 };
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, HostRef, Inst, OpDef, Region, Type};
+use penstock_ir::{Attr, Attrs, Census, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -241,36 +241,12 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
-    /// Calls `visit` with the host code that nothing but this holds: the graph and its plans. Where the function, or what
-    /// else was derived from it, is held elsewhere, its host code may be.
+    /// The host code that nothing but this holds, in its graph or in what was derived from that: plans, derivatives, batched
+    /// functions. None of it where somebody else, such as a tape or another function, holds a part of all that.
     ///
-    /// A collector of garbage may follow these, as long as nobody uses this meanwhile.
-    pub fn visit_own_hosts(&self, visit: &mut dyn FnMut(&HostRef)) {
-        let executable = self.executable.get();
-        // One reference to what runs it is the function's.
-        let sole = Arc::strong_count(&self.function) == 1 && executable.is_none_or(|e| Arc::strong_count(e) == 2);
-        let Some(graph) = self.function.graph().filter(|_| sole) else { return };
-        let mut held: Vec<(*const (), usize)> = Vec::new();
-        let mut note = |host: &HostRef| {
-            let at = Arc::as_ptr(&host.0).cast::<()>();
-            match held.iter_mut().find(|(p, _)| *p == at) {
-                Some((_, count)) => *count += 1,
-                None => held.push((at, 1)),
-            }
-        };
-        let hosts = || graph.insts.iter().flat_map(|(_, data)| data.attrs.hosts());
-        hosts().for_each(&mut note);
-        if !executable.is_none_or(|e| e.visit_hosts(&mut note)) {
-            return;
-        }
-        for host in hosts() {
-            let at = Arc::as_ptr(&host.0).cast::<()>();
-            // Each of them once, however often the graph refers to it.
-            if let Some(i) = held.iter().position(|(p, n)| *p == at && *n == Arc::strong_count(&host.0)) {
-                held.swap_remove(i);
-                visit(host);
-            }
-        }
+    /// A collector of garbage may follow it, as long as nobody uses this meanwhile.
+    pub fn own_hosts(&self) -> Option<Census> {
+        Census::of(&self.function, usize::from(self.executable.get().is_some()))
     }
 
     /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments, may take these, and adds the

@@ -158,7 +158,37 @@
 //!
 //! What surrounds a run is an [`Env`]: where prints go, where random numbers come from, and whether to stop.
 //! [`ConcreteFunction::run`] uses [`std_env`]; with an `Env` of its own, [`ConcreteFunction::run_in`] runs captured or
-//! under a deadline.
+//! under a deadline. Its [`Env::poll`] is asked every few milliseconds, also while a single kernel runs for long: that one
+//! is abandoned, and what it computes is dropped. What the run wrote to variables before stays written.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//!
+//! use penstock::{Class, Env, Error, Result, std_env};
+//!
+//! struct Until(Instant);
+//!
+//! impl Env for Until {
+//!     fn print(&self, stream: &str, text: &str) -> Result<()> {
+//!         std_env().print(stream, text)
+//!     }
+//!     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+//!         std_env().draw(blocks)
+//!     }
+//!     fn poll(&self) -> Result<()> {
+//!         if Instant::now() < self.0 { Ok(()) } else { Err(Error::cancelled("out of time")) }
+//!     }
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! // One kernel that takes seconds.
+//! let f = penstock::parse("func @f(%x: f64[s0,s0]) -> f64[s0] {\n %s = singular_values %x\n return %s\n}")?;
+//! let x = ndarray::Array2::from_shape_fn((2000, 2000), |(i, j)| (i * 31 + j * 17) as f64 % 101.0);
+//! let error = f.run_in(&[&x], &Until(Instant::now() + Duration::from_millis(20))).unwrap_err();
+//! assert_eq!(error.class(), Class::Cancelled);
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Errors
 //!

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -21,11 +22,11 @@ def callee(target: Any) -> Any:
     """What is called in place of `target`."""
     kind = type(target)
     if kind is FunctionType:
-        return _stack_of if target is _STACK else _convert.converted(target)
+        return _stack_of if target is _STACK else _function(target)
     if kind is MethodType:
         function = target.__func__
         if type(function) is FunctionType:
-            changed = _convert.converted(function)
+            changed = _function(function)
             return target if changed is function else MethodType(changed, target.__self__)
         return target
     replaced = _BUILTINS.get(id(target))
@@ -45,6 +46,37 @@ def callee(target: Any) -> Any:
         changed = _convert.converted(method)
         return target if changed is method else MethodType(changed, target)
     return target
+
+
+def _function(target: FunctionType) -> Any:
+    """What is called in place of a function; of the standard library's decorators, what they decorate."""
+    changed = _convert.converted(target)
+    if changed is target and (made := _DECORATED.get(id(target.__code__))) is not None:
+        return made(target)
+    return changed
+
+
+def _manager(target: Any) -> Any:
+    return contextlib.contextmanager(callee(target.__wrapped__))
+
+
+def _dispatched(target: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        chosen = target.dispatch(type(args[0])) if args else target
+        return callee(chosen)(*args, **kwargs)
+
+    return call
+
+
+def _code_of(decorator: Any) -> int:
+    """The identity of the code of all functions that a decorator makes."""
+    return id(decorator(iter).__code__)
+
+
+_DECORATED: dict[int, Callable[[Any], Any]] = {
+    _code_of(contextlib.contextmanager): _manager,
+    _code_of(functools.singledispatch): _dispatched,
+}
 
 
 # What makes an instance unless a class or its metaclass has something else.
@@ -92,6 +124,11 @@ def _tensor_range(
 
 def _range(*args: Any) -> Any:
     return _iteration.Range(*args) if any(map(is_symbolic, args)) else builtins.range(*args)
+
+
+def _next(iterator: Any, *default: Any) -> Any:
+    step = getattr(type(iterator), "_next_in_graph", None) if _core._is_tracing() else None
+    return builtins.next(iterator, *default) if step is None else step(iterator, default)
 
 
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
@@ -254,6 +291,7 @@ def _tuple(*args: Any) -> Any:
 _BUILTINS: dict[int, Any] = {
     id(builtins.range): _range,
     id(builtins.enumerate): _enumerate,
+    id(builtins.next): _next,
     id(builtins.zip): _zip,
     id(builtins.reversed): _reversed,
     id(builtins.len): _len,

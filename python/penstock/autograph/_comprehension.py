@@ -15,15 +15,15 @@ __all__ = ["generator", "list_comp"]
 
 
 def list_comp(
-    iterable: Any, value: Callable[[Any], Any], nested: bool = False, keep: Callable[[Any], Any] | None = None
+    iterable: Any, value: Callable[[Any], Any], keep: Callable[[Any], Any] | None = None, nested: bool = False
 ) -> Any:
     """`[value(item) for item in iterable if keep(item)]`: a list, or one of the graph.
 
     Args:
         iterable: what is iterated over.
         value: an element, or, where the comprehension is `nested`, the elements that an item gives.
-        nested: whether there are further `for` parts.
         keep: whether an item counts; None where every item does.
+        nested: whether there are further `for` parts.
     """
     code = value.__code__
     line = code.co_firstlineno
@@ -59,17 +59,16 @@ def _each(
         for item in _iteration.unrolled(iterable):
             take(item)
         return
-    count = steps.count()
-    zero = _core._convert(0, count.dtype)
+    zero, more, _ = _iteration.counter(steps)
 
     def step(hidden: list[Any]) -> list[Any]:
         take(steps.item(hidden[0]))
-        return [raw_ops.add(hidden[0], _core._convert(1, count.dtype))]
+        return [raw_ops.add(hidden[0], _core._convert(1, zero.dtype))]
 
     def test(hidden: list[Any]) -> Any:
-        return raw_ops.less(hidden[0], count)
+        return more(hidden[0])
 
-    graph_loop(State.of([made]), [zero], test, step, raw_ops.less(zero, count), where, key, Options())
+    graph_loop(State.of([made]), [zero], test, step, more(zero), where, key, Options())
 
 
 def _nothing() -> None:
@@ -91,4 +90,4 @@ def generator(
         many = keep is not None or not _iteration.has_known_length(steps)
     else:
         many = keep is not None and isinstance(iterable, list | tuple) and any(map(is_symbolic, iterable))
-    return list_comp(iterable, value, False, keep) if many else plain(_iteration.unrolled(iterable))
+    return list_comp(iterable, value, keep) if many else plain(_iteration.unrolled(iterable))

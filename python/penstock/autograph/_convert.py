@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import gc
 import linecache
 import os
@@ -13,8 +14,8 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from penstock.autograph import _source, _transform
-from penstock.autograph._nodes import OPERATORS
-from penstock.autograph._tree import copy_location, locate
+from penstock.autograph._nodes import OPERATORS, define
+from penstock.autograph._tree import made, placed, places
 
 __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
 
@@ -22,8 +23,6 @@ DO_NOT_CONVERT = "_penstock_do_not_convert"
 
 # For each code object, by identity: the converted one, or None where it is called as it is.
 _by_code: dict[int, tuple[Any, CodeType | None]] = {}
-# Code that the conversion made, by identity, and whether it is a part of a function's body.
-_made: dict[int, tuple[Any, bool]] = {}
 _by_file: dict[str, bool] = {}
 _warned: set[str] = set()
 
@@ -34,6 +33,14 @@ _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASY
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
 _ASYNC = 0x80 | 0x200
 _GENERATOR = 0x20  # CO_GENERATOR
+
+
+class _Mark(enum.Enum):
+    """The last constant of code that the conversion made."""
+
+    FUNCTION = enum.auto()
+    # A piece of a function's body.
+    PART = enum.auto()
 
 
 class ConversionError(TypeError):
@@ -59,10 +66,10 @@ def has_source(function: FunctionType) -> bool:
 
 def why_plain(code: CodeType) -> str | None:
     """Why code of a traced function is as the user wrote it; None for code that was converted."""
-    if id(code) in _made:
+    if is_made(code):
         if code.co_flags & _GENERATOR:
             return (
-                "the control flow of a generator stays Python's, since a graph cannot leave it and come back"
+                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in it"
             )
         return None
     if _is_library(code.co_filename):
@@ -89,23 +96,19 @@ def converted(function: FunctionType, strict: bool = False) -> FunctionType:
     known = _by_code.get(id(code))
     if known is not None and not (strict and known[1] is None):
         target = known[1]
-    elif id(code) in _made:
+    elif is_made(code):
         return function
     else:
         target = _target(function, strict)
         # Dropped with the code, whose identity may then be another's.
         key = id(code)
-        _by_code[key] = (weakref.ref(code, _forgetting(_by_code, key)), target)
+
+        # Even while the interpreter takes this module apart.
+        def forget(_: Any, table: dict[int, Any] = _by_code) -> None:
+            table.pop(key, None)
+
+        _by_code[key] = weakref.ref(code, forget), target
     return function if target is None else _bound(function, target)
-
-
-def _forgetting(table: dict[int, Any], key: int) -> Callable[[Any], None]:
-    """Drops an entry when its code dies, even while the interpreter takes this module apart."""
-
-    def forget(_: Any) -> None:
-        table.pop(key, None)
-
-    return forget
 
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
@@ -193,7 +196,7 @@ def _compile(function: FunctionType) -> CodeType:
     lowered, code = tree_of(function)
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
-        statement = copy_location(ast.Expr(lowered), lowered)
+        statement = placed(ast.Expr(lowered), lowered)
         name = "<lambda>"
     else:
         # Under another name, or the function's own would hide what it calls by it.
@@ -204,12 +207,13 @@ def _compile(function: FunctionType) -> CodeType:
         # Within its class, private names and `__class__` mean what they meant.
         statement = _class(owner, statement)
     free = [name for name in (OPERATORS, *code.co_freevars) if owner is None or name != "__class__"]
-    factory = _factory(free, statement)
+    factory = define("factory__", [statement], lowered, *free)
     module = ast.Module([factory], [])
-    copy_location(factory, lowered)
-    locate(module, lowered.lineno, lowered.col_offset, lowered.end_lineno or 0, lowered.end_col_offset or 0)
     try:
-        top = compile(module, code.co_filename, "exec", dont_inherit=True, flags=_future_flags(code))
+        flags = _future_flags(code)
+        top = _source.unwarned(
+            lambda: compile(module, code.co_filename, "exec", dont_inherit=True, flags=flags)
+        )
     except SyntaxError as error:
         raise ConversionError(
             f"the conversion of {function.__qualname__} does not compile: {error}"
@@ -239,35 +243,21 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    fields: dict[str, Any] = {
-        "name": _class_name(name),
-        "bases": [],
-        "keywords": [],
-        "body": [body],
-        "decorator_list": [],
-    }
-    if "type_params" in ast.ClassDef._fields:
-        fields["type_params"] = []
-    return copy_location(ast.ClassDef(**fields), body)
+    return made(
+        ast.ClassDef,
+        places(body)[0],
+        name=_class_name(name),
+        bases=[],
+        keywords=[],
+        body=[body],
+        decorator_list=[],
+        type_params=[],
+    )
 
 
 def _class_name(name: str) -> str:
     # Leading underscores make no difference to private names, and keep the name apart from the class's own.
     return "____" + name.lstrip("_")
-
-
-def _factory(free: list[str], body: ast.stmt) -> ast.FunctionDef:
-    args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
-    fields: dict[str, Any] = {
-        "name": "factory__",
-        "args": args,
-        "body": [body],
-        "decorator_list": [],
-        "returns": None,
-    }
-    if "type_params" in ast.FunctionDef._fields:
-        fields["type_params"] = []
-    return ast.FunctionDef(**fields)
 
 
 def _inner_code(code: CodeType, name: str) -> CodeType:
@@ -285,31 +275,30 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
 
     The functions of a nested class are as the user wrote them (`made` is false).
     """
-    made = made and bool(code.co_flags & _OPTIMIZED)
-    constants = []
+    within = qualname
+    if code.co_flags & _OPTIMIZED:
+        within += ".<locals>"
+    else:
+        made = False
+    constants: list[Any] = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = constant.co_name
             if inner in _PARTS:
                 constant = _named(constant, name, qualname, True)
             else:
-                between = "<locals>." if code.co_flags & _OPTIMIZED else ""
                 # The scope of type parameters does not show in names.
-                hidden = inner.startswith("<generic parameters of ")
-                full = qualname if hidden else f"{qualname}.{between}{inner}"
+                full = qualname if inner.startswith("<generic parameters of ") else f"{within}.{inner}"
                 constant = _named(constant, inner, full, made and inner == "<lambda>", made)
         constants.append(constant)
-    result = code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
     if made:
-        key = id(result)
-        _made[key] = (weakref.ref(result, _forgetting(_made, key)), part)
-    return result
+        constants.append(_Mark.PART if part else _Mark.FUNCTION)
+    return code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))
 
 
 def is_part(code: CodeType) -> bool:
     """Whether the code is a piece of a function's body, not a function of the user's."""
-    found = _made.get(id(code))
-    return found is not None and found[1]
+    return code.co_consts[-1:] == (_Mark.PART,)
 
 
 def is_own(code: CodeType) -> bool:
@@ -319,13 +308,13 @@ def is_own(code: CodeType) -> bool:
 
 def is_made(code: CodeType) -> bool:
     """Whether the conversion made the code."""
-    return id(code) in _made
+    return bool(code.co_consts) and type(code.co_consts[-1]) is _Mark
 
 
 def source_of(function: FunctionType) -> str:
     """The converted source of a function, for people to read."""
     lowered, _ = tree_of(function)
-    return ast.unparse(ast.fix_missing_locations(lowered))
+    return ast.unparse(lowered)
 
 
 def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -351,8 +340,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
         t = tracing
-        outer = t.notes, t.depth, t.states, t.attempts, t.converting
-        t.notes, t.depth, t.states, t.attempts, t.converting = [], 0, [], [], True
+        outer = t.notes, t.depth, t.states, t.attempts, t.looking, t.converting
+        t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = [], 0, [], [], False, True
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -362,7 +351,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            t.notes, t.depth, t.states, t.attempts, t.converting = outer
+            t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = outer
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.autograph._nodes import ITEM, LOAD, later, load, operation, unpacked
 from penstock.autograph._scopes import may_choose
-from penstock.autograph._tree import Transformer, copy_location, own_nodes, walk
+from penstock.autograph._tree import Transformer, own_nodes, placed, walk
 
 __all__ = ["Expressions", "binds_outside", "repeatable"]
 
@@ -75,10 +75,10 @@ def _with_target(target: ast.expr, value: ast.expr) -> ast.Lambda:
     """A function of an item, which is assigned to a target for the value."""
     name = target.id if isinstance(target, ast.Name) else ITEM
     if not isinstance(target, ast.Name):
-        item = ast.Tuple([unpacked(copy_location(load(ITEM), target), target)], LOAD)
+        item = ast.Tuple([unpacked(load(ITEM, target), target)], LOAD)
         once = ast.ListComp(value, [ast.comprehension(target, item, [], 0)])
-        value = copy_location(ast.Subscript(copy_location(once, value), ast.Constant(0), LOAD), value)
-    return copy_location(ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), value), value)
+        value = placed(ast.Subscript(placed(once, value), ast.Constant(0), LOAD), value)
+    return placed(ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), value), value)
 
 
 class Expressions(Transformer):
@@ -96,9 +96,9 @@ class Expressions(Transformer):
         if isinstance(callee, ast.Name) and callee.id == "super" and not node.args and not node.keywords:
             if self.instance is not None:
                 # In an inner function the arguments are not to be found.
-                node.args = [load("__class__"), load(self.instance)]
+                node.args = [load("__class__", node), load(self.instance, node)]
             return node
-        node.func = copy_location(operation(operator, callee), callee)
+        node.func = operation(operator, callee, callee)
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -112,16 +112,14 @@ class Expressions(Transformer):
         result = values[-1]
         safe = harmless[-1]
         for value, fine in zip(reversed(values[:-1]), reversed(harmless[:-1]), strict=True):
-            result = copy_location(
-                operation(f"{name}_both" if safe else f"{name}_", value, later(result)), node
-            )
+            result = operation(f"{name}_both" if safe else f"{name}_", node, value, later(result))
             safe = safe and fine
         return result
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.inside(node)
         if isinstance(node.op, ast.Not):
-            return copy_location(operation("not_", node.operand), node)
+            return operation("not_", node, node.operand)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -129,26 +127,26 @@ class Expressions(Transformer):
         self.inside(node)
         if plain:
             return node
-        return copy_location(operation("if_exp", node.test, later(node.body), later(node.orelse)), node)
+        return operation("if_exp", node, node.test, later(node.body), later(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = len(node.ops) == 1 or binds_outside(*node.comparators)
         self.inside(node)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            found = copy_location(operation("in_", node.left, *node.comparators), node)
-            return found if isinstance(node.ops[0], ast.In) else copy_location(operation("not_", found), node)
+            found = operation("in_", node, node.left, *node.comparators)
+            return found if isinstance(node.ops[0], ast.In) else operation("not_", node, found)
         if plain:
             return node
         rest: list[ast.expr] = [
             ast.Tuple([ast.Constant(type(op).__name__), later(value)], LOAD)
             for op, value in zip(node.ops, node.comparators, strict=True)
         ]
-        return copy_location(operation("chain", node.left, *rest), node)
+        return operation("chain", node, node.left, *rest)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.inside(node)
         if type(node.ctx) is ast.Load and may_choose(node.slice):
-            return copy_location(operation("item", node.value, node.slice), node)
+            return operation("item", node, node.value, node.slice)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -170,16 +168,17 @@ class Expressions(Transformer):
         test = self._test_of(first)
         value = self._collected(node, rest) if rest else self.visit(node.elt)
         iterable = self.visit(first.iter)
-        args = [iterable, _with_target(first.target, value), ast.Constant(bool(rest))]
+        args: list[ast.expr] = [iterable, _with_target(first.target, value)]
         if test is not None:
             args.append(_with_target(first.target, test))
-        return copy_location(operation("list_comp", *args), node)
+        nested = [ast.keyword("nested", ast.Constant(True))] if rest else []
+        return operation("list_comp", node, *args, keywords=nested)
 
     def _test_of(self, generator: ast.comprehension) -> ast.expr | None:
         if not generator.ifs:
             return None
         tests = generator.ifs
-        test = copy_location(ast.BoolOp(ast.And(), tests), tests[0]) if len(tests) > 1 else tests[0]
+        test = placed(ast.BoolOp(ast.And(), tests), tests[0]) if len(tests) > 1 else tests[0]
         return self.visit(test)  # type: ignore[no-any-return]
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
@@ -187,14 +186,14 @@ class Expressions(Transformer):
         if len(node.generators) > 1 or first.is_async or _stays(node.elt, *first.ifs):
             return self._plain(node, "a generator of several parts, or that makes functions,")
         iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
-        first.iter = copy_location(load(ITEM), iterable)
+        first.iter = load(ITEM, iterable)
         first.ifs = [] if test is None else [test]
         node.elt = value
         plain = ast.Lambda(ast.arguments([], [ast.arg(ITEM)], None, [], [], None, []), node)
-        args = [iterable, copy_location(plain, node), _with_target(first.target, value)]
+        args = [iterable, placed(plain, node), _with_target(first.target, value)]
         if test is not None:
             args.append(_with_target(first.target, test))
-        return copy_location(operation("generator", *args), node)
+        return operation("generator", node, *args)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         return self._plain(node, "a set comprehension, whose elements must be told apart while tracing,")
@@ -208,7 +207,7 @@ class Expressions(Transformer):
         for generator in node.generators:
             if not generator.is_async:
                 iterable = generator.iter
-                generator.iter = copy_location(operation("elements", iterable, ast.Constant(what)), iterable)
+                generator.iter = operation("elements", iterable, iterable, ast.Constant(what))
         return node  # type: ignore[no-any-return]
 
     def visit_arg(self, node: ast.arg) -> ast.arg:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._control import cond_and
 from penstock.autograph._branch import is_symbolic
 from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["Enumerated", "Range", "Zipped", "has_known_length", "steps_of", "unrolled", "updated"]
+__all__ = ["Enumerated", "Range", "Zipped", "counter", "has_known_length", "steps_of", "unrolled", "updated"]
 
 
 class Range:
@@ -80,6 +83,9 @@ class Enumerated:
     def count(self) -> Any:
         return self.inner.count()
 
+    def more(self, i: Any) -> Any:
+        return _more(self.inner, i)
+
     def item(self, i: Any) -> Any:
         at = i if not is_symbolic(self.start) and self.start == 0 else i + self.start
         return at, self.inner.item(i)
@@ -95,17 +101,39 @@ class Zipped:
         self.inners = inners
 
     def count(self) -> Any:
-        counts = [raw_ops.cast(x.count(), dtype=_core.int32) for x in self.inners]
+        found = [x.count() for x in self.inners]
+        if any(count is None for count in found):
+            return None
+        counts = [raw_ops.cast(count, dtype=_core.int32) for count in found]
         least = counts[0]
         for other in counts[1:]:
             least = raw_ops.minimum(least, other)
         return least
+
+    def more(self, i: Any) -> Any:
+        found = _more(self.inners[0], i)
+        for inner in self.inners[1:]:
+            found = cond_and(found, functools.partial(_more, inner, i))
+        return found
 
     def item(self, i: Any) -> Any:
         return tuple(x.item(i) for x in self.inners)
 
     def __iter__(self) -> Any:
         return zip(*map(_parts, self.inners), strict=False)
+
+
+def _more(steps: Any, i: Any) -> Any:
+    count = steps.count()
+    return steps.more(i) if count is None else raw_ops.less(raw_ops.cast(i, dtype=count.dtype), count)
+
+
+def counter(steps: Any) -> tuple[Any, Callable[[Any], Any], bool]:
+    """The first iteration, what says of one whether it takes place, and whether their number is known."""
+    count = steps.count()
+    if count is None:
+        return _core._convert(0, _core.int64), steps.more, False
+    return _core._convert(0, count.dtype), lambda i: raw_ops.less(i, count), True
 
 
 def _parts(steps: Any) -> Any:
@@ -126,6 +154,9 @@ def steps_of(iterable: Any) -> Any:
                 "a scalar tensor cannot be iterated over; use tf.range for a number of iterations"
             )
         return _Rows(iterable)
+    if _core._is_tracing():
+        make = getattr(type(iterable), "_graph_steps", None)
+        return None if make is None else make(iterable)
     return None
 
 
@@ -135,6 +166,8 @@ def has_known_length(steps: Any) -> bool:
         return all(map(has_known_length, steps.inners))
     if isinstance(steps, Enumerated):
         return has_known_length(steps.inner)
+    if steps.count() is None:
+        return False
     tensor = steps.tensor() if isinstance(steps, Range) else steps.tensor
     return tensor.shape.rank is not None and tensor.shape.dims[0] is not None
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.autograph._scopes import Survey, read_names
-from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, copy_location, own_nodes
+from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, own_nodes, placed, point
 
-__all__ = ["DO_RETURN", "RESULT", "lower_jumps"]
+__all__ = ["DO_RETURN", "RESULT", "lower_jumps", "lower_jumps_between_yields"]
 
 DO_RETURN = "do_return__"
 RESULT = "result__"
 
 
 _LEAVING = frozenset({ast.Return, ast.Break, ast.Continue, ast.Raise})
+_SUSPENDING = frozenset({ast.Return, ast.Yield, ast.YieldFrom, ast.Await})
 
 
 @dataclass
@@ -47,25 +49,77 @@ def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     if plain:
         tail: list[ast.stmt] = [node.body.pop()] if returns else []
         body, _, _ = _block(node.body, None, state)
-        node.body = [*_without_idle_flags(body, state), *tail] or [_at(ast.Pass(), last)]
+        node.body = [*_without_idle_flags(body, state), *tail] or [placed(ast.Pass(), last)]
         return
-    end = copy_location(ast.Return(ast.Constant(None)), last)
-    end.lineno = end.end_lineno = last.end_lineno or last.lineno
+    end = placed(ast.Return(ast.Constant(None)), point(last.end_lineno or 0, last.end_col_offset or 0))
     if not _always_jumps(node.body):
         node.body.append(end)
     body, _, _ = _block(node.body, None, state)
     if DO_RETURN in state.tested:
         body.insert(0, _flag(DO_RETURN, False, node.body[0]))
-    body.append(_at(ast.Return(ast.Name(RESULT, ast.Load())), end))
+    body.append(placed(ast.Return(ast.Name(RESULT, ast.Load())), end))
     node.body = _without_idle_flags(body, state)
 
 
-def _at(new: ast.stmt, where: ast.AST) -> ast.stmt:
-    return copy_location(new, where)
+def lower_jumps_between_yields(node: ast.FunctionDef) -> set[int]:
+    """Rewrites the statements of a generator that nothing leaves; the identities of the others.
+
+    What has a `yield` in it stays as it is, and what has a jump to somewhere else.
+    """
+    state, left = _State(), set[int]()
+    node.body = _without_idle_flags(_between_yields(node.body, state), state)
+    _find_left(node.body, left)
+    return left
+
+
+def _between_yields(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
+    out: list[ast.stmt] = []
+    for s in statements:
+        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        if not any(blocks):
+            out.append(s)
+        elif _is_left(s):
+            for block in blocks:
+                block[:] = _between_yields(block, state)
+            out.extend(_with_one_yield(s) if isinstance(s, ast.If) else [s])
+        else:
+            out.extend(_block([s], None, state)[0])
+    return out
+
+
+def _is_left(s: ast.stmt) -> bool:
+    """Whether a statement has a `yield` in it, or a jump out of it."""
+    return _breaks([s], (ast.Break, ast.Continue)) or any(type(n) in _SUSPENDING for n in own_nodes([s]))
+
+
+def _find_left(statements: list[ast.stmt], found: set[int]) -> None:
+    for s in statements:
+        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        if any(blocks) and _is_left(s):
+            found.add(id(s))
+            for block in blocks:
+                _find_left(block, found)
+
+
+def _with_one_yield(s: ast.If) -> list[ast.stmt]:
+    """An `if` both of whose branches end with a `yield`, as one that chooses what is yielded behind it."""
+    name = f"yield_{s.lineno}_{s.col_offset}__"
+    for branch in (s.body, s.orelse):
+        last = branch[-1] if branch else None
+        if not (isinstance(last, ast.Expr) and isinstance(last.value, ast.Yield)):
+            return [s]
+        if any(map(_is_left, branch[:-1])) or (last.value.value and _is_left(ast.Expr(last.value.value))):
+            return [s]
+    for branch in (s.body, s.orelse):
+        end: Any = branch[-1]
+        value = end.value.value or ast.Constant(None)
+        branch[-1] = placed(ast.Assign([ast.Name(name, ast.Store())], value), end)
+    head = point(s.lineno, s.col_offset, len("if"))
+    return [s, placed(ast.Expr(ast.Yield(ast.Name(name, ast.Load()))), head)]
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return _at(ast.Assign([copy_location(ast.Name(name, ast.Store()), where)], ast.Constant(value)), where)
+    return placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
@@ -90,19 +144,19 @@ def _always_jumps(statements: list[ast.stmt]) -> bool:
     return False
 
 
-def _breaks(statements: list[ast.stmt]) -> bool:
-    """Whether a break of the enclosing loop is among the statements."""
+def _breaks(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...] = (ast.Break,)) -> bool:
+    """Whether a break of the enclosing loop, or a jump of these kinds, is among the statements."""
     for s in statements:
-        if isinstance(s, ast.Break):
+        if isinstance(s, kinds):
             return True
         if isinstance(s, LOOPS):
-            if _breaks(s.orelse):
+            if _breaks(s.orelse, kinds):
                 return True
             continue
         if isinstance(s, DEFINITIONS):
             continue
         for block in _blocks(s):
-            if _breaks(block):
+            if _breaks(block, kinds):
                 return True
     return False
 
@@ -128,8 +182,8 @@ def _block(
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
             # The value first: if it raises, and is caught, the function has not returned.
-            result = copy_location(ast.Name(RESULT, ast.Store()), s)
-            out.append(_at(ast.Assign([result], s.value or ast.Constant(None)), s))
+            result = placed(ast.Name(RESULT, ast.Store()), s)
+            out.append(placed(ast.Assign([result], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
             return out, flags | {DO_RETURN}, True
         if isinstance(s, ast.Break) and loop is not None:
@@ -164,7 +218,7 @@ def _block(
             state.tested |= mine[1]
             after, more, _ = _block(rest, loop, state)
             test = _none_of(sorted(mine[1]), rest[0])
-            out.append(_at(ast.If(test, after or [_at(ast.Pass(), s)], []), rest[0]))
+            out.append(placed(ast.If(test, after or [placed(ast.Pass(), s)], []), rest[0]))
             return out, flags | more, False
     return out, flags, False
 
@@ -199,7 +253,7 @@ def _statement(
             orelse, more, _ = _block(s.orelse, loop, state)
             if in_body:
                 state.tested |= in_body
-                orelse = [_at(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
+                orelse = [placed(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
             s.orelse, flags = orelse, flags | more
         s.finalbody, more, _ = _block(s.finalbody, loop, state)
         return ([s], flags | more), False
@@ -229,12 +283,12 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
         leading.extend(_flag(name, False, first) for name in ending)
         if mine.broken in ending:
             out.append(_flag(mine.broken, False, s))
-        test = copy_location(_none_of(ending, s), s)
+        test = placed(_none_of(ending, s), s)
         if isinstance(s, ast.While):
             if isinstance(s.test, ast.Constant) and s.test.value:
                 s.test = test
             else:
-                s.test = copy_location(ast.BoolOp(ast.And(), [test, s.test]), s.test)
+                s.test = placed(ast.BoolOp(ast.And(), [test, s.test]), s.test)
         else:
             s.extra_tests = [test]  # type: ignore[attr-defined]
     s.body = [*leading, *s.body]
@@ -246,7 +300,7 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
     if orelse:
         after, more, _ = _block(orelse, outer, state)
         if ending:
-            after = [_at(ast.If(_none_of(ending, s), after, []), orelse[0])]
+            after = [placed(ast.If(_none_of(ending, s), after, []), orelse[0])]
         out.extend(after)
         left |= more
     return out, left
@@ -273,9 +327,9 @@ def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.s
                     inner = getattr(s, name, None)
                     if inner:
                         done = clean(inner)
-                        setattr(s, name, done or ([_at(ast.Pass(), inner[0])] if name == "body" else []))
+                        setattr(s, name, done or ([placed(ast.Pass(), inner[0])] if name == "body" else []))
                 for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-                    part.body = clean(part.body) or [_at(ast.Pass(), part)]
+                    part.body = clean(part.body) or [placed(ast.Pass(), part)]
             kept.append(s)
         return kept
 

@@ -257,11 +257,13 @@ class _Loop:
         self.size = len(state.slots)
         # What the variables hold after the traced iteration; None where it always raises.
         self.last: list[Any] | None = None
+        # Whether an iteration was traced for the types of variables.
+        self.looked = False
 
     def trace(self) -> list[Any]:
         """Traces the regions; the results of the loop."""
         state, hidden = self.state, self.hidden
-        self.size = len(state.slots)
+        self.size, self.looked = len(state.slots), False
         self.carried = [c for i in range(len(state.slots)) if (c := self._carry(i)) is not None]
         new = [i for i, slot in enumerate(state.slots) if slot.entry.live and state.before[i] is UNDEFINED]
         if new:
@@ -273,11 +275,11 @@ class _Loop:
                     self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
         if not self.peeled and (signature := self._without_value()) and signature in _found:
             raise _Peels(_found[signature])
-        test_region = self._test_region()
-        body_region = self._body_region()
+        # A loop within others is traced once to look for types and once to stay, not once more at each level.
+        enough = tracing.looking and self.looked and not any(map(_has_none, state.frozen))
+        regions = self._empty_regions() if enough else [self._test_region(), self._body_region()]
         state.restore()
         first = [*hidden, *(leaf for c in self.carried for leaf in c.leaves)]
-        regions = [test_region, body_region]
         return list(_core._emit_regions("while", first, regions, self.checkpoint_every) or ())
 
     def specs(self) -> list[TensorSpec]:
@@ -315,11 +317,13 @@ class _Loop:
             return known
         found: dict[int, Any] = {}
         params = _core._begin_region(specs)
+        looking, tracing.looking = tracing.looking, True
         try:
             self._enter(params)
+            self.last = None
             if traced_region(self.state, lambda: self._run(params)) is None:
                 self._check_size()
-                values = self.state.read()
+                self.last = values = self.state.read()
                 check_lists(self.state, values)
                 for i in new:
                     leaves = leaves_of(values[i])
@@ -327,8 +331,10 @@ class _Loop:
                         tensors = map(_core._convert, leaves)
                         found[i] = pack_specs(values[i], [TensorSpec(t.shape, t.dtype) for t in tensors])
         finally:
+            tracing.looking = looking
             _core._abandon_region()
             self.state.restore()
+        self.looked = True
         return _remember(signature, found)
 
     def _signature(self, others: list[int]) -> tuple[Any, ...]:
@@ -364,6 +370,13 @@ class _Loop:
                 "with a value of the "
                 "dtype that it gets, or use tf.cast"
             )
+
+    def _empty_regions(self) -> list[Any]:
+        """The regions of a loop with the same variables that does nothing."""
+        specs = self.specs()
+        _core._begin_region(specs)
+        test = _core._end_region([_core._convert(False)])
+        return [test, _core._end_region(_core._begin_region(specs))]
 
     def _test_region(self) -> Any:
         params = _core._begin_region(self.specs())

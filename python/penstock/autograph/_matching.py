@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from penstock.autograph._tree import DEFINITIONS, copy_location
+from penstock.autograph._tree import DEFINITIONS, placed
 
 __all__ = ["lower_matches"]
 
@@ -80,13 +80,13 @@ def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
             found = f"match_{s.lineno}_{s.col_offset}_{number}__"
             matched = ast.Attribute(_load(operators), "matched", ast.Load())
             call = ast.Call(matched, [_load(name), _described(case.pattern)], [])
-            before = [copy_location(ast.Assign([ast.Name(found, ast.Store())], call), case.pattern)]
+            before = [placed(ast.Assign([ast.Name(found, ast.Store())], call), case.pattern)]
             test = _item(_load(found), 0)
             values = {n: _item(_item(_load(found), 1), i) for i, n in enumerate(_names(case.pattern))}
         body = case.body
         targets = [ast.Assign([ast.Name(n, ast.Store())], v) for n, v in values.items()]
         if targets:
-            body = [*(copy_location(t, case.pattern) for t in targets), *body]
+            body = [*(placed(t, case.pattern) for t in targets), *body]
         if case.guard is not None:
             # The guard comes before the assignments.
             guard = _Replaced(values).visit(case.guard) if values else case.guard
@@ -94,9 +94,9 @@ def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
         if test is None:
             rest = body
         else:
-            copy_location(test, case.pattern)
-            rest = [*before, copy_location(ast.If(test, body, rest), case.pattern)]
-    subject = copy_location(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
+            placed(test, case.pattern)
+            rest = [*before, placed(ast.If(test, body, rest), case.pattern)]
+    subject = placed(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
     return [subject, *rest]
 
 
@@ -110,12 +110,12 @@ def _item(value: ast.expr, index: int) -> ast.expr:
 
 def _test(pattern: ast.pattern, name: str) -> ast.expr | None:
     if isinstance(pattern, ast.MatchValue):
-        return copy_location(ast.Compare(_load(name), [ast.Eq()], [pattern.value]), pattern)
+        return placed(ast.Compare(_load(name), [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        return copy_location(ast.Compare(_load(name), [ast.Is()], [ast.Constant(pattern.value)]), pattern)
+        return placed(ast.Compare(_load(name), [ast.Is()], [ast.Constant(pattern.value)]), pattern)
     if isinstance(pattern, ast.MatchOr):
         tests = [t for p in pattern.patterns if (t := _test(p, name)) is not None]
-        return copy_location(ast.BoolOp(ast.Or(), tests), pattern)
+        return placed(ast.BoolOp(ast.Or(), tests), pattern)
     return None
 
 
@@ -123,7 +123,7 @@ def _described(pattern: ast.pattern) -> ast.expr:
     """A pattern as an expression, for `matched`."""
 
     def made(kind: str, *parts: ast.expr) -> ast.expr:
-        return copy_location(ast.Tuple([ast.Constant(kind), *parts], ast.Load()), pattern)
+        return placed(ast.Tuple([ast.Constant(kind), *parts], ast.Load()), pattern)
 
     def described(patterns: list[ast.pattern]) -> ast.expr:
         return ast.Tuple([_described(p) for p in patterns], ast.Load())
@@ -152,4 +152,4 @@ class _Replaced(ast.NodeTransformer):
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy_location(self.values.get(node.id, node), node)
+        return placed(self.values.get(node.id, node), node)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
-from penstock.autograph._tree import copy_location
+from penstock.autograph._tree import made, place, places
 
 __all__ = [
     "ITEM",
@@ -30,20 +31,22 @@ SEQUENCES = (ast.Tuple, ast.List)
 
 # One node stands wherever it says all there is to say: it has no position, and nobody changes it.
 LOAD, STORE = ast.Load(), ast.Store()
-_HAS_TYPE_PARAMS = "type_params" in ast.FunctionDef._fields
 _NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
 
 
-def load(name: str) -> ast.Name:
-    return ast.Name(name, LOAD)
+def load(name: str, where: ast.AST | None = None) -> ast.Name:
+    return ast.Name(name, LOAD) if where is None else made(ast.Name, places(where)[0], id=name, ctx=LOAD)
 
 
-def _operator(name: str) -> ast.Attribute:
-    return ast.Attribute(ast.Name(OPERATORS, LOAD), name, LOAD)
-
-
-def operation(name: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(_operator(name), list(args), [])
+def operation(name: str, where: ast.AST, *args: ast.expr, keywords: Iterable[ast.keyword] = ()) -> ast.Call:
+    """A call of an operator, in place of a node."""
+    whole, within = places(where)
+    operators = made(ast.Name, within, id=OPERATORS, ctx=LOAD)
+    function = made(ast.Attribute, within, value=operators, attr=name, ctx=LOAD)
+    given = [*keywords]
+    place(args, within)
+    place(given, within)
+    return made(ast.Call, whole, func=function, args=[*args], keywords=given)
 
 
 def constant(value: tuple[Any, ...]) -> ast.Constant:
@@ -51,17 +54,21 @@ def constant(value: tuple[Any, ...]) -> ast.Constant:
 
 
 def later(value: ast.expr) -> ast.Lambda:
-    return copy_location(ast.Lambda(_NO_ARGUMENTS, value), value)
+    if "lineno" not in value.__dict__:
+        return ast.Lambda(_NO_ARGUMENTS, value)
+    return made(ast.Lambda, places(value)[0], args=_NO_ARGUMENTS, body=value)
 
 
-def define(name: str, body: list[ast.stmt], where: ast.AST, parameter: str | None = None) -> ast.stmt:
+def define(name: str, body: list[ast.stmt], where: ast.AST, *parameters: str) -> ast.stmt:
+    """A function, whose head stands in place of a node."""
+    whole, within = places(where)
     arguments = _NO_ARGUMENTS
-    if parameter is not None:
-        arguments = ast.arguments([], [ast.arg(parameter)], None, [], [], None, [])
-    function = ast.FunctionDef(name, arguments, body, [])
-    if _HAS_TYPE_PARAMS:
-        function.type_params = []  # type: ignore[attr-defined,unused-ignore]
-    return copy_location(function, where)
+    if parameters:
+        named = [made(ast.arg, within, arg=name) for name in parameters]
+        arguments = ast.arguments([], named, None, [], [], None, [])
+    return made(
+        ast.FunctionDef, whole, name=name, args=arguments, body=body, decorator_list=[], type_params=[]
+    )
 
 
 def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
@@ -75,4 +82,4 @@ def unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
     pattern = _pattern(target)
     if pattern is None or (isinstance(value, SEQUENCES) and not any(pattern)):
         return value
-    return copy_location(operation("unpack", value, constant(pattern)), value)
+    return operation("unpack", value, value, constant(pattern))

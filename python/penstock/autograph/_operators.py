@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._control import cond_and
 from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
@@ -53,9 +54,9 @@ _ASSERT = getattr(raw_ops, "assert")
 
 def if_stmt(
     condition: Any,
-    body: FunctionType,
-    orelse: FunctionType | None,
     entries: Entries,
+    body: FunctionType,
+    orelse: FunctionType | None = None,
     attributes: Attributes = (),
     names: FunctionType | None = None,
 ) -> None:
@@ -89,18 +90,18 @@ def while_stmt(
     test: FunctionType,
     body: FunctionType,
     entries: Entries,
-    attributes: Attributes,
-    names: FunctionType | None,
-    pure: bool,
-    endless: bool,
+    attributes: Attributes = (),
+    names: FunctionType | None = None,
     options: Callable[[], dict[str, Any]] | None = None,
+    once: bool = False,
+    endless: bool = False,
     broken: bool = False,
 ) -> None:
     """`while test(): body()`. Where the test becomes symbolic, what is left is a loop of the graph.
 
     What follows a loop is reached only if it was `broken` out of, where that is so.
 
-    A `pure` test is evaluated again at the head of that loop. Another one is evaluated once before it
+    A test is evaluated again at the head of that loop; one that has effects, `once` before it
     and once at the end of each iteration, as often as Python would. An `endless` loop is one of the graph too
     where only an exception that the graph raises ends it.
     """
@@ -118,64 +119,65 @@ def while_stmt(
     value = truth(value)
     runs = None if broken else value
     chosen = Options(**options()) if options is not None else Options()
-    if pure:
+    if once:
 
-        def step(_: list[Any]) -> list[Any]:
+        def step_and_test(_: list[Any]) -> list[Any]:
             body()
-            return []
+            again = test()
+            return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
 
-        graph_loop(state, [], lambda _: test(), step, runs, where, body, chosen)
+        graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, body, chosen)
         return
 
-    def step_and_test(_: list[Any]) -> list[Any]:
+    def step(_: list[Any]) -> list[Any]:
         body()
-        again = test()
-        return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
+        return []
 
-    graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, body, chosen)
+    graph_loop(state, [], lambda _: test(), step, runs, where, body, chosen)
 
 
 def for_stmt(
     iterable: Any,
     body: FunctionType,
-    go_on: Callable[[], Any] | None,
     entries: Entries,
-    attributes: Attributes,
-    names: FunctionType | None,
+    go_on: Callable[[], Any] | None = None,
+    attributes: Attributes = (),
+    names: FunctionType | None = None,
     options: Callable[[], dict[str, Any]] | None = None,
     broken: bool = False,
 ) -> None:
     """`for item in iterable: body(item)`, as long as `go_on()`. For `broken` see `while_stmt`."""
     steps = _iteration.steps_of(iterable)
     if steps is None:
-        _python_for(iterable, body, go_on, entries, attributes, names)
+        _python_for(iterable, body, entries, go_on, attributes, names)
         return
     where = _place(body)
-    count = steps.count()
+    zero, more, counted = _iteration.counter(steps)
 
     def test(hidden: list[Any]) -> Any:
-        more = raw_ops.less(hidden[0], count)
-        if go_on is None:
-            return more
-        wanted = go_on()
-        return raw_ops.logical_and(more, truth(wanted)) if is_symbolic(wanted) else more
+        wanted = None if go_on is None else go_on()
+        if not is_symbolic(wanted):
+            return more(hidden[0])
+        if counted:
+            return raw_ops.logical_and(more(hidden[0]), truth(wanted))
+        # Whether there is another element is not asked after a break.
+        return cond_and(truth(wanted), lambda: more(hidden[0]))
 
     def step(hidden: list[Any]) -> list[Any]:
         body(steps.item(hidden[0]))
         return [raw_ops.add(hidden[0], _core._convert(1, hidden[0].dtype))]
 
-    zero = _core._convert(0, count.dtype)
     chosen = Options(**options()) if options is not None else Options()
     state = State((body, names), entries, attributes)
-    runs = None if broken else raw_ops.less(zero, count)
+    runs = None if broken else more(zero)
     graph_loop(state, [zero], test, step, runs, where, body, chosen)
 
 
 def _python_for(
     iterable: Iterable[Any],
     body: FunctionType,
-    go_on: Callable[[], Any] | None,
     entries: Entries,
+    go_on: Callable[[], Any] | None,
     attributes: Attributes,
     names: FunctionType | None,
 ) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from penstock.autograph._tree import DEFINITIONS, TRIES, children, own_nodes, walk
+from penstock.autograph._tree import DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
 __all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
@@ -65,6 +65,13 @@ class FactTable:
                 known[1].add(self.one(node))
         return known[1]
 
+    def both(self, first: ast.AST, block: list[Any]) -> Facts:
+        """The facts of a node and of a block."""
+        facts = Facts()
+        facts.add(self.one(first))
+        facts.add(self.of(block))
+        return facts
+
     def one(self, node: ast.AST) -> Facts:
         """The facts of a node, not to be changed."""
         known = self._known.get(id(node))
@@ -79,31 +86,31 @@ class FactTable:
 
     def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
         """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
-        kind = type(node)
-        if kind is ast.Name:
-            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
-                facts.reads.add(node.id)  # type: ignore[attr-defined]
-                return
-            if type(node.ctx) is ast.Del:  # type: ignore[attr-defined]
-                facts.reads.add(node.id)  # type: ignore[attr-defined]
-            if not within:
-                facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
-            return
-        if kind is ast.Constant:
-            return
-        special = _SPECIAL.get(kind)
-        if special is not None and special(self, node, facts, within):
-            return
-        if kind in _DECIDING:
-            facts.decides = True
-        if kind in _COMPOUND:
-            # Its parts are asked for on their own, too.
-            for child in children(node):
-                facts.add(self.one(child))
-            return
-        within = within or kind in _COMPREHENSIONS
-        for child in children(node):
-            self._collect(child, facts, within)
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is ast.Name:
+                context = type(node.ctx)  # type: ignore[attr-defined]
+                if context is not ast.Store:
+                    facts.reads.add(node.id)  # type: ignore[attr-defined]
+                if context is not ast.Load and not within:
+                    facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
+            elif kind is not ast.Constant:
+                special = _SPECIAL.get(kind)
+                if special is not None and special(self, node, facts, within):
+                    continue
+                if kind in _DECIDING:
+                    facts.decides = True
+                if kind in _COMPREHENSIONS and not within:
+                    for child in children(node):
+                        self._collect(child, facts, True)
+                elif kind in _COMPOUND:
+                    # Its parts are asked for on their own, too.
+                    for part in parts(node):
+                        facts.add(self.of(part) if isinstance(part, list) else self.one(part))
+                else:
+                    stack += children(node)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.decides = True
@@ -244,10 +251,14 @@ class Survey:
         self.items = False
         # Nested functions and classes.
         self.nested: list[ast.AST] = []
-        for inner in own_nodes(node.body):
-            note = _NOTED.get(type(inner))
-            if note is not None:
-                note(self, inner)
+        stack: list[ast.AST] = [*node.body]
+        while stack:
+            inner = stack.pop()
+            kind = type(inner)
+            if kind in _NOTED:
+                _NOTED[kind](self, inner)
+            if kind not in SCOPES:
+                stack += children(inner)
 
     def _name(self, node: Any) -> None:
         if node.id in _DYNAMIC:
@@ -291,6 +302,9 @@ _KILLING = frozenset({ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast
 
 # Statements without others in them after which the next one runs.
 _SIMPLE = frozenset({*_KILLING, ast.AugAssign, ast.Expr, ast.Pass, ast.Assert})
+
+# Statements that a tensor may decide.
+_DECIDED = frozenset({ast.If, ast.While, ast.For})
 
 _DYNAMIC = frozenset({"locals", "eval", "exec", "vars", "dir"})
 _NOTED: dict[type, Callable[[Survey, Any], None]] = {
@@ -404,25 +418,26 @@ class Liveness:
     """Which names may be read after each statement, by the statement's identity.
 
     The code has no break, continue or return inside of control flow any more, apart from the last
-    return of the function. Names that nested functions see, and those that live outside of the
-    function, are live everywhere.
+    return of the function, and from generators. Names that nested functions see, and those that live
+    outside of the function, are live everywhere.
     """
 
     def __init__(self, scope: Scope, facts: FactTable) -> None:
         self.always = scope.captured | scope.globals | scope.nonlocals
         if scope.dynamic:
             self.always |= scope.locals
+        # For each `if` and each loop: what may be read after it.
         self.after: dict[int, frozenset[str]] = {}
         # For a loop: what may be read when its test is reached again.
         self.header: dict[int, frozenset[str]] = {}
+        # For a loop: what its body reads before it gives that a value.
+        self._gains: dict[int, frozenset[str]] = {}
         self._recording = True
         # The statements, whose identities would otherwise be others' once they are rewritten.
         self._held: list[ast.stmt] = []
         self._facts = facts
         self._reads = facts.reads
-
-    def is_live(self, name: str, live: frozenset[str]) -> bool:
-        return name in live or name in self.always
+        self._locals = scope.locals
 
     def block(self, statements: list[ast.stmt], live: frozenset[str]) -> frozenset[str]:
         for statement in reversed(statements):
@@ -430,15 +445,15 @@ class Liveness:
         return live
 
     def statement(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
-        if self._recording:
-            self.after[id(node)] = self.after.get(id(node), frozenset()) | live
-            self._held.append(node)
         kind = type(node)
         if kind in _SIMPLE:
             facts = self._facts.one(node)
             if kind in _KILLING and getattr(node, "value", node) is not None:
                 live = live - facts.bound.keys()
             return live | facts.reads
+        if kind in _DECIDED and self._recording:
+            self.after[id(node)] = self.after.get(id(node), frozenset()) | live
+            self._held.append(node)
         if isinstance(node, ast.If):
             body, orelse = self.block(node.body, live), self.block(node.orelse, live)
             if not self._facts.one(node.test).bound:
@@ -482,6 +497,9 @@ class Liveness:
             return (live - {node.name}) | self._reads(node)
         if isinstance(node, ast.Return):
             return frozenset(self._reads(node))
+        if isinstance(node, (ast.Break, ast.Continue)):
+            # Only generators have them: what follows is somewhere else.
+            return frozenset(self._locals)
         return live | self._reads(node)
 
     def _reads_first(self, test: ast.expr) -> set[str]:
@@ -501,7 +519,7 @@ class Liveness:
             return
         for statement in statements:
             for node in own_nodes([statement]):
-                if isinstance(node, ast.stmt):
+                if type(node) in _DECIDED:
                     self.after[id(node)] = self.after.get(id(node), frozenset()) | live
 
     def _loop(
@@ -511,11 +529,14 @@ class Liveness:
 
         `start` is what the test and the code after the loop need.
 
-        A block maps what is live after it to `gen | (live - kill)`; one application reaches the fixed point.
+        A block maps what is live after it to `gain | (live - lost)`; one application reaches the fixed point.
         """
         recording, self._recording = self._recording, False
-        seen = start | (self.block(node.body, start) - targets)
+        gain = self._gains.get(id(node))
+        if gain is None:
+            gain = self._gains[id(node)] = self.block(node.body, frozenset())
         self._recording = recording
+        seen = start | (gain - targets)
         if recording:
             self.block(node.body, seen)
             self.header[id(node)] = seen

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
+from typing import TypeVar
 
 from penstock.autograph._tree import walk
 
-__all__ = ["SourceError", "function_node", "text_of"]
+__all__ = ["SourceError", "function_node", "text_of", "unwarned"]
 
+T = TypeVar("T")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 # Whole files, parsed for the lambdas in them: by name, with the lines that were parsed.
@@ -40,6 +42,18 @@ def function_node(function: FunctionType) -> FunctionNode:
             f"{code.co_filename}, line {code.co_firstlineno}, does not hold the function that runs"
         )
     return node
+
+
+def unwarned(make: Callable[[], T]) -> T:
+    """What parsing or compiling gives, also where a warning that Python gave before is an error."""
+    try:
+        return make()
+    except SyntaxError:
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return make()
 
 
 def _parameters(args: ast.arguments) -> tuple[str, ...]:
@@ -95,7 +109,7 @@ def _definition(code: CodeType, lines: list[str]) -> ast.FunctionDef | ast.Async
         head = "\n" * (start - 1) + "if 1:\n" if margin else "\n" * start
         text = head + "".join(lines[start:stop])
         try:
-            module = ast.parse(text, code.co_filename)
+            module = unwarned(lambda text=text: ast.parse(text, code.co_filename))  # type: ignore[misc]
         except SyntaxError as found:
             error = error or found
             continue
@@ -113,7 +127,7 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
     cached = _files.get(code.co_filename)
     if cached is None or cached[0] != lines:
         try:
-            cached = lines, ast.parse("".join(lines), code.co_filename)
+            cached = lines, unwarned(lambda: ast.parse("".join(lines), code.co_filename))
         except SyntaxError as error:
             raise SourceError(f"{code.co_filename} does not parse: {error}") from None
         _files[code.co_filename] = cached

@@ -131,6 +131,8 @@ class _Tracing(threading.local):
         self.raises = 0
         # For each `try` whose body runs, outermost first: what gives its handlers.
         self.attempts: list[Any] = []
+        # Whether what is traced is thrown away, for the types of its variables alone.
+        self.looking = False
         # Whether the function that is traced was converted.
         self.converting = False
 

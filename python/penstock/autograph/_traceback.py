@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from penstock.autograph import _convert
 from penstock.autograph._state import Note
@@ -32,7 +32,7 @@ def filtered(found: TracebackType | None) -> TracebackType | None:
         code = entry.tb_frame.f_code
         if _convert.is_own(code):
             continue
-        if kept and _convert.is_part(code) and _convert.is_made(kept[-1].tb_frame.f_code):
+        if kept and _convert.is_part(code) and _runs(entry.tb_frame) is kept[-1].tb_frame:
             kept.pop()
         kept.append(entry)
     if not kept:
@@ -41,6 +41,14 @@ def filtered(found: TracebackType | None) -> TracebackType | None:
     for entry in reversed(kept):
         out = TracebackType(out, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return out
+
+
+def _runs(piece: FrameType) -> FrameType | None:
+    """The frame of the function, or of the piece of it, that runs a piece."""
+    frame = piece.f_back
+    while frame is not None and _convert.is_own(frame.f_code):
+        frame = frame.f_back
+    return frame
 
 
 _UNSET = re.compile(r"variable '(\w+)'")

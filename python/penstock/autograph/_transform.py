@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from penstock.autograph._expressions import Expressions, binds_outside, repeatable
-from penstock.autograph._jumps import lower_jumps
+from penstock.autograph._jumps import lower_jumps, lower_jumps_between_yields
 from penstock.autograph._matching import lower_matches
 from penstock.autograph._nodes import (
     ITEM,
@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, copy_location, locate, walk
+from penstock.autograph._tree import DEFINITIONS, made, placed, places, point, walk
 
 __all__ = ["lower"]
 
@@ -53,11 +53,13 @@ def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.Function
 
 def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.FunctionDef:
     survey = Survey(node)
-    if survey.yields:
-        return _generator(node, instance)
     if survey.matches:
         node.body = lower_matches(node.body, OPERATORS)
-    lower_jumps(node, survey)
+    left: set[int] = set()
+    if survey.yields:
+        left = lower_jumps_between_yields(node)
+    else:
+        lower_jumps(node, survey)
     facts = FactTable()
     scope = Scope(node, survey, facts)
     if survey.items:
@@ -67,7 +69,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
             facts = FactTable()
     liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
-    writer = _Statements(scope, facts, liveness, instance)
+    writer = _Statements(scope, facts, liveness, instance, left)
     touched = writer.touched(node)
     body = writer.block(node.body)
     start = 1 if _is_docstring(body[0]) else 0
@@ -77,7 +79,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
     if names:
         # It never runs.
         binding = ast.Assign([ast.Name(n, STORE) for n in names], ast.Constant(None))
-        declared.append(copy_location(ast.If(ast.Constant(False), [binding], []), node.body[0]))
+        declared.append(placed(ast.If(ast.Constant(False), [binding], []), node.body[0]))
     node.body = [*body[:start], *declared, *touched, *body[start:]]
     return node
 
@@ -118,9 +120,9 @@ class _ItemAssignments:
                 return target
             name = f"item_{target.lineno}_{target.col_offset}__"
             self.names.add(name)
-            value = copy_location(load(name), target)
-            later_on.append(self.statement(copy_location(ast.Assign([target], value), s)))
-            return copy_location(ast.Name(name, STORE), target)
+            value = load(name, target)
+            later_on.append(self.statement(placed(ast.Assign([target], value), s)))
+            return placed(ast.Name(name, STORE), target)
 
         s.targets = list(map(held, s.targets))
         return [s, *later_on]
@@ -130,7 +132,7 @@ class _ItemAssignments:
             return s
         if isinstance(s, ast.Assign) and len(s.targets) == 1 and (name := self._item(s.targets[0])):
             target = s.targets[0]
-            new = operation("set_item", s.value, load(name), *_indices(target))
+            new = operation("set_item", s, s.value, load(name), *_indices(target))
             return self._rebound(name, new, s, target)
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args:
             # `set_element_type(z, ...)` makes `z` another list.
@@ -138,9 +140,9 @@ class _ItemAssignments:
             called = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
             if called == "set_element_type" and isinstance(first, ast.Name) and first.id in self.names:
                 return self._rebound(first.id, s.value, s, first)
-        if isinstance(s, ast.AugAssign) and (name := self._item(s.target)):
+        if isinstance(s, ast.AugAssign) and (name := self._item(s.target)) and not binds_outside(s.value):
             symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
-            new = operation("update_item", symbol, later(s.value), load(name), *_indices(s.target))
+            new = operation("update_item", s, symbol, later(s.value), load(name), *_indices(s.target))
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
@@ -151,8 +153,7 @@ class _ItemAssignments:
 
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
         self.found = True
-        copy_location(value, s)
-        return copy_location(ast.Assign([copy_location(ast.Name(name, STORE), target)], value), s)
+        return placed(ast.Assign([placed(ast.Name(name, STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
         if not isinstance(target, ast.Subscript):
@@ -178,7 +179,7 @@ def _index(node: ast.expr) -> ast.expr:
     """An index as an expression of its own."""
     if isinstance(node, ast.Slice):
         parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
-        return copy_location(operation("slice_", *parts), node)
+        return operation("slice_", node, *parts)
     if isinstance(node, ast.Tuple):
         node.elts = [_index(e) for e in node.elts]
     return node
@@ -201,35 +202,15 @@ _AUGMENTED = {
 }
 
 
-class _GeneratorBody(Expressions):
-    """The body of a generator, whose control flow stays Python's: a graph cannot leave it and come back."""
-
-    def visit_For(self, node: ast.For) -> ast.stmt:
-        self.inside(node)
-        node.iter = copy_location(operation("elements", node.iter), node.iter)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return _function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        return node
-
-
-def _generator(node: ast.FunctionDef, instance: str | None) -> ast.FunctionDef:
-    body = _GeneratorBody(instance)
-    node.body = [body.visit(s) for s in node.body]
-    return node
-
-
 class _Statements:
     """Control flow, assertions and exceptions."""
 
-    def __init__(self, scope: Scope, facts: FactTable, liveness: Liveness, instance: str | None) -> None:
+    def __init__(
+        self, scope: Scope, facts: FactTable, liveness: Liveness, instance: str | None, left: set[int]
+    ) -> None:
         self.scope = scope
+        # The statements, by identity, that stay Python's because a generator is left in them.
+        self.left = left
         self.facts = facts
         self.liveness = liveness
         self.instance = instance
@@ -248,6 +229,8 @@ class _Statements:
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         method = _STATEMENTS.get(type(s))
+        if self.left and id(s) in self.left:
+            return [self._suspending(s)]
         if method is None and not self.facts.one(s).decides:
             return [s]
         return [self.expressions.visit(s)] if method is None else method(self, s)
@@ -273,8 +256,8 @@ class _Statements:
     def _annassign(self, s: ast.AnnAssign) -> list[ast.stmt]:
         if s.value is None:
             # Which names are local is known without it.
-            return [copy_location(ast.Pass(), s)]
-        return self._assign(copy_location(ast.Assign([s.target], s.value), s))
+            return [placed(ast.Pass(), s)]
+        return self._assign(placed(ast.Assign([s.target], s.value), s))
 
     def _with(self, s: ast.With) -> list[ast.stmt]:
         for item in s.items:
@@ -289,13 +272,10 @@ class _Statements:
             kinds: list[ast.expr] = [
                 ast.Tuple([ast.Constant(h.lineno), _handled(h)], LOAD) for h in s.handlers
             ]
-            tried = ast.With([ast.withitem(operation("attempt", later(ast.Tuple(kinds, LOAD))))], s.body)
             # It stands where `try` does, so that no other line seems to run.
-            end = s.col_offset + len("try")
-            locate(tried.items[0], s.lineno, s.col_offset, s.lineno, end)
-            tried.lineno = tried.end_lineno = s.lineno
-            tried.col_offset, tried.end_col_offset = s.col_offset, end
-            s.body = [tried]
+            where = point(s.lineno, s.col_offset, len("try"))
+            attempt = operation("attempt", where, later(ast.Tuple(kinds, LOAD)))
+            s.body = [placed(ast.With([ast.withitem(attempt)], s.body), where)]
         for handler in s.handlers:
             handler.body = self.block(handler.body)
         s.orelse = self.block(s.orelse)
@@ -304,10 +284,27 @@ class _Statements:
 
     # --- what may become part of the graph ---
 
+    def _suspending(self, s: Any) -> Any:
+        """A statement in which a generator is left: a graph cannot be left, so it is Python's."""
+        if isinstance(s, ast.For):
+            s.iter = operation("elements", s.iter, self.expression(s.iter))
+        elif isinstance(s, ast.Match):
+            return self._match(s)[0]
+        elif isinstance(s, ast.With):
+            return self._with(s)[0]
+        elif isinstance(s, (ast.If, ast.While)):
+            s.test = self.expression(s.test)
+        for block in (s.body, *(h.body for h in getattr(s, "handlers", ()))):
+            block[:] = self.block(block)
+        for name in ("orelse", "finalbody"):
+            if getattr(s, name, None):
+                setattr(s, name, self.block(getattr(s, name)))
+        return s
+
     def _raise(self, s: ast.Raise) -> list[ast.stmt]:
         if s.exc is not None:
             where = s.exc
-            s.exc = copy_location(operation("raised", self.expression(s.exc)), where)
+            s.exc = operation("raised", where, self.expression(s.exc))
         s.cause = self.expression(s.cause)
         return [s]
 
@@ -318,7 +315,7 @@ class _Statements:
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
         message = ast.Constant(None) if s.msg is None else later(copy.deepcopy(s.msg))
-        s.test = copy_location(operation("assert_", s.test, message), s.test)
+        s.test = operation("assert_", s.test, s.test, message)
         return [s]
 
     def _spelled_out(self, test: ast.expr) -> tuple[list[ast.stmt], ast.expr]:
@@ -330,22 +327,22 @@ class _Statements:
         self.shared.add(name)
 
         def store(value: ast.expr) -> ast.stmt:
-            target = copy_location(ast.Name(name, STORE), value)
+            target = placed(ast.Name(name, STORE), value)
             # A truth, whatever the type of the operand.
-            value = copy_location(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
-            return copy_location(ast.Assign([target], value), value)
+            value = placed(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), value)), value)
+            return placed(ast.Assign([target], value), value)
 
         first: ast.stmt = store(test.values[0])
         out = [first]
         for value in test.values[1:]:
-            so_far: ast.expr = copy_location(load(name), value)
+            so_far: ast.expr = load(name, value)
             if isinstance(test.op, ast.Or):
-                so_far = copy_location(ast.UnaryOp(ast.Not(), so_far), value)
+                so_far = placed(ast.UnaryOp(ast.Not(), so_far), value)
             before, value = self._spelled_out(value)
-            step = copy_location(ast.If(so_far, [*before, store(value)], []), value)
+            step = placed(ast.If(so_far, [*before, store(value)], []), value)
             self.liveness.after[id(step)] = frozenset(self.scope.locals)
             out.append(step)
-        return out, copy_location(load(name), test)
+        return out, load(name, test)
 
     def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
         """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
@@ -359,7 +356,7 @@ class _Statements:
             mine = repeated if value is test.values[0] else copy.deepcopy(repeated)
             if mine is not repeated:
                 self.liveness.block(mine, after)
-            level = copy_location(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
+            level = placed(ast.If(value, *((inner, mine) if both else (mine, inner))), s)
             self.liveness.after[id(level)] = after
             inner = [level]
         return self.block(inner)
@@ -368,61 +365,56 @@ class _Statements:
         if isinstance(s.test, ast.BoolOp) and binds_outside(*s.test.values[1:]):
             return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
-        entries, names = self._entries(self.facts.of(s.body), self.facts.of(s.orelse), after, after, s.lineno)
-        attributes = self._attributes(s.body, s.orelse)
-        out = [define(_IF, self._inner(s.body), s)]
-        orelse: ast.expr = ast.Constant(None)
+        first, second = self.facts.of(s.body), self.facts.of(s.orelse)
+        entries, names = self._entries(first, second, after, after, s.lineno)
+        keywords = self._keywords(first, second, names)
+        out = [define(_IF, self._inner(s.body, first), s)]
+        args = [self.expression(s.test), entries, load(_IF, s)]
         if s.orelse:
-            out.append(define(_ELSE, self._inner(s.orelse), s.orelse[0]))
-            orelse = load(_ELSE)
-        args = [self.expression(s.test), load(_IF), orelse, entries]
-        if attributes is not None or names is not None:
-            args.append(attributes or ast.Tuple([], LOAD))
-        if names is not None:
-            args.append(names)
-        return [*out, self._emit("if_stmt", args, s)]
+            out.append(define(_ELSE, self._inner(s.orelse, second), s.orelse[0]))
+            args.append(load(_ELSE, s))
+        return [*out, self._emit("if_stmt", args, keywords, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
         options = self._options(s)
-        entries, names = self._loop_entries(s, self.facts.of([*s.body, s.test]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
-        pure = repeatable(s.test)
+        body = self.facts.of(s.body)
+        entries, names = self._loop_entries(s, self.facts.both(s.test, s.body))
+        keywords = self._keywords(body, _NOTHING, names) + options + self._broken(s)
+        if not repeatable(s.test):
+            keywords.append(_flag("once"))
         where = s.test
+        if isinstance(where, ast.Constant) and where.value:
+            keywords.append(_flag("endless"))
+        bound = self.facts.one(s.test).bound
         before, s.test = self._spelled_out(s.test)
-        test = copy_location(ast.Return(s.test), where)
-        out = [
-            define(_TEST, self._inner([*before, test]), where),
-            define(_WHILE, self._inner(s.body), s),
-        ]
-        endless = isinstance(where, ast.Constant) and bool(where.value)
-        flags = [ast.Constant(pure), ast.Constant(endless)]
-        args = [
-            load(_TEST),
-            load(_WHILE),
-            entries,
-            attributes,
-            names or ast.Constant(None),
-            *flags,
-            *options,
-        ]
-        out.append(self._emit("while_stmt", args, s, self._flags(s)))
+        out: list[ast.stmt] = []
+        test: ast.expr
+        if bound:
+            last = placed(ast.Return(s.test), where)
+            out.append(define(_TEST, self._inner([*before, last], self.facts.of([*before, last])), where))
+            test = load(_TEST)
+        else:
+            test = later(self.expression(s.test))
+        out.append(define(_WHILE, self._inner(s.body, body), s))
+        out.append(self._emit("while_stmt", [test, load(_WHILE), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
         options = self._options(s)
-        item = copy_location(load(ITEM), s.target)
-        target = copy_location(ast.Assign([s.target], item), s.target)
+        item = load(ITEM, s.target)
+        target = placed(ast.Assign([s.target], item), s.target)
         extra = getattr(s, "extra_tests", [])
-        entries, names = self._loop_entries(s, self.facts.of([target, *s.body]))
-        attributes = self._attributes(s.body, []) or ast.Tuple([], LOAD)
-        test: ast.expr = later(self.expression(extra[0])) if extra else ast.Constant(None)
-        out = [define(_FOR, self._inner([target, *s.body]), s, ITEM)]
+        facts = self.facts.both(target, s.body)
+        entries, names = self._loop_entries(s, facts)
+        keywords = self._keywords(facts, _NOTHING, names) + options + self._broken(s)
+        if extra:
+            keywords.append(ast.keyword("go_on", later(self.expression(extra[0]))))
+        out = [define(_FOR, self._inner([target, *s.body], facts), s, ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        args = [iterable, load(_FOR), test, entries, attributes, names or ast.Constant(None), *options]
-        out.append(self._emit("for_stmt", args, s, self._flags(s)))
+        out.append(self._emit("for_stmt", [iterable, load(_FOR), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _match(self, s: ast.Match) -> list[ast.stmt]:
@@ -435,43 +427,45 @@ class _Statements:
 
     # --- parts ---
 
-    def _flags(self, s: ast.For | ast.While) -> list[ast.keyword]:
+    def _keywords(self, first: Facts, second: Facts, names: ast.expr | None) -> list[ast.keyword]:
+        """The arguments that say which attributes two bodies assign, and give cells of variables."""
+        attributes = self._attributes(first, second)
+        found = [] if attributes is None else [ast.keyword("attributes", attributes)]
+        return found if names is None else [*found, ast.keyword("names", names)]
+
+    def _broken(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """Says of a loop that what follows it is reached only by a `break`."""
         read = getattr(s, "read_otherwise", None)
         if read is None or not read.isdisjoint(self.facts.of(s.body).bound):
             return []
         if isinstance(s, ast.For) and not read.isdisjoint(self.facts.one(s.target).bound):
             return []
-        return [ast.keyword("broken", ast.Constant(True))]
+        return [_flag("broken")]
 
-    def _emit(
-        self, name: str, args: list[ast.expr], s: ast.stmt, flags: Sequence[ast.keyword] = ()
-    ) -> ast.stmt:
-        call = operation(name, *args)
-        call.keywords = [*flags]
+    def _emit(self, name: str, args: list[ast.expr], keywords: list[ast.keyword], s: ast.stmt) -> ast.stmt:
         # The call stands for the head of the statement.
-        where = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        copy_location(call, where)
-        call.lineno, call.col_offset = s.lineno, s.col_offset
-        return copy_location(ast.Expr(call), call)
+        head = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
+        place = {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset}
+        where = made(ast.Expr, place)
+        where.value = operation(name, where, *args, keywords=keywords)
+        return where
 
-    def _inner(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The statements as the body of an inner function."""
-        names = self.facts.of(body).bound
-        mine = sorted(n for n in names if n in self.scope.locals or n in self.scope.nonlocals)
-        outside = sorted(n for n in names if n in self.scope.globals)
-        self.shared.update(n for n in mine if n in self.scope.locals)
-        out: list[ast.stmt] = []
-        kept = self.block([s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))])
-        if mine:
-            out.append(ast.Nonlocal(mine))
-        if outside:
-            out.append(ast.Global(outside))
+    def _inner(self, body: list[ast.stmt], facts: Facts) -> list[ast.stmt]:
+        """The statements, whose facts are given, as the body of an inner function."""
+        scope, names = self.scope, facts.bound.keys()
+        own = names & scope.locals
+        self.shared |= own
+        mine, outside = sorted(own | (names & scope.nonlocals)), sorted(names & scope.globals)
         where = body[0]
-        result = [*out, *kept]
-        for statement in out:
-            copy_location(statement, where)
-        return result or [copy_location(ast.Pass(), where)]
+        out: list[ast.stmt] = []
+        if mine:
+            out.append(placed(ast.Nonlocal(mine), where))
+        if outside:
+            out.append(placed(ast.Global(outside), where))
+        if scope.globals or scope.nonlocals:
+            body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
+        out += self.block(body)
+        return out or [placed(ast.Pass(), where)]
 
     def _entries(
         self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
@@ -480,23 +474,22 @@ class _Statements:
 
         Beside it a function that closes over those that the bodies need not close over; None for none.
         """
-        scope, is_live = self.scope, self.liveness.is_live
-        lines: dict[str, list[int]] = {}
-        for part, facts in enumerate((first, second)):
-            for name, at in facts.bound.items():
-                lines.setdefault(name, [0, 0])[part] = at
-        bound = lines.keys() & (scope.locals | scope.nonlocals | scope.globals)
+        scope, always = self.scope, self.liveness.always
+        bound = first.bound.keys() | second.bound.keys()
+        bound &= scope.locals | scope.nonlocals | scope.globals
+        lines = [first.bound, second.bound]
         more: set[str] = set()
         for part, facts in enumerate((first, second)):
             changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
-            if facts.calls:
+            if facts.calls and scope.effects:
                 changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
-            for name, at in changed.items():
-                if name not in facts.bound:
-                    lines.setdefault(name, [0, 0])[part] = at
-                    more.add(name)
+            if changed:
+                lines[part] = changed | facts.bound
+                more |= changed.keys() - facts.bound.keys()
         names = bound | more
-        items = [_entry(n, lines[n], is_live(n, live), is_live(n, after)) for n in sorted(names)]
+        live, after = live | always, after | always
+        one, two = lines
+        items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
         self.shared |= names & scope.locals
         more -= bound
         if not more:
@@ -506,26 +499,26 @@ class _Statements:
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
         outside = self.scope.assigned_outside
-        attributes = self._attributes(node.body, [])
+        attributes = self._attributes(self.facts.of(node.body), _NOTHING)
         if not outside and attributes is None:
             return []
-        items = tuple(_entry(name, (line, 0)) for name, line in sorted(outside.items()))
+        items = tuple(_entry(name, line, 0) for name, line in sorted(outside.items()))
         closure = later(ast.Tuple([load(n) for n in sorted(outside)], LOAD))
         args: list[ast.expr] = [closure, constant(items)]
         if attributes is not None:
             args.append(attributes)
-        return [copy_location(ast.Expr(operation("touch", *args)), node.body[0])]
+        where = node.body[0]
+        return [placed(ast.Expr(operation("touch", where, *args)), where)]
 
     def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
         return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
 
-    def _attributes(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> ast.expr | None:
-        """Attributes of variables that statements assign: `(base, attribute, entry)` of each."""
-        found: dict[str, tuple[ast.expr, str, list[int]]] = {}
-        facts = self.facts.of(body), self.facts.of(orelse)
-        if not facts[0].attributes and not facts[1].attributes:
+    def _attributes(self, *facts: Facts) -> ast.expr | None:
+        """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
+        if not any(f.attributes for f in facts):
             return None
+        found: dict[str, tuple[ast.expr, str, list[int]]] = {}
         for part in (0, 1):
             for node in facts[part].attributes:
                 base, root = node.value, node.value
@@ -539,11 +532,11 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Constant(_entry(name, lines))
+            entry = ast.Constant(_entry(name, lines[0], lines[1]))
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
-    def _options(self, s: ast.For | ast.While) -> list[ast.expr]:
+    def _options(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
         import copy
 
@@ -564,16 +557,19 @@ class _Statements:
                     named = next((_named_first(k.value) for k in given if k.arg == "shape_invariants"), None)
                     if named is not None:
                         given.append(ast.keyword("names", constant(named)))
-                    options = operation("options")
-                    options.keywords = copy.deepcopy(given)
-                    s.body = [n for n in s.body if n is not node] or [copy_location(ast.Pass(), node)]
-                    return [later(copy_location(options, node))]
+                    options = operation("options", node, keywords=copy.deepcopy(given))
+                    s.body = [n for n in s.body if n is not node] or [placed(ast.Pass(), node)]
+                    return [ast.keyword("options", later(options))]
         return []
 
 
-def _entry(name: str, lines: Sequence[int], live: bool = True, after: bool = True) -> str:
+def _entry(name: str, first: int, second: int, live: bool = True, after: bool = True) -> str:
     """A variable of a statement, as `Entry.of` reads it: a text, which costs the compiler the least."""
-    return f"{name} {lines[0]} {lines[1]}{' live' if live else ''}{' after' if after else ''}"
+    return f"{name} {first} {second}{' live' if live else ''}{' after' if after else ''}"
+
+
+def _flag(name: str) -> ast.keyword:
+    return ast.keyword(name, ast.Constant(True))
 
 
 def _named_first(pairs: ast.expr) -> tuple[str | None, ...] | None:

@@ -9,23 +9,29 @@ from typing import Any, ClassVar, TypeVar
 __all__ = [
     "DEFINITIONS",
     "LOOPS",
+    "SCOPES",
     "TRIES",
     "Transformer",
     "children",
-    "copy_location",
-    "locate",
+    "made",
     "own_nodes",
+    "parts",
+    "place",
+    "placed",
+    "places",
+    "point",
     "walk",
 ]
 
 Node = TypeVar("Node", bound=ast.AST)
+_NEW: Callable[[type[Any]], Any] = ast.AST.__new__
 
 # Classes of statements.
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LOOPS = (ast.For, ast.While)
 TRIES = (ast.Try, ast.TryStar)
 
-_SCOPES = frozenset({*DEFINITIONS, ast.Lambda})
+SCOPES = frozenset({*DEFINITIONS, ast.Lambda})
 # Fields that hold no nodes, or only operators and contexts.
 # fmt: off
 _PLAIN = frozenset({
@@ -50,6 +56,8 @@ class _Fields(dict[type, tuple[str, ...]]):
 
 
 _FIELDS = _Fields()
+# The commonest classes of nodes without others in them.
+_LEAVES = frozenset({ast.Name, ast.Constant})
 
 
 class _Children(dict[type, Callable[[Any], Iterable[ast.AST]]]):
@@ -99,13 +107,65 @@ def children(node: ast.AST) -> Iterable[ast.AST]:
     return _CHILDREN[type(node)](node)
 
 
-def copy_location(new: Node, old: ast.AST) -> Node:
-    """The new node, with the position of the old one, if that has one."""
-    to, of = new.__dict__, old.__dict__
-    if "lineno" in of:
-        to["lineno"], to["col_offset"] = of["lineno"], of["col_offset"]
-        to["end_lineno"], to["end_col_offset"] = of.get("end_lineno"), of.get("end_col_offset")
+def parts(node: ast.AST) -> Iterator[ast.AST | list[ast.AST]]:
+    """What stands in the fields of a node that hold nodes: nodes and lists of them."""
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name, None)
+        if value:
+            yield value
+
+
+Place = dict[str, int]
+
+
+def places(node: ast.AST) -> tuple[Place, Place]:
+    """The position of a node, and that of what is made to stand within it: on one line, so its beginning."""
+    fields = node.__dict__
+    line, column, end = fields["lineno"], fields["col_offset"], fields["end_lineno"]
+    whole = {
+        "lineno": line,
+        "col_offset": column,
+        "end_lineno": end,
+        "end_col_offset": fields["end_col_offset"],
+    }
+    if end == line:
+        return whole, whole
+    # The compiler takes an attribute on several lines to be on the last.
+    return whole, {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
+
+
+def made(kind: type[Node], place: Place, **fields: Any) -> Node:
+    """A node at a place, without the cost of a call of its class."""
+    new: Node = _NEW(kind)
+    fields.update(place)
+    new.__dict__ = fields
     return new
+
+
+def placed(new: Node, old: ast.AST) -> Node:
+    """A new node, with the position of an old one, if that has one; so has what is new in it."""
+    if "lineno" in old.__dict__:
+        whole, within = places(old)
+        new.__dict__.update(whole)
+        if type(new) not in _LEAVES:
+            place(_CHILDREN[type(new)](new), within)
+    return new
+
+
+def place(nodes: Iterable[ast.AST], where: Place) -> None:
+    """Gives nodes without a position one, and those in them."""
+    for node in nodes:
+        fields = node.__dict__
+        if "lineno" not in fields:
+            if node._attributes:
+                fields.update(where)
+            if type(node) not in _LEAVES:
+                place(_CHILDREN[type(node)](node), where)
+
+
+def point(line: int, column: int, width: int = 0) -> ast.AST:
+    """A node that stands for a place on a line."""
+    return ast.Pass(lineno=line, col_offset=column, end_lineno=line, end_col_offset=column + width)
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -124,39 +184,8 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         kind = type(node)
-        if kind not in _SCOPES:
+        if kind not in SCOPES:
             stack += _CHILDREN[kind](node)
-
-
-_LEAVES = frozenset({ast.Name, ast.Constant})
-
-
-def locate(node: ast.AST, line: int, column: int, end_line: int, end_column: int) -> None:
-    """Gives nodes without a position that of what they are in; of its beginning, if it has several lines."""
-    fields = node.__dict__
-    if "lineno" in fields:
-        line, column = fields["lineno"], fields["col_offset"]
-        end = fields.get("end_lineno")
-        if end is not None:
-            end_line, end_column = end, fields["end_col_offset"]
-        # Parts may have moved: the end is not before the beginning.
-        if end_line < line or (end_line == line and end_column < column):
-            end_line, end_column = line, column
-            end = None
-        if end is None:
-            fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
-        if end_line != line:
-            # The compiler takes an attribute on several lines to be on the last.
-            end_line, end_column = line, column
-    elif node._attributes:
-        fields["lineno"], fields["col_offset"] = line, column
-        fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
-    for child in _CHILDREN[type(node)](node):
-        if type(child) not in _LEAVES:
-            locate(child, line, column, end_line, end_column)
-        elif "lineno" not in (fields := child.__dict__):
-            fields["lineno"], fields["col_offset"] = line, column
-            fields["end_lineno"], fields["end_col_offset"] = end_line, end_column
 
 
 class Transformer:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any
 
 __all__ = ["Feature", "do_not_convert", "set_loop_options"]
@@ -37,10 +39,16 @@ class Feature(enum.Enum):
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """Marks a function whose control flow stays Python's when it is traced, and that of what it calls.
+    """A function whose control flow stays Python's when it is traced, and that of what it calls.
 
     Args:
         func: the function; without it the result is a decorator.
+
+    Returns:
+        A function with the same code, or a method of one; a callable of another kind is marked itself.
+
+    Raises:
+        TypeError: where `func` is no Python function, nor an object that can be marked.
 
     >>> @do_not_convert
     ... def plain(x):
@@ -50,11 +58,21 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     """
     if func is None:
         return do_not_convert
-    target = getattr(func, "__func__", func)
+    if isinstance(func, MethodType):
+        return MethodType(do_not_convert(func.__func__), func.__self__)
+    target = func
+    if isinstance(func, FunctionType):
+        # The function that was given is converted wherever else it is called.
+        target = FunctionType(
+            func.__code__, func.__globals__, func.__name__, func.__defaults__, func.__closure__
+        )
+        target.__kwdefaults__ = func.__kwdefaults__
+        functools.update_wrapper(target, func)
+        del vars(target)["__wrapped__"]
     if not hasattr(target, "__dict__") or isinstance(target, type):
         raise TypeError(f"argument 'func' must be a Python function, got {func!r}")
     vars(target)["_penstock_do_not_convert"] = True
-    return func
+    return target
 
 
 def set_loop_options(

@@ -12,13 +12,12 @@ mod repeat;
 mod rules;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};
 use penstock_ir::{
-    Attr, Attrs, Builder, Emitter, FuncRef, Function, Graph, Inst, OpDef, OpSet, Region, Type, Value, compact,
-    effects_of,
+    Attr, Attrs, Builder, Census, Derived, Emitter, FuncRef, Function, Graph, Inst, Kept, OpDef, OpSet, Region, Type,
+    Value, compact, effects_of,
 };
 use penstock_ops::{Ops, array, cast, joining, shape_ops, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,7 +33,13 @@ pub struct Batched {
     pub outputs: Vec<bool>,
 }
 
-type Cache = Mutex<HashMap<(Vec<bool>, bool), Arc<Batched>>>;
+type Cache = Kept<(Vec<bool>, bool), Batched>;
+
+impl Derived for Batched {
+    fn count(&self, census: &mut Census) -> bool {
+        census.function(&self.function)
+    }
+}
 
 thread_local! {
     /// The functions that this thread is mapping.
@@ -69,10 +74,9 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
         let outputs = vec![false; function.signature().results.len()];
         return Ok(Arc::new(Batched { function: function.clone(), outputs }));
     }
-    let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Mutex::default()))?;
-    let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Cache::default()))?;
     let key = (mapped.to_vec(), in_turn);
-    if let Some(made) = lock().get(&key).cloned() {
+    if let Some(made) = cache.get(&key) {
         return Ok(made);
     }
     let this = Arc::as_ptr(function);
@@ -95,7 +99,7 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
         UNDERWAY.with_borrow_mut(Vec::pop);
         made?
     };
-    Ok(lock().entry(key).or_insert(Arc::new(made)).clone())
+    Ok(cache.keep(key, Arc::new(made)))
 }
 
 /// A graph that calls a function.

@@ -18,8 +18,10 @@ use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
     WriteStep,
 };
+use super::strip;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
+use crate::work::{Weight, is_heavy, per_element};
 
 /// Kernels with no more elements than this among operands and results are brief.
 const BRIEF: usize = 512;
@@ -62,6 +64,7 @@ pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
         options,
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
+        depth: 0,
         out: Lowered {
             steps: Vec::new(),
             origins: Vec::new(),
@@ -100,6 +103,8 @@ struct Lowerer<'a> {
     options: &'a Options,
     places: FxHashMap<Value, Place>,
     origin: (&'static str, Loc),
+    /// The number of loops around the present place.
+    depth: usize,
     out: Lowered,
 }
 
@@ -176,12 +181,36 @@ impl Lowerer<'_> {
 
     fn region(&mut self, region: Region) -> Result<()> {
         let graph = self.graph;
-        for &inst in &graph.regions[region].insts {
-            let data = &graph.insts[inst];
-            self.origin = (data.op.name, graph.locs[inst]);
-            self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(graph.locs[inst]))?;
+        let mut rest = &graph.regions[region].insts[..];
+        let strips = self.depth > 0 && !self.options.skip.iter().any(|name| name == "strips");
+        while let [inst, after @ ..] = rest {
+            let found = if strips { strip::find(graph, rest) } else { None };
+            rest = match found {
+                Some(found) => self.strip(rest, found)?,
+                None => {
+                    self.one(*inst)?;
+                    after
+                }
+            };
         }
         Ok(())
+    }
+
+    fn one(&mut self, inst: Inst) -> Result<()> {
+        let data = &self.graph.insts[inst];
+        self.origin = (data.op.name, self.graph.locs[inst]);
+        self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(self.graph.locs[inst]))
+    }
+
+    /// Lowers the first instructions of `insts` as one step that goes through their rows in strips; gives the rest.
+    fn strip<'i>(&mut self, insts: &'i [Inst], found: strip::Found) -> Result<&'i [Inst]> {
+        found.before.iter().try_for_each(|&inst| self.one(inst))?;
+        let (inst, mut step) = (insts[0], found.step);
+        self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
+        step.ins = self.regs(&found.values.ins)?.into_iter().collect();
+        step.outs = found.values.outs.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Strip(Box::new(step)));
+        Ok(&insts[found.taken..])
     }
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
@@ -192,10 +221,20 @@ impl Lowerer<'_> {
                 let mut ins = self.regs(&data.operands)?;
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
                 let infer = !data.operands.iter().chain(&data.results).all(is_static);
-                let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let elements = |v: &Value| self.graph.ty(*v).shape().num_elements();
                 let elements = data.operands.iter().chain(&data.results).map(elements).try_fold(0, |n, m| Some(n + m?));
-                let brief = elements.is_some_and(|n| n <= BRIEF) && !data.op.effects.contains(&Effect::Host);
+                let asks_host = data.op.effects.contains(&Effect::Host) || data.attrs.hosts().next().is_some();
+                let weight = match elements {
+                    // Host code runs on the thread that walks the plan.
+                    _ if asks_host => Weight::Middling,
+                    Some(n) if n <= BRIEF => Weight::Brief,
+                    _ if infer => Weight::Unknown,
+                    _ => {
+                        let ins: Vec<Type> = data.operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                        Weight::of(op, &data.attrs, &ins, &types)
+                    }
+                };
                 let shared = ins.iter().find_map(|&r| self.out.snapshots[r as usize]);
                 let outs: SmallVec<[Reg; 2]> = data.results.iter().map(|&v| self.define(v)).collect();
                 for &out in &outs {
@@ -216,7 +255,7 @@ impl Lowerer<'_> {
                     types,
                     infer,
                     update,
-                    brief,
+                    weight,
                 })));
                 Ok(())
             }
@@ -254,6 +293,10 @@ impl Lowerer<'_> {
                 }
                 let f = kind.map(|k| update_loop(k, self.graph.ty(data.operands[0]).dtype())).transpose()?;
                 let (variable, value) = (self.variable(data.operands[0])?, self.reg(data.operands[1])?);
+                // What is assigned shares the variable's memory from now on.
+                if f.is_none() && !matches!(self.out.kinds[value as usize], Kind::Constant | Kind::Argument) {
+                    self.out.snapshots[value as usize].get_or_insert(variable);
+                }
                 self.push(Step::Write(Box::new(WriteStep { variable, value, f, release: Vec::new() })));
                 Ok(())
             }
@@ -291,10 +334,16 @@ impl Lowerer<'_> {
                 let inline = matches!(self.out.kinds[out as usize], Kind::Inline(..));
                 match ins[..] {
                     [a, b] if n == 1 && inline => Step::Scalar2 { f, ins: [a.0, b.0], out },
-                    _ => Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline })),
+                    _ => {
+                        let heavy = is_heavy(n, per_element(data.op.0));
+                        Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline, heavy }))
+                    }
                 }
             }
-            _ => Step::Broadcast(Box::new(BroadcastStep { f, dtype: result.dtype(), ins, out, ty: result })),
+            _ => {
+                let ns = per_element(data.op.0);
+                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype: result.dtype(), ins, out, ty: result }))
+            }
         };
         self.push(step);
         Ok(())
@@ -305,7 +354,10 @@ impl Lowerer<'_> {
         let program = TileProgram::new(self.graph, region)?;
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Fused(Box::new(FusedStep { program, ins, outs })));
+        let elements = program.elements();
+        let ns = self.graph.regions[region].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum();
+        let heavy = is_heavy(elements, ns);
+        self.push(Step::Fused(Box::new(FusedStep { program, elements: elements as i64, heavy, ins, outs })));
         Ok(())
     }
 
@@ -392,7 +444,9 @@ impl Lowerer<'_> {
         self.origin = origin;
         let pred = self.reg(graph.regions[cond].results[0])?;
         let exit = self.push(Step::Branch { pred, target: 0 });
+        self.depth += 1;
         self.region(body)?;
+        self.depth -= 1;
         self.origin = origin;
         self.moves(&graph.regions[body].results, &variables)?;
         let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();

@@ -10,9 +10,10 @@ mod registers;
 mod run;
 mod spares;
 mod step;
+mod strip;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
-use penstock_ir::{Graph, HostRef};
+use penstock_ir::{Census, Graph};
 use penstock_passes::Options;
 
 use spares::Spares;
@@ -69,13 +70,14 @@ struct Frame {
 }
 
 impl Plan {
-    /// Calls `visit` with each reference to host code that it holds.
-    pub(crate) fn visit_hosts(&self, visit: &mut dyn FnMut(&HostRef)) {
-        for step in &self.steps {
-            if let Step::Kernel(kernel) = step {
-                kernel.attrs.hosts().for_each(&mut *visit);
-            }
-        }
+    /// Counts the references to functions and host code that it holds.
+    pub(crate) fn count(&self, census: &mut Census) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Kernel(kernel) => census.attrs(&kernel.attrs),
+            Step::Update(update) => census.attrs(&update.attrs),
+            Step::Call(call) => census.callee(&call.function),
+            _ => true,
+        })
     }
 
     /// Lowers an optimised graph.

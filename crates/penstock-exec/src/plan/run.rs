@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Call, Env};
-use penstock_kernels::{Lane, elementwise_flat};
+use penstock_ir::{Call, Env, OutTypes};
+use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
 
-use super::step::{KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
+use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
 use super::{Frame, Kind, Plan, calls};
 use crate::eager::panicked;
-use crate::state;
 use crate::variable::{Arg, Variable};
+use crate::work::{Weight, is_heavy, is_heavy_on};
+use crate::{apart, state};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
@@ -161,17 +162,23 @@ impl Plan {
 
     /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
     /// caller of this makes before it goes on behind it; false at the end.
-    pub(super) fn walk(&self, frame: &mut Frame, args: &[Arg], env: &dyn Env, at: &mut usize) -> Result<bool> {
-        let Frame { regs, rounds } = frame;
-        assert_eq!(regs.len(), self.kinds.len());
-        let regs = Regs(regs.as_mut_ptr());
+    pub(super) fn walk(
+        self: &Arc<Self>,
+        frame: &mut Frame,
+        args: &[Arg],
+        env: &dyn Env,
+        at: &mut usize,
+    ) -> Result<bool> {
+        let Frame { regs: own, rounds } = frame;
+        assert_eq!(own.len(), self.kinds.len());
+        let mut regs = Regs(own.as_mut_ptr());
         let mut budget = POLL_EVERY;
         let mut pc = *at;
         while let Some(step) = self.steps.get(pc) {
             *at = pc;
             pc += 1;
             // SAFETY of `regs.get` and `regs.get_mut` below: the plan was checked to name only registers
-            // that are there, and `regs` is not used but here. No step writes a register that it reads, but for
+            // that are there, and they are not used but here, and in a step that runs apart while this waits. No step writes a register that it reads, but for
             // elementwise ones, which go through `run_loop` and `scalar2`.
             match step {
                 Step::Scalar2 { f, ins, out } => {
@@ -179,31 +186,46 @@ impl Plan {
                     unsafe { scalar2(*f, regs, *ins, *out)? };
                 }
                 Step::Loop(s) => {
-                    // SAFETY: as said above; lowering made the step from the types of its operands.
-                    unsafe { run_loop(s, regs)? };
                     if s.n > LONG_LOOP {
+                        if s.heavy {
+                            regs = self.run_apart(*at, own, env)?;
+                        } else {
+                            // SAFETY: as said above; lowering made the step from the types of its operands.
+                            unsafe { run_loop(s, regs)? };
+                        }
                         budget -= s.n as i64;
                         poll(&mut budget, env)?;
+                    } else {
+                        // SAFETY: as above.
+                        unsafe { run_loop(s, regs)? };
                     }
                 }
                 Step::Broadcast(s) => {
                     // SAFETY: as said above.
-                    let (ins, out) = unsafe { (regs.list(&s.ins), regs.get_mut(s.out)) };
-                    // SAFETY: the loop was looked up for the dtypes of the operands and of the result.
-                    unsafe { broadcast_loop(s.f, s.dtype, &ins, out)? };
-                    check_result(0, out, &s.ty)?;
+                    if unsafe { is_heavy_broadcast(s, regs) } {
+                        regs = self.run_apart(*at, own, env)?;
+                    } else {
+                        // SAFETY: as said above.
+                        unsafe { run_broadcast(s, regs)? };
+                    }
                 }
                 Step::Fused(s) => {
-                    budget -= s.program.elements() as i64;
+                    budget -= s.elements;
+                    poll(&mut budget, env)?;
+                    if s.heavy {
+                        regs = self.run_apart(*at, own, env)?;
+                    } else {
+                        // SAFETY: as said above.
+                        unsafe { run_fused(s, regs)? };
+                    }
+                }
+                Step::Strip(s) => {
+                    budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
                     // SAFETY: as said above.
                     let ins = unsafe { regs.list(&s.ins) };
-                    match s.outs[..] {
-                        // SAFETY: as said above.
-                        [out] => s.program.run(&ins, std::slice::from_mut(unsafe { regs.get_mut(out) }))?,
-                        // SAFETY: as said above.
-                        _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&ins, outs)) }?,
-                    }
+                    // SAFETY: as said above.
+                    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }?;
                 }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars.
@@ -212,14 +234,24 @@ impl Plan {
                     }
                 }
                 Step::Kernel(s) => {
-                    if s.brief {
+                    if s.weight == Weight::Brief {
                         budget -= BRIEF_NS;
                         // SAFETY: as said above.
-                        unsafe { run_kernel(s, regs, env)? };
+                        unsafe {
+                            infer_kernel(s, regs)?;
+                            run_kernel(s, regs, env)?;
+                        }
                     } else {
                         let start = Instant::now();
                         // SAFETY: as said above.
-                        unsafe { run_kernel(s, regs, env)? };
+                        let types = unsafe { infer_kernel(s, regs)? };
+                        // SAFETY: as said above.
+                        if unsafe { is_heavy_kernel(s, types, regs) } {
+                            regs = self.run_apart(*at, own, env)?;
+                        } else {
+                            // SAFETY: as said above.
+                            unsafe { run_kernel(s, regs, env)? };
+                        }
                         budget -= i64::try_from(start.elapsed().as_nanos()).unwrap_or(POLL_EVERY);
                     }
                     poll(&mut budget, env)?;
@@ -273,6 +305,97 @@ impl Plan {
             }
         }
         Ok(false)
+    }
+
+    /// Runs a heavy step apart: the registers go to the thread that does it, and come back with its results.
+    #[cold]
+    fn run_apart(self: &Arc<Self>, at: usize, regs: &mut Box<[Tensor]>, env: &dyn Env) -> Result<Regs> {
+        let (plan, mut own) = (self.clone(), std::mem::take(regs));
+        let step = move |env: &dyn Env| -> Result<Box<[Tensor]>> {
+            let at_hand = Regs(own.as_mut_ptr());
+            match &plan.steps[at] {
+                // SAFETY: the registers are those of a frame of the plan, as in `walk`, and nobody else has them.
+                Step::Loop(s) => unsafe { run_loop(s, at_hand) },
+                // SAFETY: as above.
+                Step::Broadcast(s) => unsafe { run_broadcast(s, at_hand) },
+                // SAFETY: as above.
+                Step::Fused(s) => unsafe { run_fused(s, at_hand) },
+                // SAFETY: as above.
+                Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
+                _ => Err(Error::internal("the step does not run apart")),
+            }?;
+            Ok(own)
+        };
+        *regs = apart::run(env, step)??;
+        Ok(Regs(regs.as_mut_ptr()))
+    }
+}
+
+/// Whether operands that broadcast give so many elements that the step runs apart.
+///
+/// # Safety
+/// The registers are there.
+unsafe fn is_heavy_broadcast(s: &BroadcastStep, regs: Regs) -> bool {
+    // SAFETY: the caller's promise.
+    let ins = unsafe { regs.list(&s.ins) };
+    let most = ins.iter().fold(1usize, |n, t| n.saturating_mul(t.len()));
+    is_heavy(most, s.ns) && {
+        let shapes: SmallVec<[&[usize]; 6]> = ins.iter().map(|t| t.dims()).collect();
+        broadcast_dims(&shapes).is_some_and(|dims| is_heavy(dims.iter().product(), s.ns))
+    }
+}
+
+/// Whether a kernel, whose results have these types where they were inferred now, takes so long that it runs apart.
+///
+/// # Safety
+/// The registers are there.
+unsafe fn is_heavy_kernel(s: &KernelStep, inferred: Option<OutTypes>, regs: Regs) -> bool {
+    if s.weight != Weight::Unknown {
+        return s.weight == Weight::Heavy;
+    }
+    // SAFETY: the caller's promise.
+    let inputs = unsafe { regs.list(&s.ins) };
+    is_heavy_on(s.op, &s.attrs, &inputs, inferred.as_deref().unwrap_or(&s.types))
+}
+
+/// Infers the types of the results from the operands, where the plan could not see them all.
+///
+/// # Safety
+/// The registers are there.
+#[inline]
+unsafe fn infer_kernel(s: &KernelStep, regs: Regs) -> Result<Option<OutTypes>> {
+    if !s.infer {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let mut all = unsafe { regs.list(&s.ins) };
+    if s.update {
+        // SAFETY: the caller's promise; nothing is written yet.
+        all.insert(0, unsafe { regs.get(s.outs[0]) });
+    }
+    infer(s.op, &s.attrs, &all).map(Some)
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn run_broadcast(s: &BroadcastStep, regs: Regs) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let (ins, out) = unsafe { (regs.list(&s.ins), regs.get_mut(s.out)) };
+    // SAFETY: the loop was looked up for the dtypes of the operands and of the result.
+    unsafe { broadcast_loop(s.f, s.dtype, &ins, out)? };
+    check_result(0, out, &s.ty)
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn run_fused(s: &FusedStep, regs: Regs) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let ins = unsafe { regs.list(&s.ins) };
+    match s.outs[..] {
+        // SAFETY: the caller's promise.
+        [out] => s.program.run(&ins, std::slice::from_mut(unsafe { regs.get_mut(out) })),
+        // SAFETY: the caller's promise.
+        _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&ins, outs)) },
     }
 }
 
@@ -404,19 +527,13 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
     Ok(())
 }
 
+/// Runs a kernel on operands that were checked.
+///
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
 unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
-    if s.infer {
-        let mut all = inputs.clone();
-        if s.update {
-            // SAFETY: the caller's promise; nothing is written yet.
-            all.insert(0, unsafe { regs.get(s.outs[0]) });
-        }
-        infer(s.op, &s.attrs, &all)?;
-    }
     if let [out] = s.outs[..] {
         // SAFETY: the caller's promise.
         let out = unsafe { regs.get_mut(out) };

@@ -9,7 +9,9 @@ use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::native::NativeStep;
+use super::strip::StripStep;
 use crate::tile::TileProgram;
+use crate::work::Weight;
 
 /// The number of a register.
 pub(crate) type Reg = u32;
@@ -28,6 +30,8 @@ pub(crate) enum Step {
     Broadcast(Box<BroadcastStep>),
     /// A fused region.
     Fused(Box<FusedStep>),
+    /// Products of few rows and fused regions, a strip of rows at a time.
+    Strip(Box<StripStep>),
     /// The machine code of a group of scalar instructions.
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
@@ -67,10 +71,14 @@ pub(crate) struct LoopStep {
     pub(crate) dims: Dims,
     /// Whether the result lies in its register, which has its type at all times.
     pub(crate) inline: bool,
+    /// Whether it runs apart.
+    pub(crate) heavy: bool,
 }
 
 pub(crate) struct BroadcastStep {
     pub(crate) f: LoopFn,
+    /// Estimated nanoseconds of an element.
+    pub(crate) ns: f64,
     pub(crate) dtype: DType,
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) out: Reg,
@@ -79,6 +87,10 @@ pub(crate) struct BroadcastStep {
 
 pub(crate) struct FusedStep {
     pub(crate) program: TileProgram,
+    /// Elements that it works on.
+    pub(crate) elements: i64,
+    /// Whether it runs apart.
+    pub(crate) heavy: bool,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
 }
@@ -94,8 +106,8 @@ pub(crate) struct KernelStep {
     pub(crate) infer: bool,
     /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
     pub(crate) update: bool,
-    /// Whether it is over in a microsecond or two; others are timed, so that a long run polls in time.
-    pub(crate) brief: bool,
+    /// Whether it is timed, and whether it runs apart.
+    pub(crate) weight: Weight,
 }
 
 pub(crate) struct ReadStep {
@@ -179,6 +191,10 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Strip(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Native(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -251,6 +267,7 @@ impl Step {
             Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
             Step::Fused(s) => s.program.nanoseconds(),
+            Step::Strip(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
@@ -298,6 +315,7 @@ impl fmt::Debug for Step {
             }
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Strip(s) => write!(f, "{:?} = strips {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Native(s) => {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }

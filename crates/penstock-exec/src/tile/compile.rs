@@ -1,15 +1,16 @@
 //! From a fused region to steps over tiles.
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Cpu, Def, Graph, Region, Value};
+use penstock_ir::{Cpu, Def, Graph, Inst, Region, Value};
 use penstock_kernels::fold::{BLOCK, ROWS, folds};
 use penstock_ops::reduce::reduction_of;
 use penstock_passes::evaluate::resolve;
-use penstock_passes::space::{Class, Over, Space};
+use penstock_passes::space::{Class, Over, Space, Strides, work};
+use penstock_passes::view::View;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, TileProgram};
+use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram};
 
 /// Bytes of temporaries of one tile: half of a first-level data cache.
 const SCRATCH: usize = 24 << 10;
@@ -17,6 +18,8 @@ const SCRATCH: usize = 24 << 10;
 const MIN_TILE: usize = 256;
 /// Rows of at most so many columns share a tile with others.
 const SHORT: usize = 512;
+/// Elements that are copied in the time that the call of a step takes.
+const CALL: usize = 96;
 /// Estimated nanoseconds that a step takes for an element.
 const STEP_NS: f64 = 0.25;
 
@@ -26,9 +29,11 @@ impl TileProgram {
     /// # Errors
     /// `Internal` where the region is not what `fused` says, or of unknown sizes.
     pub(crate) fn new(graph: &Graph, region: Region) -> Result<TileProgram> {
-        let insts = &graph.regions[region].insts;
-        let space = Space::of(graph, insts).ok_or_else(|| Error::internal("a fused region does not fit together"))?;
-        let compiler = Compiler::new(graph, region, &space)?;
+        // The others say where the elements of operands lie.
+        let works = |i: &&Inst| work(graph, **i).is_some();
+        let insts: Vec<Inst> = graph.regions[region].insts.iter().filter(works).copied().collect();
+        let space = Space::of(graph, &insts).ok_or_else(|| Error::internal("a fused region does not fit together"))?;
+        let compiler = Compiler::new(graph, region, insts, &space);
         compiler.program()
     }
 }
@@ -44,12 +49,15 @@ struct Item {
 struct Compiler<'a> {
     graph: &'a Graph,
     region: Region,
+    /// The instructions that compute.
+    work: Vec<Inst>,
     space: &'a Space,
     /// Whether a tile has several rows.
     batched: bool,
     /// Whether a tile has all columns of its rows.
     whole: bool,
     items: FxHashMap<Value, Item>,
+    sources: Vec<Source>,
     /// What `Load` and `Spread` made, by value and phase.
     spread: FxHashMap<(Value, usize), Place>,
     phases: Vec<Phase>,
@@ -58,23 +66,24 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, region: Region, space: &'a Space) -> Result<Compiler<'a>> {
+    fn new(graph: &'a Graph, region: Region, work: Vec<Inst>, space: &'a Space) -> Compiler<'a> {
         let dtype_size = |v: &Value| graph.ty(*v).dtype().size();
-        let data = &graph.regions[region];
-        let results = data.insts.iter().map(|&i| &graph.insts[i].results[0]);
-        let widest = results.chain(&data.params).map(dtype_size).max().unwrap_or(1).max(1);
+        let results = work.iter().map(|&i| &graph.insts[i].results[0]);
+        let widest = results.chain(&graph.regions[region].params).map(dtype_size).max().unwrap_or(1).max(1);
         let batched = space.columns() <= SHORT && space.rows() > 1;
-        Ok(Compiler {
+        Compiler {
             graph,
             region,
+            work,
             space,
             batched,
             whole: batched,
             items: FxHashMap::default(),
+            sources: Vec::new(),
             spread: FxHashMap::default(),
             phases: vec![Phase::default()],
             widest,
-        })
+        }
     }
 
     fn size(&self, value: Value) -> usize {
@@ -93,24 +102,18 @@ impl<'a> Compiler<'a> {
         let (graph, space) = (self.graph, self.space);
         let data = &graph.regions[self.region];
         let mut inputs = Vec::with_capacity(data.params.len());
-        for (i, &param) in data.params.iter().enumerate() {
+        for &param in &data.params {
             let dims = graph.ty(param).shape().extents();
             let dims = dims.ok_or_else(|| Error::internal("an operand of unknown shape"))?;
-            let layout = if dims.iter().product::<usize>() == 1 {
-                Layout::Single
-            } else {
-                match space.strides(graph.ty(param)) {
-                    Some(s) if dims != space.dims => {
-                        let dense = s.advances && matches!(s.rows[..], [] | [(_, 0)]) && space.rows() == 1;
-                        if dense { Layout::Dense } else { Layout::Strided { rows: s.rows, advances: s.advances } }
-                    }
-                    // Else elements of rows are computed with it.
-                    _ => Layout::Dense,
-                }
-            };
-            inputs.push(Input { dtype: graph.ty(param).dtype(), dims, layout });
-            self.items.insert(param, Item { place: Place::Input(i as u16), phase: 0 });
+            inputs.push(Input { dtype: graph.ty(param).dtype(), dims });
         }
+        for v in self.work.clone().iter().flat_map(|&i| &graph.insts[i].operands) {
+            self.source(*v)?;
+        }
+        // Steps that walk windows row by row cost calls, copies of the windows cost time for each element.
+        let windows = |s: &&Source| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
+        let copied = space.columns() * self.sources.iter().filter(windows).count();
+        self.batched &= copied <= CALL * self.work.len() || space.over != Over::Nothing;
         let mut outputs = Vec::with_capacity(data.results.len());
         for &v in &data.results {
             let dims = graph.ty(v).shape().extents();
@@ -122,7 +125,7 @@ impl<'a> Compiler<'a> {
             }
             outputs.push(Output { dtype: graph.ty(v).dtype(), dims, full: class == Some(Class::Full) });
         }
-        for (number, &inst) in data.insts.iter().enumerate() {
+        for (number, &inst) in self.work.clone().iter().enumerate() {
             let result = graph.insts[inst].results[0];
             let place = match data.results.iter().position(|&v| v == result) {
                 Some(k) => Place::Output(k as u16),
@@ -132,7 +135,9 @@ impl<'a> Compiler<'a> {
             };
             let op = &graph.insts[inst];
             if let Some((reduce, _)) = reduction_of(graph, inst) {
-                let src = self.items[&op.operands[0]];
+                let x = op.operands[0];
+                let phase = self.items[&x].phase;
+                let src = Item { place: self.full_operand(x, phase), phase };
                 let folds = folds(reduce, graph.ty(result).dtype())
                     .ok_or_else(|| Error::internal(format!("'{}' does not take the dtype", op.op.name)))?;
                 self.phase(src.phase).folds.push(FoldOp { folds, src: src.place, out: place });
@@ -156,9 +161,9 @@ impl<'a> Compiler<'a> {
             }
             let mut ins: SmallVec<[Place; ARITY]> = SmallVec::new();
             for &v in &op.operands {
-                ins.push(if full { self.full_operand(v, phase, &inputs) } else { self.items[&v].place });
+                ins.push(if full { self.full_operand(v, phase) } else { self.items[&v].place });
             }
-            let made = Op { act: Act::Map(f), ins, out: place };
+            let made = Op { act: Act::Map(f), ins, out: place, origin: number as u16 };
             let phase_ops = self.phase(phase);
             if full {
                 phase_ops.ops.push(made)
@@ -170,25 +175,64 @@ impl<'a> Compiler<'a> {
         self.finish(inputs, outputs)
     }
 
+    /// Notes where the elements of an operand from outside lie.
+    fn source(&mut self, value: Value) -> Result<()> {
+        let (graph, space) = (self.graph, self.space);
+        if self.items.contains_key(&value) || space.classes.contains_key(&value) {
+            return Ok(());
+        }
+        let missing = || Error::internal("a fused region uses a value from outside");
+        let view = View::of(graph, value).ok_or_else(missing)?;
+        let input = graph.regions[self.region].params.iter().position(|&p| p == view.base).ok_or_else(missing)?;
+        let dims = graph.ty(value).shape().extents().ok_or_else(missing)?;
+        let layout = if dims.iter().product::<usize>() == 1 {
+            Layout::Single
+        } else {
+            match space.strides(graph, value) {
+                Some(Strides { rows, columns, fill, .. }) => {
+                    let dense = match rows[..] {
+                        [] => true,
+                        [line] => line.is_whole() && line.step == space.columns() as isize,
+                        _ => false,
+                    };
+                    match fill.and_then(|v| graph.constant(v)) {
+                        Some(fill) => Layout::Padded { rows, columns, fill: fill.clone() },
+                        None if dense && (columns.step == 1 || space.columns() == 1) => Layout::Dense,
+                        None => Layout::Strided { rows, columns },
+                    }
+                }
+                // Elements of rows are computed with it.
+                None if view.base == value => Layout::Dense,
+                None => return Err(missing()),
+            }
+        };
+        let size = graph.ty(value).dtype().size();
+        let place = Place::Input(self.sources.len() as u16);
+        self.sources.push(Source { input: input as u16, size, offset: view.offset, layout });
+        self.items.insert(value, Item { place, phase: 0 });
+        Ok(())
+    }
+
     /// Where a step finds an operand by row and column.
-    fn full_operand(&mut self, value: Value, phase: usize, inputs: &[Input]) -> Place {
+    fn full_operand(&mut self, value: Value, phase: usize) -> Place {
         let place = self.items[&value].place;
         let size = self.size(value) as u8;
         let act = match place {
-            Place::Input(i) if matches!(inputs[i as usize].layout, Layout::Strided { .. }) => Act::Load,
+            Place::Input(i) if !matches!(self.sources[i as usize].layout, Layout::Dense | Layout::Single) => Act::Load,
             _ if self.space.classes.get(&value) == Some(&Class::Row) => Act::Spread(size),
             _ => return place,
         };
-        if !self.batched {
+        let padded = |i: u16| matches!(self.sources[i as usize].layout, Layout::Padded { .. });
+        if !self.batched && !matches!(place, Place::Input(i) if padded(i)) {
             return place;
         }
         if let Some(&made) = self.spread.get(&(value, phase)) {
             return made;
         }
         // Numbered after the results of instructions.
-        let out = Place::Temp((self.graph.regions[self.region].insts.len() + self.spread.len()) as u16, size);
+        let out = Place::Temp((self.work.len() + self.spread.len()) as u16, size);
         self.spread.insert((value, phase), out);
-        self.phase(phase).ops.push(Op { act, ins: smallvec![place], out });
+        self.phase(phase).ops.push(Op { act, ins: smallvec![place], out, origin: 0 });
         out
     }
 
@@ -216,7 +260,9 @@ impl<'a> Compiler<'a> {
         let row_slots = self.row_slots();
         Ok(TileProgram {
             inputs,
+            sources: self.sources,
             outputs,
+            origins: self.work.iter().map(|&i| (self.graph.insts[i].op.name, self.graph.locs[i])).collect(),
             phases: self.phases,
             outer,
             rows,

@@ -7,9 +7,10 @@
 mod compile;
 mod run;
 
-use penstock_data::{DType, Dims};
+use penstock_data::{DType, Dims, Loc, Tensor};
 use penstock_kernels::LoopFn;
 use penstock_kernels::fold::Folds;
+use penstock_passes::view::Line;
 use smallvec::SmallVec;
 
 /// The most operands of an instruction.
@@ -18,7 +19,7 @@ const ARITY: usize = 4;
 /// Where an instruction of the program reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// An operand, by the strides of its elements.
+    /// A source, by the strides of its elements.
     Input(u16),
     /// A result.
     Output(u16),
@@ -35,7 +36,7 @@ enum Place {
 enum Act {
     /// An elementwise loop.
     Map(LoopFn),
-    /// Copies an input to where the rows of a tile lie one after the other.
+    /// Copies a source to where the rows of a tile lie one after the other.
     Load,
     /// Repeats the element of each row over its columns; of that many bytes.
     Spread(u8),
@@ -45,6 +46,8 @@ struct Op {
     act: Act,
     ins: SmallVec<[Place; ARITY]>,
     out: Place,
+    /// The number of the instruction, among those that compute.
+    origin: u16,
 }
 
 /// A reduction.
@@ -68,17 +71,28 @@ struct Phase {
 struct Input {
     dtype: DType,
     dims: Dims,
+}
+
+/// An operand, or a view of one, as steps read it.
+struct Source {
+    input: u16,
+    /// Bytes of an element.
+    size: usize,
+    /// The element at index 0.
+    offset: isize,
     layout: Layout,
 }
 
-/// Where the elements of an operand lie.
+/// Where the elements of a source lie.
 enum Layout {
     /// An element for each row and column, or, for what only elements of rows are computed with, for each row.
     Dense,
     /// One element for all.
     Single,
-    /// Extents and element strides of rows, and whether columns advance.
-    Strided { rows: SmallVec<[(usize, usize); 2]>, advances: bool },
+    /// Lines of rows, outermost first, and of columns, which advance or stand still.
+    Strided { rows: SmallVec<[Line; 2]>, columns: Line },
+    /// The same among padding, of which an element is given.
+    Padded { rows: SmallVec<[Line; 2]>, columns: Line, fill: Tensor },
 }
 
 /// A result.
@@ -92,7 +106,10 @@ struct Output {
 /// A fused region, resolved to loops over tiles.
 pub(crate) struct TileProgram {
     inputs: Vec<Input>,
+    sources: Vec<Source>,
     outputs: Vec<Output>,
+    /// The operators of the instructions that compute, and where they were traced.
+    origins: Vec<(&'static str, Loc)>,
     phases: Vec<Phase>,
     /// Groups of rows that are reduced apart, where rows are reduced.
     outer: usize,

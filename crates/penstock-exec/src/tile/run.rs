@@ -10,12 +10,15 @@ use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
 use penstock_kernels::pool::{grain, parallel_for};
 use penstock_kernels::{Fault, Lane};
 use penstock_passes::evaluate::fault;
+use penstock_passes::view::Line;
 use smallvec::SmallVec;
 
-use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, TileProgram};
+use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Elements that a thread is given at a time, where nothing is reduced.
 const PIECE: usize = 1 << 14;
+/// Rows of at most so many elements are copied in a loop: a call would take longer.
+const SHORT_ROW: usize = 64;
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
@@ -36,6 +39,12 @@ struct Memory<'a> {
 // SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs and write disjoint parts of the
 // outputs.
 unsafe impl Sync for Memory<'_> {}
+
+/// A fault, and the number of the instruction that met it.
+struct Failed {
+    fault: Fault,
+    origin: u16,
+}
 
 /// Temporary memory of one thread.
 #[derive(Clone, Copy)]
@@ -71,7 +80,7 @@ impl TileProgram {
             return Ok(());
         }
         let memory = Memory { ins: &ins, outs: &outs };
-        let failed: Mutex<Option<Fault>> = Mutex::new(None);
+        let failed: Mutex<Option<Failed>> = Mutex::new(None);
         // SAFETY: inputs and outputs are of the types of the program; an output has one owner, so none overlaps an input or
         // another output.
         unsafe {
@@ -83,11 +92,19 @@ impl TileProgram {
             } else {
                 let tiles = self.rows.div_ceil(self.batch);
                 parallel_for(tiles, grain(self.cost * (self.batch * self.columns) as f64), |range| {
-                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, range)));
+                    let rows = range.start * self.batch..self.rows.min(range.end * self.batch);
+                    note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, rows)));
                 });
             }
         }
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |f| Err(fault(f)))
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(()), |failed| Err(self.error(failed)))
+    }
+
+    /// The error that a fault is, of the operator in which it came up.
+    fn error(&self, failed: Failed) -> Error {
+        let (name, loc) = self.origins[failed.origin as usize];
+        fault(failed.fault).in_op(name).at(loc)
     }
 
     /// Bytes of temporary memory, with `more` for other uses in front.
@@ -95,7 +112,50 @@ impl TileProgram {
         more + self.temps.0 * self.temps.1 + self.kept.0 * self.kept.1 + self.row_slots.0 * self.row_slots.1
     }
 
-    /// Computes tiles of whole rows.
+    /// Whether [`TileProgram::run_part`] can compute stretches that begin and end at multiples of `columns` elements.
+    pub(crate) fn splits(&self, columns: usize) -> bool {
+        let plain = self.phases.len() == 1 && self.phases[0].folds.is_empty();
+        let whole = self.columns > 0 && columns.is_multiple_of(self.columns);
+        !self.over_rows && if self.rows == 1 { plain } else { whole }
+    }
+
+    /// Whether an input has an element for each that the program works on, in order.
+    pub(crate) fn is_dense(&self, input: usize) -> bool {
+        let input = &self.inputs[input];
+        matches!(input.layout, Layout::Dense) && input.dims.iter().product::<usize>() == self.elements()
+    }
+
+    /// Computes a stretch of the elements, on this thread.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a division by zero.
+    ///
+    /// # Safety
+    /// `ins` and `outs` are the memory of tensors of the types of the program; nobody else touches the stretch in `outs`, nor
+    /// writes what is read for it. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
+    pub(crate) unsafe fn run_part(
+        &self,
+        ins: &[*const u8],
+        outs: &[*mut u8],
+        stretch: std::ops::Range<usize>,
+    ) -> penstock_data::Result<()> {
+        let memory = Memory { ins, outs };
+        let work = |scratch: Scratch| {
+            // SAFETY: the caller's contract.
+            unsafe {
+                if self.rows == 1 {
+                    let part = Tile { row: 0, rows: 1, column: stretch.start, width: stretch.len() };
+                    return self.stretch(&self.phases[0].ops, &memory, scratch, part);
+                }
+                let rows = stretch.start / self.columns..stretch.end / self.columns;
+                self.whole_rows(&memory, scratch, rows)
+            }
+        };
+        // SAFETY: the scratch memory is of the size that the program asks for.
+        unsafe { with_scratch(self.scratch(0), work) }.map_err(|failed| self.error(failed))
+    }
+
+    /// Computes whole rows, tile by tile.
     ///
     /// # Safety
     /// `memory` is that of a run, nobody else touches these rows of the outputs, and `scratch` has the size that the program
@@ -104,13 +164,12 @@ impl TileProgram {
         &self,
         memory: &Memory<'_>,
         scratch: Scratch,
-        tiles: std::ops::Range<usize>,
-    ) -> Result<(), Fault> {
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), Failed> {
         let mut accs: SmallVec<[SmallVec<[Acc; 16]>; 2]> = SmallVec::new();
         let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
-        for t in tiles {
-            let row = t * self.batch;
-            let tile = Tile { row, rows: self.batch.min(self.rows - row), column: 0, width: self.columns };
+        for row in rows.clone().step_by(self.batch) {
+            let tile = Tile { row, rows: self.batch.min(rows.end - row), column: 0, width: self.columns };
             for phase in &self.phases {
                 // SAFETY: the caller's contract; the rows are inside, and a tile of several rows has all columns.
                 unsafe {
@@ -159,7 +218,7 @@ impl TileProgram {
         part: Tile,
         lanes: &mut SmallVec<[Lanes; 1]>,
         keep: impl FnMut(Acc),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         lanes.resize(phase.folds.len(), Lanes::EMPTY);
         let mut blocks: SmallVec<[SmallVec<[Acc; PART / BLOCK]>; 1]> = SmallVec::new();
         blocks.resize_with(phase.folds.len(), SmallVec::new);
@@ -192,7 +251,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// As for [`TileProgram::whole_rows`], for a tile of one row.
-    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Fault> {
+    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Failed> {
         let end = all.column + all.width;
         (all.column..end).step_by(self.tile).try_for_each(|column| {
             let tile = Tile { column, width: self.tile.min(end - column), ..all };
@@ -205,7 +264,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let folds = phase.folds.len();
         let piece = if folds == 0 { PIECE } else { PART };
@@ -266,7 +325,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Fault>>) {
+    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let width = self.columns.min(self.tile);
         let strips = self.columns.div_ceil(width);
@@ -342,7 +401,7 @@ impl TileProgram {
         all: Tile,
         block: usize,
         place: impl Fn(usize) -> *mut u8,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         let aside = self.scratch(0);
         // SAFETY: the scratch memory has `block` bytes behind the slots, a part for each fold.
         let block_of = |f: usize| unsafe { scratch.0.add(aside + f * (block / phase.folds.len())) };
@@ -387,7 +446,7 @@ impl TileProgram {
         memory: &Memory<'_>,
         scratch: Scratch,
         tile: Tile,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Failed> {
         let n = if full { tile.rows * tile.width } else { tile.rows };
         let mut lanes = [Lane::fixed(scratch.0); ARITY];
         for op in ops {
@@ -401,12 +460,12 @@ impl TileProgram {
                         for (lane, &place) in lanes.iter_mut().zip(&op.ins) {
                             *lane = self.lane(place, full, memory, scratch, tile);
                         }
-                        f(n, &lanes[..op.ins.len()], out)?;
+                        f(n, &lanes[..op.ins.len()], out).map_err(|fault| Failed { fault, origin: op.origin })?;
                     }
                     Act::Load => self.load(op.ins[0], memory, tile, out),
                     Act::Spread(size) => {
                         let from = self.lane(op.ins[0], false, memory, scratch, tile);
-                        spread(size as usize, from, tile, out);
+                        spread(size as usize, from.ptr, from.step as isize, tile, out);
                     }
                 }
             }
@@ -425,15 +484,15 @@ impl TileProgram {
         unsafe {
             match place {
                 Place::Input(i) => {
-                    let (input, ptr) = (&self.inputs[i as usize], memory.ins[i as usize]);
-                    let size = input.dtype.size();
-                    match &input.layout {
+                    let Source { input, size, offset: start, layout } = &self.sources[i as usize];
+                    let (size, ptr) = (*size, memory.ins[*input as usize].offset(start * *size as isize));
+                    match layout {
                         Layout::Single => Lane::fixed(ptr),
                         _ if !full => Lane::new(ptr.add(tile.row * size), size),
                         Layout::Dense => Lane::new(ptr.add(first * size), size),
-                        Layout::Strided { rows, advances } => {
-                            let start = offset(rows, tile.row) + if *advances { tile.column } else { 0 };
-                            Lane { ptr: ptr.add(start * size), step: if *advances { size } else { 0 } }
+                        Layout::Strided { rows, columns } | Layout::Padded { rows, columns, .. } => {
+                            let start = offset(rows, tile.row) + tile.column as isize * columns.step;
+                            Lane { ptr: ptr.offset(start * size as isize), step: columns.step as usize * size }
                         }
                     }
                 }
@@ -492,71 +551,164 @@ impl TileProgram {
         unsafe { scratch.0.add(at) }
     }
 
-    /// Copies the elements of an input for a tile of whole rows.
+    /// Copies the elements of a source for a tile.
     ///
     /// # Safety
     /// As for [`TileProgram::whole_rows`]; `out` is writable for the elements of the tile.
     unsafe fn load(&self, place: Place, memory: &Memory<'_>, tile: Tile, out: *mut u8) {
         let Place::Input(i) = place else { return };
-        let (input, ptr) = (&self.inputs[i as usize], memory.ins[i as usize]);
-        let Layout::Strided { rows, advances } = &input.layout else { return };
-        let size = input.dtype.size();
-        for r in 0..tile.rows {
-            // SAFETY: the offsets are of elements of the tile.
+        let source = &self.sources[i as usize];
+        let (rows, columns, fill) = match &source.layout {
+            Layout::Strided { rows, columns } => (rows, columns, None),
+            Layout::Padded { rows, columns, fill } => (rows, columns, Some(fill)),
+            Layout::Dense | Layout::Single => return,
+        };
+        let size = source.size;
+        // The columns of the tile that are inside.
+        let within = |(low, high): (usize, usize), first: usize, n: usize| {
+            (low.max(first).min(first + n), high.max(first).min(first + n))
+        };
+        let (left, right) = within(columns.inside, tile.column, tile.width);
+        // Rows along the innermost dimension are a step apart.
+        let one = Line::whole(usize::MAX, 0);
+        let (inner, outer) = rows.split_last().unwrap_or((&one, &[]));
+        let mut done = 0;
+        while done < tile.rows {
+            let (first, above) = ((tile.row + done) % inner.extent, (tile.row + done) / inner.extent);
+            let count = (inner.extent - first).min(tile.rows - done);
+            let (top, bottom) = within(inner.inside, first, count);
+            let to = out.wrapping_add(done * tile.width * size);
+            done += count;
+            let start = place_of(outer, above);
+            // SAFETY: the offsets of what is inside are of elements of the source, and the tile has room for `count` rows.
             unsafe {
-                let from = ptr.add(offset(rows, tile.row + r) * size);
-                let to = out.add(r * tile.width * size);
-                if *advances {
-                    std::ptr::copy_nonoverlapping(from, to, tile.width * size);
+                if let Some(fill) = fill
+                    && (start.is_none() || (bottom - top, right - left) != (count, tile.width))
+                {
+                    spread(size, fill.as_ptr(), 0, Tile { rows: 1, width: count * tile.width, ..tile }, to);
+                }
+                let Some(start) = start.filter(|_| top < bottom && left < right) else {
+                    continue;
+                };
+                let start = source.offset + start + top as isize * inner.step + left as isize * columns.step;
+                let from = memory.ins[source.input as usize].offset(start * size as isize);
+                let to = to.add(((top - first) * tile.width + left - tile.column) * size);
+                let step = inner.step * size as isize;
+                let (rows, width) = (bottom - top, right - left);
+                if columns.step == 1 {
+                    copy_rows(size, from, step, rows, width, to, tile.width);
+                } else if width == tile.width {
+                    spread(size, from, step, Tile { rows, ..tile }, to);
                 } else {
-                    spread(size, Lane::fixed(from), Tile { rows: 1, ..tile }, to);
+                    for r in 0..rows {
+                        let (from, to) = (from.offset(r as isize * step), to.add(r * tile.width * size));
+                        spread(size, from, 0, Tile { rows: 1, width, ..tile }, to);
+                    }
                 }
             }
         }
     }
 }
 
-/// Keeps the fault of a thread.
-fn note(failed: &Mutex<Option<Fault>>, result: Result<(), Fault>) {
-    if let Err(fault) = result {
-        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+/// Copies rows that start `step` bytes apart to where they start `pitch` elements apart.
+///
+/// # Safety
+/// The rows are readable, of `width` elements of `size` bytes, 16 at most; `out` is writable for as many such rows.
+unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
+    /// # Safety
+    /// As for [`copy_rows`], with elements of `T`.
+    unsafe fn typed<T: Copy>(from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
+        for r in 0..rows {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
+                if width <= SHORT_ROW {
+                    let mut j = 0;
+                    while j + 4 <= width {
+                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
+                        j += 4;
+                    }
+                    while j < width {
+                        to.add(j).write_unaligned(row.add(j).read_unaligned());
+                        j += 1;
+                    }
+                } else {
+                    std::ptr::copy_nonoverlapping(row.cast::<u8>(), to.cast::<u8>(), width * size_of::<T>());
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        match size {
+            1 => typed::<u8>(from, step, rows, width, out, pitch),
+            2 => typed::<u16>(from, step, rows, width, out, pitch),
+            4 => typed::<u32>(from, step, rows, width, out, pitch),
+            8 => typed::<u64>(from, step, rows, width, out, pitch),
+            _ => typed::<u128>(from, step, rows, width, out, pitch),
+        }
+    }
+}
+
+/// Keeps the fault of a thread, of several that of the first instruction.
+fn note(failed: &Mutex<Option<Failed>>, result: Result<(), Failed>) {
+    if let Err(new) = result {
+        let mut kept = failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.as_ref().is_none_or(|kept| new.origin < kept.origin) {
+            *kept = Some(new);
+        }
     }
 }
 
 /// Whether a thread met a fault: it left its accumulators unwritten.
-fn has_failed(failed: &Mutex<Option<Fault>>) -> bool {
+fn has_failed(failed: &Mutex<Option<Failed>>) -> bool {
     failed.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
 /// Where a row starts, in elements.
 #[inline]
-fn offset(dims: &[(usize, usize)], row: usize) -> usize {
-    match *dims {
+fn offset(lines: &[Line], row: usize) -> isize {
+    match *lines {
         [] => 0,
-        [(_, step)] => row * step,
+        [line] => row as isize * line.step,
         _ => {
             let (mut at, mut row) = (0, row);
-            for &(extent, step) in dims.iter().rev() {
-                at += row % extent * step;
-                row /= extent;
+            for line in lines.iter().rev() {
+                at += (row % line.extent) as isize * line.step;
+                row /= line.extent;
             }
             at
         }
     }
 }
 
+/// Where a row starts, in elements; `None` where it is of the padding.
+fn place_of(lines: &[Line], mut row: usize) -> Option<isize> {
+    let mut at = 0;
+    for line in lines.iter().rev() {
+        let i = row % line.extent;
+        if !(line.inside.0..line.inside.1).contains(&i) {
+            return None;
+        }
+        at += i as isize * line.step;
+        row /= line.extent;
+    }
+    Some(at)
+}
+
 /// Repeats an element for each row over its columns.
 ///
 /// # Safety
-/// `from` has an element of `size` bytes, 16 at most, for each row of the tile; `out` is writable for all its elements.
-unsafe fn spread(size: usize, from: Lane, tile: Tile, out: *mut u8) {
+/// `from` has an element of `size` bytes, 16 at most, for each row of the tile, `step` bytes apart; `out` is writable for all
+/// its elements.
+unsafe fn spread(size: usize, from: *const u8, step: isize, tile: Tile, out: *mut u8) {
     /// # Safety
     /// As for [`spread`], with elements of `T`.
-    unsafe fn typed<T: Copy>(from: Lane, tile: Tile, out: *mut u8) {
+    unsafe fn typed<T: Copy>(from: *const u8, step: isize, tile: Tile, out: *mut u8) {
         for r in 0..tile.rows {
             // SAFETY: the caller's contract.
             unsafe {
-                let value = from.at(r).ptr.cast::<T>().read_unaligned();
+                let value = from.offset(r as isize * step).cast::<T>().read_unaligned();
                 let row = out.cast::<T>().add(r * tile.width);
                 for j in 0..tile.width {
                     row.add(j).write_unaligned(value);
@@ -567,11 +719,11 @@ unsafe fn spread(size: usize, from: Lane, tile: Tile, out: *mut u8) {
     // SAFETY: the caller's contract.
     unsafe {
         match size {
-            1 => typed::<u8>(from, tile, out),
-            2 => typed::<u16>(from, tile, out),
-            4 => typed::<u32>(from, tile, out),
-            8 => typed::<u64>(from, tile, out),
-            _ => typed::<u128>(from, tile, out),
+            1 => typed::<u8>(from, step, tile, out),
+            2 => typed::<u16>(from, step, tile, out),
+            4 => typed::<u32>(from, step, tile, out),
+            8 => typed::<u64>(from, step, tile, out),
+            _ => typed::<u128>(from, step, tile, out),
         }
     }
 }
@@ -580,7 +732,7 @@ unsafe fn spread(size: usize, from: Lane, tile: Tile, out: *mut u8) {
 ///
 /// # Safety
 /// None needed: `f` promises to stay inside.
-unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Fault>) -> Result<(), Fault> {
+unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Failed>) -> Result<(), Failed> {
     thread_local! {
         static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }

@@ -1,5 +1,6 @@
 //! Plans against the reference interpreter.
 
+mod heavy;
 mod lists;
 mod ops;
 mod random;

@@ -1,0 +1,253 @@
+//! Strips: in a loop, products of few rows and the fused regions behind or before them, which follow each other closely,
+//! run as one step that threads share by rows.
+//!
+//! Each of these instructions is too short to be worth handing to another thread, and gives row `i` of its results for row
+//! `i` of what the others gave. So a strip of rows goes through all of them on one thread, and threads meet once.
+
+#![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
+
+use std::ops::Range;
+
+use penstock_data::{DType, Dims, Error, Result, Tensor};
+use penstock_ir::{Graph, Inst, Value, effects_of};
+use penstock_kernels::matmul::{Gemm, matmul};
+use penstock_kernels::pool::{parallel_for, threads};
+use penstock_ops::fused::FUSED;
+use penstock_ops::linalg::MATMUL;
+use smallvec::SmallVec;
+
+use super::step::Reg;
+use crate::tile::TileProgram;
+
+/// Estimated nanoseconds of a product that is worth sharing by itself.
+const LONG_NS: f64 = 40_000.0;
+/// The least estimated nanoseconds of what a thread is handed.
+const PIECE_NS: u64 = 5_000;
+/// The most instructions between those of a step.
+const MOST_ASIDE: usize = 8;
+/// Strips are of multiples of so many rows, as which the kernels of products take them.
+const ROWS: usize = 8;
+
+/// Where an instruction of the step finds an operand: among what the step reads, or among what it makes.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    In(usize),
+    Out(usize),
+}
+
+enum Part {
+    /// A product of matrices of `k` by `n` from the right, which may be stored transposed.
+    Product { dtype: DType, k: usize, n: usize, a: Place, b: Place, transposed: bool, out: usize },
+    /// A fused region, which makes the results from `out` on.
+    Map { program: TileProgram, ins: SmallVec<[Place; 8]>, out: usize, count: usize },
+}
+
+pub(crate) struct StripStep {
+    parts: Vec<Part>,
+    pub(crate) ins: SmallVec<[Reg; 8]>,
+    pub(crate) outs: SmallVec<[Reg; 4]>,
+    due: Vec<(DType, Dims)>,
+    types: Vec<(DType, Dims)>,
+    rows: usize,
+    /// Estimated nanoseconds of a run on one thread.
+    pub(crate) nanoseconds: u64,
+}
+
+/// What a step reads and makes.
+#[derive(Default)]
+pub(super) struct Values {
+    pub(super) ins: Vec<Value>,
+    pub(super) outs: Vec<Value>,
+}
+
+/// A step that stands for some of the first instructions of a list.
+pub(super) struct Found {
+    pub(super) step: StripStep,
+    pub(super) values: Values,
+    /// How many instructions the step stands for, with those in between.
+    pub(super) taken: usize,
+    /// Those in between, which can run before.
+    pub(super) before: Vec<Inst>,
+}
+
+/// The step of the first instructions of `insts`; `None` where it would not pay.
+pub(super) fn find(graph: &Graph, insts: &[Inst]) -> Option<Found> {
+    let rows = insts.iter().find(|&&i| !graph.insts[i].op.is(&FUSED)).and_then(|&i| rows_of(graph, i))?;
+    let mut values = Values::default();
+    let mut step = StripStep {
+        parts: Vec::new(),
+        ins: SmallVec::new(),
+        outs: SmallVec::new(),
+        due: Vec::new(),
+        types: Vec::new(),
+        rows,
+        nanoseconds: 0,
+    };
+    let (mut taken, mut aside, mut before) = (0, Vec::new(), Vec::new());
+    for (i, &inst) in insts.iter().enumerate() {
+        if let Some((part, ns)) = part(graph, inst, rows, &mut values) {
+            step.parts.push(part);
+            step.nanoseconds += ns;
+            taken = i + 1;
+            before.append(&mut aside);
+        } else if step.parts.is_empty() || aside.len() == MOST_ASIDE || !can_go_before(graph, inst, &values) {
+            break;
+        } else {
+            aside.push(inst);
+        }
+    }
+    let products = step.parts.iter().any(|p| matches!(p, Part::Product { .. }));
+    if !products || step.nanoseconds < 2 * PIECE_NS {
+        return None;
+    }
+    let type_of = |v: &Value| Some((graph.ty(*v).dtype(), graph.ty(*v).shape().extents()?));
+    step.due = values.ins.iter().map(type_of).collect::<Option<_>>()?;
+    step.types = values.outs.iter().map(type_of).collect::<Option<_>>()?;
+    Some(Found { step, values, taken, before })
+}
+
+/// Whether an instruction may run before the step so far.
+fn can_go_before(graph: &Graph, inst: Inst, values: &Values) -> bool {
+    let data = &graph.insts[inst];
+    let apart = !data.operands.iter().any(|v| values.outs.contains(v));
+    apart && data.regions.is_empty() && !effects_of(graph, inst).acts()
+}
+
+/// The number of rows of a product that can be made in strips.
+fn rows_of(graph: &Graph, inst: Inst) -> Option<usize> {
+    let data = &graph.insts[inst];
+    if !data.op.is(&MATMUL) || data.attrs.flag(0) || data.attrs.flag(2) || data.attrs.flag(3) {
+        return None;
+    }
+    let dims = |v: Value| graph.ty(v).shape().extents().filter(|dims| dims.len() == 2);
+    dims(data.operands[1])?;
+    let (rows, ty) = (dims(data.operands[0])?[0], graph.ty(data.results[0]));
+    (rows >= 2 * ROWS && matches!(ty.dtype(), DType::F32 | DType::F64)).then_some(rows)
+}
+
+/// One instruction as a part of a step, and its estimated nanoseconds; adds to what the step reads and makes.
+fn part(graph: &Graph, inst: Inst, rows: usize, values: &mut Values) -> Option<(Part, u64)> {
+    let data = &graph.insts[inst];
+    let place = |v: Value, ins: &mut Vec<Value>| match values.outs.iter().position(|&o| o == v) {
+        Some(i) => Place::Out(i),
+        None => Place::In(ins.iter().position(|&i| i == v).unwrap_or_else(|| {
+            ins.push(v);
+            ins.len() - 1
+        })),
+    };
+    let out = values.outs.len();
+    let mut ins = values.ins.clone();
+    let (part, ns) = if data.op.is(&FUSED) {
+        let program = TileProgram::new(graph, data.regions[0]).ok()?;
+        let columns = program.elements() / rows;
+        let places: SmallVec<[Place; 8]> = data.operands.iter().map(|&v| place(v, &mut ins)).collect();
+        let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.is_dense(k);
+        if program.elements() != rows * columns
+            || !program.splits(columns)
+            || places.iter().enumerate().any(|p| own(&p))
+        {
+            return None;
+        }
+        let ns = program.nanoseconds();
+        (Part::Map { program, ins: places, out, count: data.results.len() }, ns)
+    } else {
+        rows_of(graph, inst).filter(|&own| own == rows)?;
+        let transposed = data.attrs.flag(1);
+        let dims = graph.ty(data.operands[1]).shape().extents()?;
+        let (k, n) = if transposed { (dims[1], dims[0]) } else { (dims[0], dims[1]) };
+        let dtype = graph.ty(data.results[0]).dtype();
+        let flops_per_ns = if dtype == DType::F32 { f32::FLOPS_PER_NS } else { f64::FLOPS_PER_NS };
+        let ns = 2.0 * (rows * k * n) as f64 / flops_per_ns;
+        let (a, b) = (place(data.operands[0], &mut ins), place(data.operands[1], &mut ins));
+        if matches!(b, Place::Out(_)) || ns >= LONG_NS || k * n == 0 {
+            return None;
+        }
+        (Part::Product { dtype, k, n, a, b, transposed, out }, ns as u64)
+    };
+    values.ins = ins;
+    values.outs.extend(&data.results);
+    Some((part, ns))
+}
+
+/// The memory of a run, which threads share.
+struct Memory<'a> {
+    ins: &'a [*const u8],
+    outs: &'a [*mut u8],
+}
+
+// SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs, and each writes and reads rows of
+// the outputs of its own.
+unsafe impl Sync for Memory<'_> {}
+
+impl StripStep {
+    /// Runs the step: `outputs` become what it makes.
+    ///
+    /// # Errors
+    /// `Internal` for inputs of other types; `ResourceExhausted`; what fused regions report.
+    pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
+        let fits = |(t, due): (&&Tensor, &(DType, Dims))| t.dtype() == due.0 && t.dims() == due.1.as_slice();
+        if inputs.len() != self.due.len()
+            || outputs.len() != self.types.len()
+            || !inputs.iter().zip(&self.due).all(fits)
+        {
+            return Err(Error::internal("a value is not of the type that was planned"));
+        }
+        let ins: SmallVec<[*const u8; 8]> = inputs.iter().map(|t| t.as_ptr()).collect();
+        let mut outs: SmallVec<[*mut u8; 4]> = SmallVec::new();
+        for (t, (dtype, dims)) in outputs.iter_mut().zip(&self.types) {
+            outs.push(t.prepare(*dtype, dims)?);
+        }
+        let memory = Memory { ins: &ins, outs: &outs };
+        let pieces = usize::try_from(self.nanoseconds / PIECE_NS).unwrap_or(1).clamp(1, threads());
+        let piece = self.rows.div_ceil(pieces).next_multiple_of(ROWS);
+        let failed = std::sync::Mutex::new(None);
+        parallel_for(self.rows.div_ceil(piece), 1, |range| {
+            for i in range {
+                let rows = i * piece..self.rows.min((i + 1) * piece);
+                // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of
+                // memory of its own; ranges do not overlap.
+                if let Err(error) = unsafe { self.strip(&memory, rows) } {
+                    *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                }
+            }
+        });
+        failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// Makes some rows of all that the step makes.
+    ///
+    /// # Safety
+    /// `memory` is that of a run, and nobody else touches these rows of the outputs.
+    unsafe fn strip(&self, memory: &Memory<'_>, rows: Range<usize>) -> Result<()> {
+        let at = |place: Place| match place {
+            Place::In(i) => memory.ins[i],
+            Place::Out(i) => memory.outs[i].cast_const(),
+        };
+        for part in &self.parts {
+            match part {
+                Part::Product { dtype, k, n, a, b, transposed, out } => {
+                    let size = dtype.size();
+                    // SAFETY: the caller's contract; the rows are inside of the matrices of `rows` by `k` and by `n`.
+                    unsafe {
+                        let a = at(*a).add(rows.start * k * size);
+                        let out = memory.outs[*out].add(rows.start * n * size);
+                        matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out);
+                    }
+                }
+                Part::Map { program, ins, out, count } => {
+                    let ins: SmallVec<[*const u8; 8]> = ins.iter().map(|&p| at(p)).collect();
+                    let columns = program.elements() / self.rows;
+                    // SAFETY: the caller's contract; `splits` has said that strips of these columns can be run.
+                    unsafe {
+                        program.run_part(
+                            &ins,
+                            &memory.outs[*out..out + count],
+                            rows.start * columns..rows.end * columns,
+                        )?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

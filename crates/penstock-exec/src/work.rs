@@ -1,0 +1,146 @@
+//! How long an operator takes, roughly: whether it is worth a thread of its own.
+
+use penstock_data::{Dims, Tensor};
+use penstock_ir::{Attrs, OpDef, Type};
+use smallvec::SmallVec;
+
+/// Estimated nanoseconds from which work runs apart, where it can be abandoned. Starting a thread takes some thousandths of
+/// that, and an interrupt has to be seen within a tenth of a second, so the estimate may be several times too low.
+const HEAVY_NS: f64 = 2e7;
+
+/// Operands and results of no more elements than this are no work.
+const SMALL: usize = 512;
+
+/// Whether a step is worth a thread of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Weight {
+    /// It is over in a microsecond or two; what is not is timed, so that a long run polls in time.
+    Brief,
+    /// It is not, but it is not heavy.
+    Middling,
+    /// It runs apart.
+    Heavy,
+    /// That depends on sizes which the run will know.
+    Unknown,
+}
+
+impl Weight {
+    /// That of an operator on values of these types.
+    pub(crate) fn of(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Weight {
+        match nanoseconds(op, attrs, ins, outs) {
+            None => Weight::Unknown,
+            Some(ns) if ns >= HEAVY_NS => Weight::Heavy,
+            Some(_) => Weight::Middling,
+        }
+    }
+}
+
+/// Whether an operator on these tensors is heavy. Results whose sizes only the kernel finds out count as operands do. Host
+/// code is not: it runs on the thread that asked for it.
+pub(crate) fn is_heavy_on(op: &OpDef, attrs: &Attrs, inputs: &[&Tensor], outs: &[Type]) -> bool {
+    let small = inputs.iter().map(|t| t.len()).sum::<usize>() <= SMALL
+        && outs.iter().all(|ty| ty.shape().num_elements().is_some_and(|n| n <= SMALL));
+    if small || attrs.hosts().next().is_some() {
+        return false;
+    }
+    let ins: SmallVec<[Type; 4]> = inputs.iter().map(|t| Type::of(t)).collect();
+    let outs = if outs.iter().all(|ty| ty.shape().is_static()) { outs } else { &ins };
+    Weight::of(op, attrs, &ins, outs) == Weight::Heavy
+}
+
+/// Whether a loop over so many elements is heavy, at this many nanoseconds each.
+#[inline]
+pub(crate) fn is_heavy(elements: usize, ns: f64) -> bool {
+    elements as f64 * ns >= HEAVY_NS
+}
+
+/// Estimated nanoseconds on one thread for each element of what the operator reads or writes, whichever is more.
+pub(crate) fn per_element(op: &OpDef) -> f64 {
+    match op.name {
+        "lgamma" | "digamma" | "polygamma" | "zeta" | "random_gamma_grad" => 100.0,
+        "stateless_random_gamma" | "stateless_random_binomial" | "stateless_random_poisson" => 100.0,
+        "sort" | "argsort" | "top_k" | "unique" | "searchsorted" | "as_string" => 100.0,
+        "fft" | "rfft" | "irfft" => 30.0,
+        name if ["string_", "regex_", "unicode_"].iter().any(|p| name.starts_with(p)) => 100.0,
+        _ => 3.0,
+    }
+}
+
+/// Estimated nanoseconds of an operator on one thread; `None` where a size is not known.
+fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option<f64> {
+    let extents = |types: &[Type]| types.iter().map(|t| t.shape().extents()).collect::<Option<Vec<Dims>>>();
+    let (ins, outs) = (extents(ins)?, extents(outs)?);
+    let count = |dims: &Dims| dims.iter().map(|&n| n as f64).product::<f64>();
+    let total = |list: &[Dims]| list.iter().map(count).sum::<f64>();
+    let (read, written) = (total(&ins), total(&outs));
+    let last = |dims: &Dims| dims.last().map_or(1.0, |&n| n as f64);
+    // Rows times columns of a matrix, and the lesser of the two.
+    let matrix = |dims: &Dims| match dims[..] {
+        [.., m, n] => (m as f64 * n as f64, m.min(n) as f64),
+        _ => (1.0, 1.0),
+    };
+    let work = match op.name {
+        "matmul" => {
+            let rows = match outs[0][..] {
+                [.., m, _] => m.max(1) as f64,
+                _ => 1.0,
+            };
+            0.2 * written * matrix(&ins[0]).0 / rows
+        }
+        "conv" => 0.5 * written * count(&ins[1]) / last(&ins[1]).max(1.0),
+        "conv_input_grad" => 0.5 * count(&ins[2]) * count(&ins[1]) / last(&ins[1]).max(1.0),
+        "conv_filter_grad" => 0.5 * count(&ins[2]) * written / last(&ins[2]).max(1.0),
+        "svd" | "svd_full" | "singular_values" | "eig" | "eigvals" | "self_adjoint_eig" | "self_adjoint_eigvals" => {
+            20.0 * read * matrix(&ins[0]).1
+        }
+        "cholesky"
+        | "lu"
+        | "qr"
+        | "qr_full"
+        | "matrix_inverse"
+        | "matrix_determinant"
+        | "log_matrix_determinant"
+        | "matrix_solve"
+        | "triangular_solve" => 2.0 * read * matrix(&ins[0]).1,
+        _ => {
+            let window = op.attrs.iter().position(|a| a.name == "ksize").map_or(&[][..], |i| attrs.ints(i));
+            let window: f64 = window.iter().map(|&n| n as f64).product();
+            per_element(op) * read.max(written) * window.max(1.0)
+        }
+    };
+    Some(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use penstock_data::{DType, Shape};
+    use penstock_ir::OpSet;
+
+    use super::*;
+
+    fn weight(name: &str, ins: &[&[usize]], outs: &[&[usize]]) -> Weight {
+        let types =
+            |list: &[&[usize]]| list.iter().map(|d| Type::tensor(DType::F32, Shape::known(d))).collect::<Vec<_>>();
+        Weight::of(penstock_ops::Ops.find(name).unwrap(), &Attrs::EMPTY, &types(ins), &types(outs))
+    }
+
+    #[test]
+    fn what_takes_longer_than_its_elements_is_heavy_at_smaller_sizes() {
+        let square: &[usize] = &[1000, 1000];
+        assert_eq!(weight("add", &[square, square], &[square]), Weight::Middling);
+        assert_eq!(weight("matmul", &[square, square], &[square]), Weight::Heavy);
+        assert_eq!(weight("singular_values", &[square], &[&[1000]]), Weight::Heavy);
+        assert_eq!(weight("sort", &[square], &[square]), Weight::Heavy);
+        assert_eq!(weight("conv", &[&[1, 200, 200, 64], &[3, 3, 64, 64]], &[&[1, 200, 200, 64]]), Weight::Heavy);
+        assert_eq!(weight("reduce_sum", &[&[30_000_000]], &[&[]]), Weight::Heavy);
+        assert_eq!(weight("matmul", &[&[4000, 2], &[2, 100]], &[&[4000, 100]]), Weight::Middling);
+        assert_eq!(weight("matmul", &[&[0, 0], &[0, 5]], &[&[0, 5]]), Weight::Middling);
+    }
+
+    #[test]
+    fn sizes_that_are_not_known_leave_it_open() {
+        let op = penstock_ops::Ops.find("neg").unwrap();
+        let ty = Type::tensor(DType::F32, Shape::UNRANKED);
+        assert_eq!(Weight::of(op, &Attrs::EMPTY, &[ty.clone()], &[ty]), Weight::Unknown);
+    }
+}

@@ -1,0 +1,299 @@
+"""What a data set is: a stage, the data sets that it takes elements from, and other arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator as PyIterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from penstock import _core
+from penstock._spec import TensorSpec
+from penstock.data._functions import Traced
+from penstock.data._handles import HANDLE, handle, held, in_graph
+from penstock.data._options import Options
+from penstock.data._rows import Pull, Reader
+from penstock.data._structure import Structure
+from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock.data._dataset import Dataset
+    from penstock.data._iterator import Iterator, NumpyIterator, Steps
+
+__all__ = ["INFINITE", "UNKNOWN", "Base", "Kind"]
+
+INFINITE = -1
+UNKNOWN = -2
+
+
+def _unknown(*_: Any) -> int:
+    return UNKNOWN
+
+
+class Kind(NamedTuple):
+    """A kind of data set.
+
+    Attributes:
+        name: its name.
+        open: opens its stage, from the data sets that it takes elements from and its other arguments.
+        size: how many elements there are, from the numbers of those of the former and the arguments.
+    """
+
+    name: str
+    open: Callable[..., Pull]
+    size: Callable[..., int] = _unknown
+
+
+def _given(argument: Any) -> Pull:
+    raise InvalidArgumentError("a data set that stands for an argument has no elements outside of its graph")
+
+
+# A data set that a graph got: its argument is a handle.
+GIVEN = Kind("Given", _given)
+
+
+class Base:
+    """The part of `tf.data.Dataset` that is the same for all kinds."""
+
+    __slots__ = (
+        "__weakref__",
+        "_args",
+        "_given",
+        "_inputs",
+        "_kind",
+        "_options",
+        "_spec",
+        "_structure",
+        "_traced_in",
+        "name",
+    )
+
+    def __init__(
+        self, kind: Kind, inputs: Sequence[Base], args: Sequence[Any], spec: Any, name: str | None = None
+    ) -> None:
+        self._kind = kind
+        self._inputs = tuple(inputs)
+        self._args = tuple(args)
+        self._structure = spec if isinstance(spec, Structure) else Structure(spec)
+        self._options: Options | None = None
+        # The tensor that stood for it as an argument.
+        self._given: Any = None
+        self._spec: Any = None
+        # Made while a function is traced: each run of the graph makes its own.
+        self._traced_in = _core._current_trace()
+        self.name = name
+
+    # The class of data sets that are made of others.
+    _make: ClassVar[type[Dataset]]
+
+    def _then(self, kind: Kind, spec: Any, *args: Any, name: str | None = None) -> Dataset:
+        """A data set of another kind that takes elements from this one."""
+        return self._make(kind, [self], args, spec, name)
+
+    def _same(self, kind: Kind, *args: Any, name: str | None = None) -> Dataset:
+        """As `_then`, with elements of the same specification."""
+        return self._then(kind, self._structure, *args, name=name)
+
+    def _open(self) -> Pull:
+        """The stage, from the first element on."""
+        return self._kind.open(*self._inputs, *self._args)
+
+    @property
+    def element_spec(self) -> Any:
+        """The specification of an element: a nest of `tf.TypeSpec`."""
+        return self._structure.spec
+
+    # Sizes.
+
+    def _size(self) -> int:
+        if _leaves(self):
+            return UNKNOWN
+        return self._kind.size(*(source._size() for source in self._inputs), *self._args)
+
+    def cardinality(self, name: str | None = None) -> Any:
+        """The number of elements, an `int64` scalar; `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
+
+        >>> import penstock as tf
+        >>> int(tf.data.Dataset.range(7).batch(3).cardinality())
+        3
+        """
+        if self._is_in_graph():
+            spec = TensorSpec([], _core.int64)
+            return self._on_host(lambda ds: [_core._convert(ds._size(), _core.int64)], [spec])[0]
+        return _core._convert(self._size(), _core.int64)
+
+    def __len__(self) -> int:
+        """The number of elements.
+
+        Raises:
+            TypeError: where there is no end, or it is not known.
+        """
+        size = self._size()
+        if size == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if size == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return size
+
+    def __bool__(self) -> bool:
+        return True
+
+    # Iteration.
+
+    def __iter__(self) -> Iterator:
+        from penstock.data._iterator import GraphIterator, OwnedIterator
+
+        if _core._is_tracing():
+            made = self._on_host(lambda ds: [handle(OwnedIterator(ds))], [HANDLE])
+            return GraphIterator(made[0], self._structure)
+        return OwnedIterator(self)
+
+    def _graph_steps(self) -> Steps:
+        """What a loop of the graph goes over."""
+        from penstock.data._iterator import Steps
+
+        return Steps(iter(self))
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """An iterator whose elements have arrays, and NumPy scalars, in place of tensors.
+
+        Raises:
+            RuntimeError: while a function is traced.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(3).as_numpy_iterator()]
+        [0, 1, 2]
+        """
+        from penstock.data._iterator import NumpyIterator
+
+        if _core._is_tracing():
+            raise RuntimeError("as_numpy_iterator() has no meaning while a function is traced")
+        return NumpyIterator(self)
+
+    def _elements(self) -> PyIterator[list[Any]]:
+        """The leaves of each element."""
+        read = Reader(self._open())
+        while (leaves := read()) is not None:
+            yield leaves
+
+    # In graphs.
+
+    def _is_in_graph(self) -> bool:
+        """Whether there is such a data set only while the graph runs."""
+        if not _core._is_tracing():
+            return False
+        return (
+            self._traced_in is not None or bool(_leaves(self)) or any(s._is_in_graph() for s in self._inputs)
+        )
+
+    def _on_host(self, function: Callable[[Any], Sequence[Any]], specs: Sequence[Any]) -> list[Any]:
+        """Has the graph call a function with this data set, as it is in a run; what it gives."""
+        leaves = _leaves(self)
+        ids = [leaf._id for leaf in leaves]
+
+        def call(*tensors: Any) -> Sequence[Any]:
+            return function(_rebuilt(self, dict(zip(ids, tensors, strict=True)), {}))
+
+        return in_graph(call, specs, leaves)
+
+    def _handle(self) -> Any:
+        """A tensor that stands for it."""
+        if self._kind is GIVEN:
+            return self._args[0]
+        if not self._is_in_graph():
+            return handle(self)
+        # A function that is traced for it as an argument asks again, and must not make it within.
+        if self._given is None or self._given._trace == _core._current_trace():
+            self._given = self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
+        return self._given
+
+    @classmethod
+    def _of_handle(cls, tensor: Any, element_spec: Any) -> Any:
+        """The data set that a tensor stands for."""
+        at_hand = isinstance(tensor, _core.Tensor) and not tensor._is_symbolic
+        return held(tensor) if at_hand else cls(GIVEN, [], [tensor], element_spec)
+
+    @property
+    def _type_spec(self) -> Any:
+        if self._spec is None:
+            from penstock.data._specs import DatasetSpec
+
+            self._spec = DatasetSpec(self.element_spec)
+        return self._spec
+
+    def __tf_tracing_type__(self, context: Any) -> Any:
+        """The specification of the data set."""
+        return self._type_spec
+
+    # Options.
+
+    def options(self) -> Options:
+        """What `with_options` said of this data set and of those that it is made of."""
+        found = Options()
+        for source in self._inputs:
+            found = found.merge(source.options())
+        return found if self._options is None else found.merge(self._options)
+
+    def __repr__(self) -> str:
+        return f"<_{self._kind.name}Dataset element_spec={self.element_spec!r}>"
+
+
+def _symbolic_in(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in _symbolic_in(item)]
+    if isinstance(value, _core.Tensor):
+        return [value] if value._is_symbolic else []
+    if isinstance(value, Traced):
+        return [leaf for leaf in value.captures if isinstance(leaf, _core.Tensor) and leaf._is_symbolic]
+    if hasattr(type(value), "_type_spec") and not isinstance(value, Base):
+        return [leaf for leaf in value._type_spec.to_tensors(value) if leaf._is_symbolic]
+    return []
+
+
+def _leaves(dataset: Base) -> list[Any]:
+    """The symbolic tensors that a data set is made of."""
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+
+    def walk(node: Base) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for source in node._inputs:
+            walk(source)
+        for arg in node._args:
+            found.update((leaf._id, leaf) for leaf in _symbolic_in(arg))
+
+    walk(dataset)
+    return list(found.values())
+
+
+def _rebuilt(node: Base, tensors: dict[int, Any], made: dict[int, Base]) -> Base:
+    """A data set that was made while tracing, as it is where its tensors have these values."""
+    if id(node) in made:
+        return made[id(node)]
+    inputs = [_rebuilt(source, tensors, made) for source in node._inputs]
+    same = all(a is b for a, b in zip(inputs, node._inputs, strict=True))
+    if node._kind is GIVEN:
+        new: Base = held(tensors[node._args[0]._id])
+    elif same and node._traced_in is None:
+        new = node
+    else:
+        new = node._make(
+            node._kind, inputs, [_valued(a, tensors) for a in node._args], node._structure, node.name
+        )
+        new._options = node._options
+    made[id(node)] = new
+    return new
+
+
+def _valued(value: Any, tensors: dict[int, Any]) -> Any:
+    if isinstance(value, list):
+        return [_valued(item, tensors) for item in value]
+    if isinstance(value, _core.Tensor):
+        return tensors[value._id] if value._is_symbolic else value
+    if isinstance(value, Traced):
+        here = [_valued(c, tensors) if isinstance(c, _core.Tensor) else c for c in value.captures]
+        return value.on(here)
+    if _symbolic_in(value):
+        parts = [_valued(t, tensors) for t in value._type_spec.to_tensors(value)]
+        return value._type_spec.from_tensors(iter(parts))
+    return value.fresh() if hasattr(value, "fresh") else value

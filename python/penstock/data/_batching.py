@@ -1,0 +1,364 @@
+"""The stages that put elements together, and take them apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core, raw_ops
+from penstock.data._arguments import integer
+from penstock.data._functions import Traced
+from penstock.data._rows import Pull, Reader, Rows, joined, one
+from penstock.errors import InvalidArgumentError
+
+__all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "windows"]
+
+Source = Any
+
+
+def batched(source: Source, batch_size: Any, drop_remainder: Any) -> Pull:
+    """So many elements at a time, stacked."""
+    size, drop = integer(batch_size, "batch_size", 1), bool(drop_remainder)
+    return _gathered(source._open(), itertools.repeat(size), drop)
+
+
+def rebatched(source: Source, sizes: Sequence[int], drop_remainder: bool) -> Pull:
+    """The rows of the elements, stacked in batches whose sizes come in turn."""
+    return _gathered(unbatched(source), itertools.cycle(sizes), drop_remainder)
+
+
+def _gathered(pull: Pull, sizes: Any, drop: bool) -> Pull:
+    size: int = next(sizes)
+    uniform = isinstance(sizes, itertools.repeat)
+    held: list[Rows] = []
+    count = 0
+
+    def run(limit: int) -> Rows | None:
+        nonlocal held, count, size
+        while count < size:
+            try:
+                rows = pull(size * (limit if uniform else 1) - count)
+            except BaseException:
+                # What was gathered is lost, as what cannot be computed is.
+                held, count = [], 0
+                raise
+            if rows is None:
+                rest, left = held, count
+                held, count = [], 0
+                return None if left == 0 or drop else one(_stack(rest))
+            held.append(rows)
+            count += rows.count
+        whole = min(limit, count // size) if uniform and _alike(held) else 1
+        parts, held = _split(held, whole * size)
+        count -= whole * size
+        leaves = _stack(parts)
+        batch, size = size, next(sizes)
+        if whole == 1:
+            return one(leaves)
+        return Rows(
+            whole, [c if c is None else _reshaped(c, [whole, batch, *c.shape.dims[1:]]) for c in leaves]
+        )
+
+    return run
+
+
+def _split(parts: Sequence[Rows], count: int) -> tuple[list[Rows], list[Rows]]:
+    """The first elements, and the rest."""
+    first, rest = [], []
+    for rows in parts:
+        here = min(rows.count, count)
+        count -= here
+        if here:
+            first.append(rows.part(0, here))
+        if here < rows.count:
+            rest.append(rows.part(here, rows.count))
+    return first, rest
+
+
+def _alike(parts: Sequence[Rows]) -> bool:
+    """Whether all elements are stacked tensors of the same shapes."""
+    return all(p.stacked for p in parts) and all(p.extents() == parts[0].extents() for p in parts[1:])
+
+
+def _reshaped(tensor: Any, dims: Sequence[int]) -> Any:
+    return raw_ops.reshape(tensor, _core._convert(list(dims), _core.int64))
+
+
+def _stack(parts: Sequence[Rows]) -> list[Any]:
+    """The leaves of all these elements, stacked."""
+    extents = None
+    for rows in parts:
+        plain = all(c is None or isinstance(c, _core.Tensor) for c in rows.columns)
+        if not plain:
+            return [stack_values(list(leaf)) for leaf in zip(*_elements(parts), strict=True)]
+        here = rows.extents()
+        if extents is not None and here != extents:
+            _refuse(extents, here)
+        extents = here
+    return joined(parts).columns
+
+
+def _elements(parts: Sequence[Rows]) -> list[list[Any]]:
+    return [rows.at(i) for rows in parts for i in range(rows.count)]
+
+
+def _refuse(first: list[Any], other: list[Any]) -> None:
+    for i, (a, b) in enumerate(zip(first, other, strict=True)):
+        if a != b:
+            raise InvalidArgumentError(
+                f"batch: tensors of different shapes cannot be stacked: component {i} has shape "
+                f"{list(a[1])} in the first element and {list(b[1])} in another one; use padded_batch or "
+                "ragged_batch"
+            )
+
+
+def stack_values(values: Sequence[Any]) -> Any:
+    """Tensors of one shape as one tensor; ragged tensors as one ragged tensor."""
+    first = values[0]
+    if first is None:
+        return None
+    if isinstance(first, _core.Tensor):
+        return raw_ops.stack(list(values))
+    return stack_ragged(values, first.ragged_rank + 1, first.row_splits.dtype)
+
+
+def stack_ragged(values: Sequence[Any], levels: int, splits_dtype: Any) -> Any:
+    """Tensors, or ragged tensors, stacked as a ragged tensor with so many ragged dimensions."""
+    from penstock._ragged import RaggedTensor
+
+    flat: list[Any] = []
+    lengths: list[list[Any]] = [[] for _ in range(levels)]
+    for value in values:
+        if isinstance(value, RaggedTensor):
+            flat.append(value.flat_values)
+            own = [t.numpy() for t in value.nested_row_lengths()]
+            here = [np.array([len(own[0])]), *own]
+        else:
+            dims = value.shape.dims
+            flat.append(_reshaped(value, [math.prod(dims[:levels]), *dims[levels:]]))
+            here = [np.full(math.prod(dims[:k]), dims[k]) for k in range(levels)]
+        for level, more in zip(lengths, here, strict=True):
+            level.append(more)
+    nested = [_core._convert(np.concatenate(level).astype(np.int64), _core.int64) for level in lengths]
+    made = RaggedTensor.from_nested_row_lengths(raw_ops.concat(flat, axis=0), nested, validate=False)
+    return made if splits_dtype == _core.int64 else made.with_row_splits_dtype(splits_dtype)
+
+
+def ragged(
+    source: Source, batch_size: Any, drop_remainder: Any, ranks: Sequence[int | None], dtype: Any
+) -> Pull:
+    """So many elements at a time, stacked to ragged tensors where a leaf has sizes that vary."""
+    read, size, drop = Reader(source._open()), integer(batch_size, "batch_size", 1), bool(drop_remainder)
+
+    def run(limit: int) -> Rows | None:
+        gathered = _read(read, size)
+        if not gathered or (drop and len(gathered) < size):
+            return None
+        leaves = []
+        for rank, values in zip(ranks, zip(*gathered, strict=True), strict=True):
+            leaves.append(stack_values(values) if not rank else stack_ragged(values, rank, dtype))
+        return one(leaves)
+
+    return run
+
+
+def _read(read: Reader, count: int) -> list[list[Any]]:
+    """The leaves of the next elements: fewer at the end."""
+    gathered: list[list[Any]] = []
+    while len(gathered) < count and (leaves := read()) is not None:
+        gathered.append(leaves)
+    return gathered
+
+
+def padded(source: Source, batch_size: Any, drop_remainder: Any, shapes: Sequence[Any], *values: Any) -> Pull:
+    """So many elements at a time, each leaf padded to a shape, whose open sizes are those of the largest."""
+    read, size, drop = Reader(source._open()), integer(batch_size, "batch_size", 1), bool(drop_remainder)
+
+    def run(limit: int) -> Rows | None:
+        gathered = _read(read, size)
+        if not gathered or (drop and len(gathered) < size):
+            return None
+        columns = zip(*gathered, strict=True)
+        return one([pad(c, s, v) for c, s, v in zip(columns, shapes, values, strict=True)])
+
+    return run
+
+
+def pad(tensors: Sequence[Any], shape: Any, value: Any) -> Any:
+    """Tensors stacked, each padded at its ends with a value.
+
+    Args:
+        tensors: of one rank.
+        shape: the sizes to pad to, None for the largest; None for all of them.
+        value: a scalar.
+
+    Raises:
+        InvalidArgumentError: for a tensor that is larger.
+    """
+    if tensors[0] is None:
+        return None
+    dims = [t.shape.dims for t in tensors]
+    if len({len(d) for d in dims}) > 1:
+        raise InvalidArgumentError(
+            f"padded_batch: tensors of one rank were expected, got shapes {dims[0]}, {dims[1]}"
+        )
+    largest = [max(sizes) for sizes in zip(*dims, strict=True)]
+    wanted = (
+        largest
+        if shape is None
+        else [n if s is None else int(s) for s, n in zip(shape, largest, strict=True)]
+    )
+    for own in dims:
+        if any(n > w for n, w in zip(own, wanted, strict=True)):
+            raise InvalidArgumentError(
+                f"padded_batch: cannot pad shape {list(own)} to the smaller shape {wanted}"
+            )
+    if all(list(own) == wanted for own in dims):
+        return raw_ops.stack(list(tensors))
+    return raw_ops.stack([_padded(t, own, wanted, value) for t, own in zip(tensors, dims, strict=True)])
+
+
+def _padded(tensor: Any, own: Sequence[int], wanted: Sequence[int], value: Any) -> Any:
+    if list(own) == list(wanted):
+        return tensor
+    widths = [[0, w - n] for n, w in zip(own, wanted, strict=True)]
+    return raw_ops.pad(tensor, _core._convert(widths, _core.int64), value)
+
+
+def unbatched(source: Source) -> Pull:
+    """The rows of the elements."""
+    pull = source._open()
+    held: Rows | None = None
+
+    def run(limit: int) -> Rows | None:
+        nonlocal held
+        while held is None:
+            rows = pull(max(1, limit // 64))
+            if rows is None:
+                return None
+            held = _apart(rows)
+        rows = held
+        count = 1 if isinstance(rows, _Composites) else min(limit, rows.count)
+        held = None if count == rows.count else rows.part(count, rows.count)
+        return rows.part(0, count)
+
+    return run
+
+
+def _apart(rows: Rows) -> Rows | None:
+    """The rows of elements, or of the only one; None where there are none."""
+    present = [c for c in rows.columns if c is not None]
+    if rows.stacked:
+        sizes = {c.shape.dims[1] for c in present}
+    else:
+        sizes = {len(c) if isinstance(c, _core.Tensor) else int(c.nrows()) for c in present}
+    if len(sizes) > 1:
+        raise InvalidArgumentError(f"unbatch: the components of an element have {sorted(sizes)} rows")
+    size = sizes.pop() if sizes else 0
+    count = size * rows.count
+    if count == 0:
+        return None
+    if rows.stacked:
+        merged = [c if c is None else _reshaped(c, [count, *c.shape.dims[2:]]) for c in rows.columns]
+        return Rows(count, merged)
+    if all(isinstance(c, _core.Tensor) for c in present):
+        return Rows(count, rows.columns)
+    return _Composites(count, rows.columns)
+
+
+class _Composites(Rows):
+    """Elements that are the rows of composite values."""
+
+    __slots__ = ("_start",)
+
+    def __init__(self, count: int, columns: list[Any], start: int = 0) -> None:
+        super().__init__(count, columns)
+        self._start = start
+
+    def part(self, start: int, stop: int) -> Rows:
+        """One element for what can be seen, the rest of them for what is kept."""
+        if start == 0:
+            return one(self.at(0))
+        return _Composites(self.count - 1, self.columns, self._start + 1)
+
+    def at(self, i: int) -> list[Any]:
+        """The leaves of element `i`."""
+        return [c if c is None else c[self._start + i] for c in self.columns]
+
+
+def windows(source: Source, size: Any, shift: Any, stride: Any, drop_remainder: Any, wrap: Any) -> Pull:
+    """Data sets of elements that follow each other: for each leaf one."""
+    read, drop = Reader(source._open()), bool(drop_remainder)
+    size, shift = integer(size, "size", 1), integer(shift, "shift", 1)
+    stride = integer(stride, "stride", 1)
+    reach = (size - 1) * stride + 1
+    buffer: list[list[Any]] = []
+    skipped, ended = 0, False
+
+    def run(limit: int) -> Rows | None:
+        nonlocal buffer, skipped, ended
+        while not ended and (skipped or len(buffer) < reach):
+            leaves = read()
+            if leaves is None:
+                ended = True
+            elif skipped:
+                skipped -= 1
+            else:
+                buffer.append(leaves)
+        if not buffer or (drop and len(buffer) < reach):
+            return None
+        found = buffer[:reach:stride]
+        skipped = max(0, shift - len(buffer))
+        buffer = buffer[shift:]
+        return one(wrap(found))
+
+    return run
+
+
+def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fixed: Any, wrap: Any) -> Pull:
+    """The elements of what a function makes of groups of elements that have one key."""
+    read = Reader(source._open())
+    groups: dict[int, list[list[Any]]] = {}
+    sizes: dict[int, int] = {}
+    pull: Pull | None = None
+
+    def reduced(number: int) -> Pull:
+        found = groups.pop(number)
+        return reduce([_core._convert(number, _core.int64), wrap(found)])[0]._open()  # type: ignore[no-any-return]
+
+    def due(number: int) -> int:
+        if size is None:
+            return integer(fixed, "window_size", 1)  # type: ignore[no-any-return]
+        if number not in sizes:
+            sizes[number] = int(size([_core._convert(number, _core.int64)])[0])
+            if sizes[number] < 1:
+                raise InvalidArgumentError(
+                    f"group_by_window: the window of key {number} has size {sizes[number]}"
+                )
+        return sizes[number]
+
+    def run(limit: int) -> Rows | None:
+        nonlocal pull
+        while True:
+            if pull is not None:
+                rows = pull(limit)
+                if rows is not None:
+                    return rows
+                pull = None
+            leaves = read()
+            if leaves is None:
+                if not groups:
+                    return None
+                pull = reduced(min(groups))
+                continue
+            number = int(key(leaves)[0])
+            group = groups.setdefault(number, [])
+            group.append(leaves)
+            if len(group) >= due(number):
+                pull = reduced(number)
+
+    return run

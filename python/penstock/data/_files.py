@@ -1,0 +1,251 @@
+"""Data sets of what files hold: lines, records of one length, and TensorFlow's records."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from penstock import _core
+from penstock._spec import TensorSpec
+from penstock.data._arguments import integer
+from penstock.data._base import Kind
+from penstock.data._dataset import Dataset
+from penstock.data._rows import Pull, Rows
+from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
+
+__all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
+
+_COMPRESSIONS = (None, "", "GZIP", "ZLIB")
+
+
+def _opened(name: str, compression: str | None) -> IO[bytes]:
+    import gzip
+    import io
+
+    try:
+        if compression == "GZIP":
+            return gzip.open(name)  # type: ignore[return-value]
+        if compression == "ZLIB":
+            return io.BytesIO(zlib.decompress(Path(name).read_bytes()))
+        return Path(name).open("rb")
+    except FileNotFoundError as error:
+        raise NotFoundError(f"argument 'filenames': {error}") from None
+
+
+def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str], Iterator[bytes]]) -> Pull:
+    """What a function makes of one file after the other."""
+
+    def pieces() -> Iterator[bytes]:
+        for name in np.atleast_1d(names.numpy()).tolist():
+            with _opened(name.decode(), compression) as file:
+                yield from split(file, name.decode())
+
+    source = pieces()
+
+    def pull(limit: int) -> Rows | None:
+        found = list(itertools.islice(source, limit))
+        return Rows(len(found), [_core._convert(found, _core.string)]) if found else None
+
+    return pull
+
+
+def _lines(names: Any, compression: str | None) -> Pull:
+    def split(file: IO[bytes], name: str) -> Iterator[bytes]:
+        for line in file:
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+    return _read(names, compression, split)
+
+
+def _fixed(names: Any, compression: str | None, size: Any, header: Any, footer: Any) -> Pull:
+    size, header, footer = int(size), int(header), int(footer)
+
+    def split(file: IO[bytes], name: str) -> Iterator[bytes]:
+        content = file.read()
+        content = content[header : len(content) - footer]
+        if len(content) % size:
+            raise InvalidArgumentError(
+                f"{name} has {len(content)} bytes between header and footer, no multiple of {size}"
+            )
+        for start in range(0, len(content), size):
+            yield content[start : start + size]
+
+    return _read(names, compression, split)
+
+
+def _records(names: Any, compression: str | None) -> Pull:
+    # The length, 8 bytes, and a checksum of it; the record, and a checksum of it.
+    def split(file: IO[bytes], name: str) -> Iterator[bytes]:
+        while head := file.read(12):
+            size = int.from_bytes(head[:8], "little")
+            if len(head) < 12 or _masked_crc(head[:8]) != int.from_bytes(head[8:], "little"):
+                raise DataLossError(f"{name} is no file of records, or is corrupted")
+            record, tail = file.read(size), file.read(4)
+            if len(record) < size or len(tail) < 4:
+                raise DataLossError(f"{name} ends within a record")
+            yield record
+
+    return _read(names, compression, split)
+
+
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC_OF_BYTES = [_crc_of_byte(byte) for byte in range(256)]
+
+
+def _masked_crc(data: bytes) -> int:
+    """The checksum of TensorFlow's records: CRC-32C, rotated and with a constant added."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC_OF_BYTES[(crc ^ byte) & 255] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def framed(record: bytes) -> bytes:
+    """A record as TensorFlow's files have it."""
+    size = len(record).to_bytes(8, "little")
+    checksums = [_masked_crc(part).to_bytes(4, "little") for part in (size, record)]
+    return size + checksums[0] + record + checksums[1]
+
+
+_LINES = Kind("TextLine", _lines)
+_FIXED = Kind("FixedLengthRecord", _fixed)
+_RECORDS = Kind("TFRecord", _records)
+
+
+class _Files(Dataset):
+    """A data set of strings out of files."""
+
+    __slots__ = ()
+
+    def _of(self, kind: Kind, filenames: Any, compression: Any, *args: Any, name: str | None) -> None:
+        if isinstance(filenames, Dataset):
+            filenames = _core._convert([str(x, "utf8") for x in filenames.as_numpy_iterator()], _core.string)
+        several = isinstance(filenames, list | tuple)
+        if several or isinstance(filenames, Path):
+            found = [str(f) for f in filenames] if several else str(filenames)
+            filenames = _core._convert(found, _core.string)
+        names = _core._convert(filenames)
+        if names.dtype != _core.string or names.shape.rank not in (0, 1):
+            raise TypeError(f"argument 'filenames' must be a string or a vector of them, got {filenames!r}")
+        if compression not in _COMPRESSIONS:
+            raise InvalidArgumentError(
+                f"argument 'compression_type' must be one of {_COMPRESSIONS}, got {compression!r}"
+            )
+        super().__init__(kind, [], [names, compression, *args], TensorSpec([], _core.string), name)
+
+
+class TextLineDataset(_Files):
+    """The lines of text files, without their ends.
+
+    Args:
+        filenames: a name, several, a tensor or a data set of them.
+        compression_type: None, `"GZIP"` or `"ZLIB"`.
+        buffer_size: accepted and ignored.
+        num_parallel_reads: accepted and ignored.
+        name: a name for the data set.
+
+    Raises:
+        TypeError: for names that are no strings.
+        InvalidArgumentError: for another compression.
+
+    >>> len(next(iter(TextLineDataset(__file__))).numpy()) > 0
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: str | None = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._of(_LINES, filenames, compression_type, name=name)
+
+
+class FixedLengthRecordDataset(_Files):
+    """The records of files, all of one length.
+
+    Args:
+        filenames: a name, several, a tensor or a data set of them.
+        record_bytes: the length.
+        header_bytes: how many bytes to leave out at the start of each file.
+        footer_bytes: how many bytes to leave out at its end.
+        buffer_size: accepted and ignored.
+        compression_type: None, `"GZIP"` or `"ZLIB"`.
+        num_parallel_reads: accepted and ignored.
+        name: a name for the data set.
+
+    Raises:
+        TypeError: for names that are no strings.
+        InvalidArgumentError: for another compression, or a length below 1; when it runs, for a file whose
+            length is no multiple of it.
+
+    >>> len(next(iter(FixedLengthRecordDataset(__file__, 1))).numpy())
+    1
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: str | None = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        size = integer(record_bytes, "record_bytes", 1)
+        header = 0 if header_bytes is None else integer(header_bytes, "header_bytes", 0)
+        footer = 0 if footer_bytes is None else integer(footer_bytes, "footer_bytes", 0)
+        self._of(_FIXED, filenames, compression_type, size, header, footer, name=name)
+
+
+class TFRecordDataset(_Files):
+    """The records of files that TensorFlow wrote.
+
+    The checksum of each length is verified, that of each record is not.
+
+    Args:
+        filenames: a name, several, a tensor or a data set of them.
+        compression_type: None, `"GZIP"` or `"ZLIB"`.
+        buffer_size: accepted and ignored.
+        num_parallel_reads: accepted and ignored.
+        name: a name for the data set.
+
+    Raises:
+        TypeError: for names that are no strings.
+        InvalidArgumentError: for another compression.
+        DataLossError: when it runs, for other files.
+
+    >>> TFRecordDataset([]).element_spec
+    TensorSpec(shape=(), dtype=tf.string, name=None)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: str | None = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._of(_RECORDS, filenames, compression_type, name=name)

@@ -1,0 +1,176 @@
+"""Functions that users give to data sets: each is traced once, for the specification of the elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock import _core, nest
+from penstock._function import Function, function
+from penstock._variable import Variable, see_identity
+from penstock.data._rows import CHUNK_BYTES, Rows
+from penstock.data._structure import Structure, converted, spec_of
+
+__all__ = ["Traced", "traced"]
+
+# Below so many elements a function runs for each of them.
+_FEW = 4
+
+
+class Traced:
+    """A function of the leaves of some nests, which gives the leaves of another.
+
+    Args:
+        concrete: its trace, which takes and gives the tensors of the leaves.
+        takes: the structure of its arguments together.
+        gives: the structure of its result.
+        captures: what it takes from outside: tensors and variables.
+    """
+
+    __slots__ = ("_concrete", "captures", "gives", "pure", "takes")
+
+    def __init__(self, concrete: Any, takes: Structure, gives: Structure, captures: list[Any]) -> None:
+        self._concrete = concrete
+        self.takes = takes
+        self.gives = gives
+        self.captures = captures
+        # Whether nobody sees when it runs, and for what, and it can run for many elements at once.
+        self.pure: bool = (
+            takes.plain and gives.plain and bool(takes.tensor_specs) and concrete._computes_only()
+        )
+
+    def on(self, captures: list[Any]) -> Traced:
+        """The function with other tensors in place of its captures."""
+        return Traced(self._concrete, self.takes, self.gives, captures)
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves of the result for these leaves."""
+        tensors = self.takes.to_tensors(leaves)
+        return self.gives.from_tensors(self._concrete._run_on(tensors + self.captures))
+
+    def of_rows(self, columns: Sequence[Any]) -> list[Any]:
+        """The columns of the results for columns of its arguments, for a function that is `pure`."""
+        tensors = self.takes.to_tensors(columns)
+        return self.gives.from_tensors(self._concrete._run_on(tensors + self.captures, len(tensors)))
+
+
+def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -> Traced:
+    """Traces a function that a user gave.
+
+    Args:
+        func: the function.
+        argument: the name of the argument that it is.
+        specs: the specification of each of its arguments.
+        result: what it must give, if that is known: then its tensors become of these dtypes.
+
+    Raises:
+        TypeError: where it is not callable, or gives what can be no tensors.
+    """
+    if not callable(func):
+        raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
+    takes = Structure(tuple(specs))
+    given: list[Any] = []
+    target = func if isinstance(func, Function) else _converted(func)
+
+    def run(*tensors: Any) -> list[Any]:
+        args = takes.pack(takes.from_tensors(tensors))
+        value = target(*args)
+        # A list at the top is what operations give that have several results.
+        value = converted(
+            tuple(value) if isinstance(value, list) else value, f"the result of argument '{argument}'"
+        )
+        if result is not None:
+            value = Structure(result).leaves_of(value, f"the result of argument '{argument}'")
+            value = nest.pack_sequence_as(result, value)
+        given[:] = [spec_of(value)]
+        gives = Structure(given[0])
+        return gives.to_tensors(nest.flatten(value))
+
+    run.__name__ = run.__qualname__ = getattr(func, "__name__", argument).replace("<lambda>", "lambda")
+    concrete = function(run, autograph=False).get_concrete_function(*takes.tensor_specs)
+    captures = list(concrete.captured_inputs)
+    for variable in captures:
+        # Host code gets the variable itself, so a trace around it serves no other.
+        if isinstance(variable, Variable) and _core._is_tracing():
+            see_identity(variable)
+    return Traced(concrete, takes, Structure(given[0]), captures)
+
+
+def _converted(func: Callable[..., Any]) -> Callable[..., Any]:
+    from penstock.autograph import convert_function
+
+    return convert_function(func)
+
+
+def unpacked(spec: Any) -> tuple[Any, ...]:
+    """The specifications of the arguments for an element: the items of a tuple, or the element."""
+    return spec if type(spec) is tuple else (spec,)
+
+
+class EachRow:
+    """A function on its way over rows: many elements at once where that is possible, else one by one.
+
+    Args:
+        function: the function.
+    """
+
+    __slots__ = ("_at", "_failed", "_function", "_most", "_rows", "_together")
+
+    def __init__(self, function: Traced) -> None:
+        self._function = function
+        self._together = function.pure
+        # How many rows at once: results may be larger than what they are made of.
+        self._most = 1
+        # Rows that could not be done together, the next of them, and whether one has failed.
+        self._rows: Rows | None = None
+        self._at = 0
+        self._failed = False
+
+    def __call__(self, pull: Callable[[int], Rows | None], limit: int) -> tuple[Rows, Rows] | None:
+        """The next rows and what the function gives for them; None at the end."""
+        if self._rows is not None:
+            return self._next_of_rows()
+        rows = pull(min(limit, self._most) if self._together else limit)
+        if rows is None:
+            return None
+        if not rows.stacked:
+            return rows, self._single(rows)
+        if self._together and rows.count >= _FEW:
+            try:
+                columns = self._function.of_rows(rows.columns)
+            except Exception:
+                pass
+            else:
+                out = Rows(rows.count, columns)
+                self._grow(out)
+                return rows, out
+        self._rows, self._at, self._failed = rows, 0, not self._together or rows.count < _FEW
+        return self._next_of_rows()
+
+    def _single(self, rows: Rows) -> Rows:
+        out = Rows(1, self._function(rows.columns), False)
+        if self._together and self._most == 1:
+            self._grow(out)
+        return out
+
+    def _grow(self, out: Rows) -> None:
+        self._most = max(1, min(max(16, 8 * out.count), 8 * CHUNK_BYTES // out.bytes_each()))
+
+    def _next_of_rows(self) -> tuple[Rows, Rows]:
+        """The next element of those that are done one by one."""
+        assert self._rows is not None
+        rows, i = self._rows, self._at
+        row = rows.part(i, i + 1)
+        self._at = i + 1
+        if self._at == rows.count:
+            self._rows = None
+        row = Rows(1, row.at(0), False)
+        try:
+            out = self._single(row)
+        except Exception:
+            self._failed = True
+            raise
+        if self._rows is None and not self._failed:
+            # Each can be done, but not all of them together: their results differ in shape.
+            self._together = False
+        return row, out

@@ -1,0 +1,78 @@
+"""Python objects that graphs hand on: data sets and iterators, as tensors that keep them alive.
+
+A handle is a vector whose memory belongs to a Python object, which holds the data set. So a data set that a
+graph made lives as long as some tensor of that memory, wherever loops, branches and results carry it, and
+needs nobody to let go of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core, raw_ops
+from penstock._spec import TensorSpec
+from penstock._wrap import results
+from penstock.errors import FailedPreconditionError
+
+__all__ = ["HANDLE", "handle", "held", "in_graph"]
+
+# Memory of more than 64 bytes is never copied.
+_WORDS = 9
+
+_NUMBER = struct.Struct("=q")
+
+HANDLE = TensorSpec([_WORDS], _core.int64)
+
+
+class _Kept:
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Memory(bytes):
+    kept: _Kept
+
+
+_numbers = itertools.count(1)
+# As a `WeakValueDictionary`, whose methods take as long as a step of a loop.
+_objects: dict[int, weakref.ref[_Kept]] = {}
+
+
+def handle(value: Any) -> Any:
+    """A tensor of specification `HANDLE` that keeps an object alive."""
+    number = next(_numbers)
+    memory = _Memory(_NUMBER.pack(number) * _WORDS)
+    memory.kept = _Kept(value)
+    _objects[number] = weakref.ref(memory.kept, lambda _: _objects.pop(number, None))
+    # A constant of a trace would live as long as that.
+    with _core._Outside():
+        return _core._convert(np.frombuffer(memory, np.int64))
+
+
+def held(tensor: Any) -> Any:
+    """The object of a handle.
+
+    Raises:
+        FailedPreconditionError: where the handle has outlived it.
+    """
+    reference = _objects.get(_NUMBER.unpack_from(tensor)[0])
+    kept = None if reference is None else reference()
+    if kept is None:
+        raise FailedPreconditionError("the data set, or iterator, of this handle is gone")
+    return kept.value
+
+
+def in_graph(
+    function: Callable[..., Sequence[Any]], specs: Sequence[TensorSpec], inputs: Sequence[Any]
+) -> list[Any]:
+    """Has the graph call a Python function with tensors, in program order; the tensors that it gives."""
+    host = _core._HostFunction(function, specs)
+    return list(results(raw_ops.host_call(list(inputs), func=host, outs=list(specs), stateful=True)))

@@ -1,0 +1,270 @@
+"""Iterators of data sets, in programs and in graphs."""
+
+from __future__ import annotations
+
+import abc
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock import _control, _core, nest
+from penstock._spec import TensorSpec
+from penstock.data._base import Base
+from penstock.data._handles import handle, held, in_graph
+from penstock.data._rows import Reader
+from penstock.data._structure import Structure
+from penstock.errors import OperatorNotAllowedInGraphError, OutOfRangeError
+
+__all__ = ["GraphIterator", "Iterator", "NumpyIterator", "OwnedIterator", "Steps"]
+
+_FLAG = TensorSpec([], _core.bool)
+
+
+class Iterator(abc.ABC):
+    """An iterator of a data set: what `iter` gives.
+
+    It can be an argument of traced functions, and what a `for` in one goes over: there it goes on where it
+    was.
+
+    >>> import penstock as tf
+    >>> it = iter(tf.data.Dataset.range(2))
+    >>> isinstance(it, tf.data.Iterator), int(it.get_next()), int(next(it))
+    (True, 0, 1)
+    """
+
+    __slots__ = ("__weakref__", "_structure")
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+
+    @property
+    def element_spec(self) -> Any:
+        """The specification of an element: a nest of `tf.TypeSpec`."""
+        return self._structure.spec
+
+    @abc.abstractmethod
+    def _call(self, function: Callable[[Any], Sequence[Any]], specs: Sequence[TensorSpec]) -> list[Any]:
+        """Has the graph call a function with this iterator."""
+
+    @abc.abstractmethod
+    def _handle(self) -> Any:
+        """A tensor that stands for it."""
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        if _core._is_tracing():
+            raise OperatorNotAllowedInGraphError(
+                "an iterator of a data set cannot be stepped by Python while a function is traced: use a "
+                "for loop or "
+                "next() in code that AutoGraph converts, or get_next()"
+            )
+        return self._next()
+
+    @abc.abstractmethod
+    def _next(self) -> Any:
+        """The next element.
+
+        Raises:
+            StopIteration: at the end.
+        """
+
+    def get_next(self) -> Any:
+        """The next element.
+
+        Raises:
+            OutOfRangeError: at the end.
+        """
+        if _core._is_tracing():
+            return self._taken()
+        try:
+            return self._next()
+        except StopIteration:
+            raise _ended() from None
+
+    def get_next_as_optional(self) -> Any:
+        """The next element as a `tf.experimental.Optional`, which is empty at the end.
+
+        >>> import penstock as tf
+        >>> bool(iter(tf.data.Dataset.range(0)).get_next_as_optional().has_value())
+        False
+        """
+        from penstock._optional import Optional
+
+        if _core._is_tracing():
+            return _control.cond(
+                self._peeked(),
+                lambda: Optional(Optional.from_value(self._taken())._lists, self.element_spec),
+                lambda: Optional.empty(self.element_spec),
+            )
+        try:
+            return Optional.from_value(self._next())
+        except StopIteration:
+            return Optional.empty(self.element_spec)
+
+    # In graphs.
+
+    def _peeked(self) -> Any:
+        """Whether there is another element: a tensor."""
+        with _core._Outside():
+            yes, no = [_core._convert(True)], [_core._convert(False)]
+        return self._call(lambda it: yes if it._peek() else no, [_FLAG])[0]
+
+    def _taken(self) -> Any:
+        """The next element, of tensors of the graph."""
+        structure = self._structure
+
+        def take(it: Any) -> list[Any]:
+            leaves = it._leaves()
+            if leaves is None:
+                raise _ended()
+            return structure.to_tensors(leaves)
+
+        return structure.pack(structure.from_tensors(self._call(take, structure.tensor_specs)))
+
+    def _next_in_graph(self, default: tuple[Any, ...]) -> Any:
+        """`next(iterator)`, or `next(iterator, default)`."""
+        if not default:
+            return self._taken()
+        return _control.cond(self._peeked(), self._taken, lambda: default[0])
+
+    def _graph_steps(self) -> Steps:
+        """What a loop of the graph goes over."""
+        return Steps(self)
+
+    @property
+    def _type_spec(self) -> Any:
+        from penstock.data._specs import IteratorSpec
+
+        return IteratorSpec(self.element_spec)
+
+    def __tf_tracing_type__(self, context: Any) -> Any:
+        """The specification of the iterator."""
+        return self._type_spec
+
+    def __repr__(self) -> str:
+        return f"<tf.data.Iterator element_spec={self.element_spec!r}>"
+
+
+def _ended() -> OutOfRangeError:
+    return OutOfRangeError("End of sequence: the iterator has no more elements")
+
+
+class OwnedIterator(Iterator):
+    """An iterator with a place in the elements of a data set.
+
+    Args:
+        dataset: the data set.
+    """
+
+    __slots__ = ("_ahead", "_lock", "_read")
+
+    def __init__(self, dataset: Base) -> None:
+        super().__init__(dataset._structure)
+        self._read = Reader(dataset._open())
+        # An element that was looked for, and not taken yet.
+        self._ahead: list[Any] | None = None
+        self._lock = threading.RLock()
+
+    def _leaves(self) -> list[Any] | None:
+        """The leaves of the next element; None at the end."""
+        with self._lock:
+            if self._ahead is not None:
+                leaves, self._ahead = self._ahead, None
+                return leaves
+            return self._read()
+
+    def _peek(self) -> bool:
+        """Whether there is another element."""
+        with self._lock:
+            if self._ahead is None:
+                self._ahead = self._read()
+            return self._ahead is not None
+
+    def _next(self) -> Any:
+        leaves = self._leaves()
+        if leaves is None:
+            raise StopIteration
+        return self._structure.pack(leaves)
+
+    def _call(self, function: Callable[[Any], Sequence[Any]], specs: Sequence[TensorSpec]) -> list[Any]:
+        return in_graph(lambda: function(self), specs, [])
+
+    def _handle(self) -> Any:
+        return handle(self)
+
+
+class GraphIterator(Iterator):
+    """An iterator that a graph makes, or gets, when it runs.
+
+    Args:
+        tensor: its handle.
+        structure: the structure of its elements.
+    """
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Any, structure: Structure) -> None:
+        super().__init__(structure)
+        self._tensor = tensor
+
+    def _next(self) -> Any:
+        raise OperatorNotAllowedInGraphError("an iterator of a graph has no elements outside of it")
+
+    def _call(self, function: Callable[[Any], Sequence[Any]], specs: Sequence[TensorSpec]) -> list[Any]:
+        return in_graph(lambda tensor: function(held(tensor)), specs, [self._tensor])
+
+    def _handle(self) -> Any:
+        return self._tensor
+
+
+class Steps:
+    """What a loop of the graph goes over, which does not know how many there are.
+
+    Args:
+        iterator: the iterator.
+    """
+
+    def __init__(self, iterator: Iterator) -> None:
+        self._iterator = iterator
+
+    def count(self) -> None:
+        """The number of elements: it is not known."""
+
+    def more(self, i: Any) -> Any:
+        """Whether there is another element: a tensor."""
+        return self._iterator._peeked()
+
+    def item(self, i: Any) -> Any:
+        """The next element."""
+        return self._iterator._taken()
+
+
+class NumpyIterator:
+    """An iterator whose elements have arrays and NumPy scalars in place of tensors.
+
+    Args:
+        dataset: the data set.
+
+    >>> import penstock as tf
+    >>> next(tf.data.NumpyIterator(tf.data.Dataset.from_tensors([1, 2]))).tolist()
+    [1, 2]
+    """
+
+    __slots__ = ("_iterator",)
+
+    def __init__(self, dataset: Any) -> None:
+        self._iterator = OwnedIterator(dataset)
+
+    def __iter__(self) -> NumpyIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return nest.map_structure(_numpy, self._iterator._next())
+
+
+def _numpy(leaf: Any) -> Any:
+    if isinstance(leaf, Base):
+        return NumpyIterator(leaf)
+    return leaf.numpy() if hasattr(leaf, "numpy") else leaf

@@ -1,0 +1,145 @@
+"""The stages that make elements."""
+
+from __future__ import annotations
+
+import random as _random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock import _core, raw_ops
+from penstock.data._rows import Pull, Rows, one
+from penstock.data._structure import Structure
+from penstock.errors import InvalidArgumentError
+
+__all__ = ["Seeds", "elements", "generated", "numbers", "random", "slices"]
+
+
+class Seeds:
+    """Where the iterators of a data set get their seeds from.
+
+    Args:
+        again: whether each iterator gets another seed.
+    """
+
+    def __init__(self, again: bool) -> None:
+        self.again = again
+        self._source: _random.Random | None = None
+        self._fixed: int | None = None
+
+    def next(self, seed: Any) -> int:
+        """The next seed of the sequence that `seed` fixes; for None the program's generator does."""
+        if self._source is None:
+            self._source = _random.Random(self._first() if seed is None else int(seed))
+        if self.again or self._fixed is None:
+            self._fixed = self._source.getrandbits(63)
+        return self._fixed
+
+    @staticmethod
+    def _first() -> int:
+        with _core._Outside():
+            drawn = raw_ops.random_uniform_int(_core._convert([1]), 0, 2**31 - 1)
+        return int(drawn[0])
+
+    def fresh(self) -> Seeds:
+        """As it was when the data set was made."""
+        return Seeds(self.again)
+
+
+def elements(rows: Sequence[list[Any]]) -> Pull:
+    """Elements at hand, as lists of leaves."""
+    source = iter(rows)
+
+    def pull(limit: int) -> Rows | None:
+        leaves = next(source, None)
+        return None if leaves is None else one(leaves)
+
+    return pull
+
+
+def tensors(*leaves: Any) -> Pull:
+    """One element."""
+    return elements([list(leaves)])
+
+
+def slices(*leaves: Any) -> Pull:
+    """The rows of tensors, and of composite values that have rows."""
+    counts = [_length(leaf) for leaf in leaves if leaf is not None]
+    if len(set(counts)) > 1:
+        raise InvalidArgumentError(
+            f"from_tensor_slices: argument 'tensors' must have one first dimension, got {sorted(set(counts))}"
+        )
+    count = counts[0] if counts else 0
+    plain = all(leaf is None or isinstance(leaf, _core.Tensor) for leaf in leaves)
+    whole = Rows(count, list(leaves)) if plain and count else None
+    at = 0
+
+    def pull(limit: int) -> Rows | None:
+        nonlocal at
+        if at >= count:
+            return None
+        start = at
+        if whole is None:
+            at += 1
+            return one([leaf if leaf is None else leaf[start] for leaf in leaves])
+        at = min(count, start + limit)
+        return whole.part(start, at)
+
+    return pull
+
+
+def _length(leaf: Any) -> int:
+    return len(leaf) if isinstance(leaf, _core.Tensor) else int(leaf.nrows())
+
+
+def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:
+    """`start`, `start + step` and so on to before `stop`; endless where that is None."""
+    start, step = int(start), int(step)
+    end = None if stop is None else len(range(start, int(stop), step))
+    at = 0
+
+    def pull(limit: int) -> Rows | None:
+        nonlocal at
+        size = limit if end is None else min(limit, end - at)
+        if size <= 0:
+            return None
+        first = start + at * step
+        at += size
+        values = np.arange(size, dtype=np.int64) * step + first
+        column = _core._convert(values)
+        if dtype != _core.int64:
+            column = raw_ops.cast(column, dtype=dtype)
+        return Rows(size, [column])
+
+    return pull
+
+
+def random(seed: Any, seeds: Seeds) -> Pull:
+    """Numbers from 0 to before 2**32, without end."""
+    bits = np.random.PCG64(seeds.next(seed))
+
+    def pull(limit: int) -> Rows | None:
+        return Rows(limit, [_core._convert((bits.random_raw(limit) >> np.uint64(32)).astype(np.int64))])
+
+    return pull
+
+
+def generated(make: Callable[..., Any], structure: Structure, args: Sequence[Any]) -> Pull:
+    """What an iterable that `make(*args)` returns gives, an element at a time."""
+    source: Any = None
+
+    def pull(limit: int) -> Rows | None:
+        nonlocal source
+        if source is None:
+            source = iter(make(*(arg.numpy() for arg in args)))
+        try:
+            value = next(source)
+        except StopIteration:
+            return None
+        try:
+            return one(structure.leaves_of(value, "from_generator: an element that the generator gave"))
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(str(error)) from None
+
+    return pull

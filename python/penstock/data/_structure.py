@@ -1,0 +1,246 @@
+"""What an element of a data set is: a nest of tensors and composite values, and the list of its leaves.
+
+Tuples, named tuples and mappings are nested; a list is something to make a tensor of. Leaves are tensors,
+None, composite values and data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from penstock import _core, nest
+from penstock._composite import is_composite
+from penstock._shape import TensorShape
+from penstock._spec import TensorSpec, TypeSpec
+
+__all__ = ["NoneTensorSpec", "Structure", "converted", "spec_of"]
+
+
+class NoneTensorSpec(TypeSpec):
+    """The specification of None, which has no tensors.
+
+    >>> NoneTensorSpec().is_compatible_with(None)
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        """The class of None."""
+        return type(None)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether it is None, or its specification."""
+        return spec_or_value is None or isinstance(spec_or_value, NoneTensorSpec)
+
+    def from_tensors(self, tensors: Iterator[Any]) -> None:
+        """None; takes no tensors."""
+
+    def __repr__(self) -> str:
+        return "NoneTensorSpec()"
+
+
+def converted(value: Any, what: str) -> Any:
+    """A nest with tensors and composite values at its leaves.
+
+    Args:
+        value: tuples and mappings of what can be tensors, composite values, and None.
+        what: what the value is, for messages.
+
+    Raises:
+        TypeError: for a leaf that can be no tensor.
+    """
+    if isinstance(value, tuple):
+        items = [converted(item, what) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, Mapping):
+        return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
+    if value is None or isinstance(value, _core.Tensor) or is_composite(value):
+        return value.read_value() if isinstance(value, _core._Variable) else value
+    try:
+        return _core._convert(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what} must be tensors, or nests of what can be tensors: {error}") from None
+
+
+def spec_of(value: Any) -> Any:
+    """The specifications of the leaves of a nest that `converted` made."""
+
+    def leaf_spec(leaf: Any) -> TypeSpec:
+        if leaf is None:
+            return NoneTensorSpec()
+        if isinstance(leaf, _core.Tensor):
+            return TensorSpec(leaf.shape, leaf.dtype)
+        return leaf._type_spec  # type: ignore[no-any-return]
+
+    return nest.map_structure(leaf_spec, value)
+
+
+def checked_spec(value: Any, argument: str) -> Any:
+    """A nest of specifications that a user gave; a dtype stands for tensors of any shape.
+
+    Raises:
+        TypeError: for a leaf that is none.
+    """
+    if isinstance(value, tuple):
+        items = [checked_spec(item, argument) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, Mapping):
+        return nest._rebuild(value, [checked_spec(value[k], argument) for k in nest._sorted_keys(value)])
+    if value is None:
+        return NoneTensorSpec()
+    if not isinstance(value, TypeSpec):
+        raise TypeError(f"argument '{argument}' must be a nest of tf.TypeSpec, got {value!r}")
+    return value
+
+
+class Structure:
+    """How the leaves of an element are nested, and the specification of each.
+
+    Args:
+        spec: a nest of specifications.
+    """
+
+    __slots__ = ("_form", "_full", "leaves", "plain", "spec", "tensor_specs")
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+        self.leaves: list[Any] = nest.flatten(spec)
+        self.tensor_specs: list[TensorSpec] = [leaf for s in self.leaves for leaf in s.flatten()]
+        # Whether every leaf is a tensor or None.
+        self.plain = all(isinstance(s, TensorSpec | NoneTensorSpec) for s in self.leaves)
+        self._full = self.plain and len(self.tensor_specs) == len(self.leaves)
+        self._form = "leaf" if not nest.is_nested(spec) else "nest"
+        if type(spec) is tuple and not any(map(nest.is_nested, spec)):
+            self._form = "tuple"
+
+    def pack(self, leaves: Sequence[Any]) -> Any:
+        """The element that has these leaves."""
+        if self._form == "leaf":
+            return leaves[0]
+        return tuple(leaves) if self._form == "tuple" else nest.pack_sequence_as(self.spec, leaves)
+
+    def to_tensors(self, leaves: Sequence[Any]) -> list[Any]:
+        """The tensors of leaves, composite ones taken apart."""
+        if self.plain:
+            return list(leaves) if self._full else [leaf for leaf in leaves if leaf is not None]
+        return [t for s, leaf in zip(self.leaves, leaves, strict=True) for t in s.to_tensors(leaf)]
+
+    def from_tensors(self, tensors: Sequence[Any]) -> list[Any]:
+        """The leaves that have these tensors."""
+        if self._full:
+            return list(tensors)
+        source = iter(tensors)
+        return [spec.from_tensors(source) for spec in self.leaves]
+
+    def mapped(self, function: Callable[[Any], Any]) -> Structure:
+        """The structure with other specifications in place of the leaves."""
+        return Structure(nest.pack_sequence_as(self.spec, [function(leaf) for leaf in self.leaves]))
+
+    def leaves_of(self, value: Any, what: str) -> list[Any]:
+        """The leaves of a value of this structure.
+
+        Raises:
+            TypeError, ValueError: where it is nested otherwise, or a leaf does not meet its specification.
+        """
+        if not nest.is_nested(self.spec):
+            value = converted_leaf(value, self.spec, what)
+            return [value]
+        value = _like(value, self.spec, what)
+        return [
+            converted_leaf(leaf, spec, what)
+            for leaf, spec in zip(nest.flatten(value), self.leaves, strict=True)
+        ]
+
+
+class _Leaf:
+    """A value that is a leaf, even if it is a list."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _like(value: Any, spec: Any, what: str) -> Any:
+    """A value with the containers of a specification."""
+    if not nest.is_nested(spec):
+        return _Leaf(value)
+    if isinstance(spec, Mapping):
+        if not isinstance(value, Mapping) or set(value) != set(spec):
+            raise TypeError(f"{what} must be a mapping with keys {list(spec)}, got {value!r}")
+        return nest._rebuild(spec, [_like(value[k], spec[k], what) for k in nest._sorted_keys(spec)])
+    if not isinstance(value, tuple | list) or len(value) != len(spec):
+        raise TypeError(f"{what} must be a tuple of {len(spec)}, got {value!r}")
+    return nest._rebuild(spec, [_like(v, s, what) for v, s in zip(value, spec, strict=True)])
+
+
+def converted_leaf(leaf: Any, spec: Any, what: str) -> Any:
+    """A leaf that meets its specification.
+
+    Raises:
+        TypeError: where it can not.
+    """
+    leaf = leaf.value if isinstance(leaf, _Leaf) else leaf
+    if not isinstance(spec, TensorSpec):
+        if not spec.is_compatible_with(leaf):
+            raise TypeError(f"{what} is {leaf!r} where {spec} was expected")
+        return leaf
+    try:
+        tensor = _core._convert(leaf, None, spec.dtype)
+        if tensor.dtype != spec.dtype:
+            tensor = _core._convert(leaf, spec.dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} is {leaf!r} where a {spec.dtype.name} was expected: {error}") from None
+    if not spec.shape.is_compatible_with(tensor.shape):
+        raise TypeError(f"{what} has shape {tensor.shape} where shape {spec.shape} was expected")
+    return tensor
+
+
+def row_spec(spec: Any, what: str) -> Any:
+    """The specification of a row of what another one describes.
+
+    Raises:
+        ValueError: for scalars.
+        TypeError: for what has no rows.
+    """
+    from penstock._ragged_spec import RaggedTensorSpec
+
+    if isinstance(spec, NoneTensorSpec):
+        return spec
+    if isinstance(spec, RaggedTensorSpec):
+        shape = spec.shape if spec.shape.dims is None else TensorShape(spec.shape.dims[1:])
+        if spec.ragged_rank == 1:
+            return TensorSpec(shape, spec.dtype)
+        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    if not isinstance(spec, TensorSpec):
+        raise TypeError(f"{what} must hold tensors, got {spec}")
+    dims = spec.shape.dims
+    if dims == []:
+        raise ValueError(f"{what} must hold tensors of at least one dimension, got a scalar")
+    return TensorSpec(None if dims is None else dims[1:], spec.dtype)
+
+
+def batched_spec(spec: Any, size: int | None, what: str) -> Any:
+    """The specification of `size` values of a specification, stacked.
+
+    Raises:
+        TypeError: for what cannot be stacked.
+    """
+    from penstock._ragged_spec import RaggedTensorSpec
+
+    if isinstance(spec, NoneTensorSpec):
+        return spec
+    if isinstance(spec, RaggedTensorSpec):
+        shape = spec.shape if spec.shape.dims is None else TensorShape([size, *spec.shape.dims])
+        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+    if not isinstance(spec, TensorSpec):
+        raise TypeError(f"{what}: {spec} cannot be stacked")
+    dims = spec.shape.dims
+    return TensorSpec(None if dims is None else [size, *dims], spec.dtype)
+
+
+def nbytes(tensor: Any) -> int:
+    """The bytes of a tensor's elements, of strings a guess."""
+    return int(math.prod(tensor.shape.as_list())) * (tensor.dtype.size or 16)

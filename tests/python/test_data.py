@@ -1,0 +1,817 @@
+"""Data sets outside of graphs: what each transformation gives, lazily, in order, and after errors."""
+
+import collections
+import gc
+import gzip
+import weakref
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+Dataset = tf.data.Dataset
+INT = tf.TensorSpec([], tf.int64)
+Pair = collections.namedtuple("Pair", ["left", "right"])
+
+
+def plain(value):
+    """A value with Python's numbers and lists in place of tensors."""
+    if isinstance(value, Dataset):
+        return [plain(x) for x in value]
+    if isinstance(value, tf.RaggedTensor):
+        return value.to_list()
+    if isinstance(value, tf.Tensor):
+        return np.asarray(value.numpy()).tolist()
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(plain(v) for v in value)
+    return value
+
+
+def listed(dataset):
+    return [plain(x) for x in dataset]
+
+
+def numbers(*args):
+    return Dataset.range(*args)
+
+
+def asked(n=10):
+    """The numbers below `n` from a generator, and the list of those that were asked for."""
+    seen = []
+
+    def make():
+        for i in range(n):
+            seen.append(i)
+            yield i
+
+    return Dataset.from_generator(make, output_signature=INT), seen
+
+
+LENGTHS = numbers(1, 5).map(lambda n: tf.fill([n], n))
+
+BEHAVIOUR = {
+    "tensors": (Dataset.from_tensors(([1, 2], {"a": "x"})), [([1, 2], {"a": b"x"})]),
+    "none": (Dataset.from_tensors((1, None)), [(1, None)]),
+    "named tuples": (Dataset.from_tensor_slices(Pair([1, 2], [3, 4])), [(1, 3), (2, 4)]),
+    "slices": (Dataset.from_tensor_slices([[1, 2], [3, 4], [5, 6]]), [[1, 2], [3, 4], [5, 6]]),
+    "slices of nests": (
+        Dataset.from_tensor_slices({"a": [1, 2], "b": (["x", "y"],)}),
+        [{"a": 1, "b": (b"x",)}, {"a": 2, "b": (b"y",)}],
+    ),
+    "slices of nothing": (Dataset.from_tensor_slices(np.zeros([0, 3])), []),
+    "slices of ragged": (
+        Dataset.from_tensor_slices(tf.ragged.constant([[1], [], [2, 3]])),
+        [[1], [], [2, 3]],
+    ),
+    "range": (numbers(3), [0, 1, 2]),
+    "range with a step": (numbers(7, 1, -2), [7, 5, 3]),
+    "range of nothing": (numbers(5, 2), []),
+    "range of floats": (Dataset.range(3, output_type=tf.float32), [0.0, 1.0, 2.0]),
+    "counter": (Dataset.counter(3, 4).take(3), [3, 7, 11]),
+    "map": (numbers(4).map(lambda x: x * x), [0, 1, 4, 9]),
+    "map to a nest": (
+        numbers(2).map(lambda x: {"a": x, "b": (x + 1, None)}),
+        [{"a": i, "b": (i + 1, None)} for i in (0, 1)],
+    ),
+    "map to a list": (numbers(2).map(lambda x: [x, [x, x]]), [(0, [0, 0]), (1, [1, 1])]),
+    "map to a constant": (numbers(40).map(lambda x: 7), [7] * 40),
+    "map of a tuple": (Dataset.zip(numbers(2), numbers(5, 7)).map(lambda a, b: a * b), [0, 6]),
+    "map of a mapping": (numbers(2).map(lambda x: {"a": x}).map(lambda d: d["a"]), [0, 1]),
+    "map of a named tuple": (
+        Dataset.from_tensor_slices(Pair([1, 2], [3, 4])).map(lambda p: p.left + p.right),
+        [4, 6],
+    ),
+    "map with branches": (
+        numbers(40).map(lambda x: x // 2 if x % 2 == 0 else 3 * x + 1),
+        [i // 2 if i % 2 == 0 else 3 * i + 1 for i in range(40)],
+    ),
+    "map to varying shapes": (numbers(20).map(lambda n: tf.range(n)), [list(range(i)) for i in range(20)]),
+    "map to ragged": (
+        numbers(2).map(lambda n: tf.RaggedTensor.from_row_lengths(tf.range(n + 1), [n, 1])),
+        [[[], [0]], [[0], [1]]],
+    ),
+    "filter": (numbers(50).filter(lambda x: x % 7 == 3), list(range(3, 50, 7))),
+    "filter to nothing": (numbers(50).filter(lambda x: x > 99), []),
+    "take": (numbers(9).take(3), [0, 1, 2]),
+    "take of more": (numbers(2).take(3), [0, 1]),
+    "take of none": (numbers(2).take(0), []),
+    "take of all": (numbers(2).take(-1), [0, 1]),
+    "skip": (numbers(30).skip(27), [27, 28, 29]),
+    "skip of more": (numbers(2).skip(3), []),
+    "skip of all": (numbers(2).skip(-1), []),
+    "take_while": (numbers(90).take_while(lambda x: x < 41), list(range(41))),
+    "repeat": (numbers(2).repeat(3), [0, 1] * 3),
+    "repeat of nothing": (numbers(0).repeat(), []),
+    "repeat never": (numbers(3).repeat(0), []),
+    "repeat without end": (numbers(2).repeat().take(5), [0, 1, 0, 1, 0]),
+    "batch": (numbers(5).batch(2), [[0, 1], [2, 3], [4]]),
+    "batch of whole ones": (numbers(5).batch(2, drop_remainder=True), [[0, 1], [2, 3]]),
+    "batch of less": (numbers(2).batch(5), [[0, 1]]),
+    "batch of too few": (numbers(2).batch(5, drop_remainder=True), []),
+    "batch of batches": (numbers(5).batch(2).take(2).batch(2), [[[0, 1], [2, 3]]]),
+    "batch of nests": (
+        numbers(3).map(lambda x: (x, {"a": -x})).batch(2),
+        [([0, 1], {"a": [0, -1]}), ([2], {"a": [-2]})],
+    ),
+    "batch of ragged": (
+        Dataset.from_tensor_slices(tf.ragged.constant([[[1], []], [[2, 3], [4]]])).batch(2),
+        [[[[1], []], [[2, 3], [4]]]],
+    ),
+    "unbatch": (Dataset.from_tensor_slices([[1, 2], [3, 4]]).unbatch(), [1, 2, 3, 4]),
+    "unbatch of batches": (numbers(7).batch(3).unbatch(), list(range(7))),
+    "unbatch of nothing": (Dataset.from_tensors(np.zeros([0], np.int32)).unbatch(), []),
+    "unbatch of ragged": (Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]])).unbatch(), [[1], [2, 3]]),
+    "rebatch": (numbers(7).batch(2).rebatch(3), [[0, 1, 2], [3, 4, 5], [6]]),
+    "rebatch in turn": (numbers(7).batch(4).rebatch([1, 2]), [[0], [1, 2], [3], [4, 5], [6]]),
+    "padded_batch": (LENGTHS.padded_batch(3), [[[1, 0, 0], [2, 2, 0], [3, 3, 3]], [[4, 4, 4, 4]]]),
+    "padded_batch to a shape": (
+        LENGTHS.take(2).padded_batch(2, [3], padding_values=-1),
+        [[[1, -1, -1], [2, 2, -1]]],
+    ),
+    "padded_batch of nests": (
+        LENGTHS.map(lambda x: (x, tf.size(x))).padded_batch(2, ([None], []), (np.int64(9), 0), True),
+        [([[1, 9], [2, 2]], [1, 2]), ([[3, 3, 3, 9], [4, 4, 4, 4]], [3, 4])],
+    ),
+    "padded_batch of strings": (
+        Dataset.from_tensor_slices(tf.ragged.constant([["a"], ["b", "c"]])).padded_batch(2),
+        [[[b"a", b""], [b"b", b"c"]]],
+    ),
+    "ragged_batch": (LENGTHS.ragged_batch(3), [[[1], [2, 2], [3, 3, 3]], [[4, 4, 4, 4]]]),
+    "ragged_batch of fixed sizes": (numbers(3).ragged_batch(2), [[0, 1], [2]]),
+    "zip": (Dataset.zip((numbers(3), {"a": numbers(5, 9)})), [(0, {"a": 5}), (1, {"a": 6}), (2, {"a": 7})]),
+    "zip of one": (Dataset.zip(numbers(2)), [0, 1]),
+    "enumerate": (numbers(5, 8).enumerate(10), [(10, 5), (11, 6), (12, 7)]),
+    "concatenate": (numbers(2).concatenate(numbers(7, 9)), [0, 1, 7, 8]),
+    "concatenate of shapes": (
+        Dataset.from_tensors([1]).concatenate(Dataset.from_tensors([2, 3])),
+        [[1], [2, 3]],
+    ),
+    "shard": (numbers(10).shard(4, 2), [2, 6]),
+    "window": (numbers(7).window(3, shift=2, stride=2), [[0, 2, 4], [2, 4, 6], [4, 6], [6]]),
+    "window of whole ones": (numbers(7).window(3, 2, 2, drop_remainder=True), [[0, 2, 4], [2, 4, 6]]),
+    "window with gaps": (numbers(9).window(2, shift=4), [[0, 1], [4, 5], [8]]),
+    "window of nests": (numbers(3).map(lambda x: (x, -x)).window(2), [([0, 1], [0, -1]), ([2], [-2])]),
+    "windows as batches": (
+        numbers(5).window(3, 1, 1, True).flat_map(lambda w: w.batch(3)),
+        [[0, 1, 2], [1, 2, 3], [2, 3, 4]],
+    ),
+    "flat_map": (numbers(4).flat_map(numbers), [0, 0, 1, 0, 1, 2]),
+    "flat_map of slices": (
+        Dataset.from_tensor_slices([[1, 2], [3, 4]]).flat_map(Dataset.from_tensor_slices),
+        [1, 2, 3, 4],
+    ),
+    "interleave": (
+        numbers(1, 6).interleave(lambda x: Dataset.from_tensors(x).repeat(6), cycle_length=2, block_length=4),
+        [1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5, 5, 5, 5],
+    ),
+    "interleave of different lengths": (
+        numbers(4).interleave(numbers, cycle_length=3),
+        [0, 0, 0, 1, 1, 2],
+    ),
+    "scan": (numbers(1, 5).scan(np.int64(0), lambda s, x: (s + x, s * x)), [0, 2, 9, 24]),
+    "group_by_window": (
+        numbers(7).group_by_window(lambda x: 1 - x % 2, lambda k, w: w.batch(2).map(lambda b: (k, b)), 2),
+        [(1, [0, 2]), (0, [1, 3]), (1, [4, 6]), (0, [5])],
+    ),
+    "group_by_window of sizes": (
+        numbers(6).group_by_window(
+            lambda x: x % 2, lambda k, w: w.batch(9), window_size_func=lambda k: k + 1
+        ),
+        [[0], [2], [1, 3], [4], [5]],
+    ),
+    "bucket_by_sequence_length": (
+        LENGTHS.bucket_by_sequence_length(lambda x: tf.size(x), [3], [2, 2]),
+        [[[1, 0], [2, 2]], [[3, 3, 3, 0], [4, 4, 4, 4]]],
+    ),
+    "buckets to their boundary": (
+        LENGTHS.take(2).bucket_by_sequence_length(
+            lambda x: tf.size(x), [5], [2, 2], pad_to_bucket_boundary=True
+        ),
+        [[[1, 0, 0, 0], [2, 2, 0, 0]]],
+    ),
+    "unique": (Dataset.from_tensor_slices([3, 1, 3, 2, 1]).unique(), [3, 1, 2]),
+    "unique strings": (Dataset.from_tensor_slices(["a", "b", "a"]).unique(), [b"a", b"b"]),
+    "cache": (numbers(3).cache(), [0, 1, 2]),
+    "prefetch": (numbers(3).prefetch(2), [0, 1, 2]),
+    "choose": (
+        Dataset.choose_from_datasets(
+            [numbers(2), numbers(9, 12)], Dataset.from_tensor_slices([1, 0, 1, 1, 0])
+        ),
+        [9, 0, 10, 11, 1],
+    ),
+    "choose until one is empty": (
+        Dataset.choose_from_datasets([numbers(1), numbers(9, 12)], numbers(2).repeat(3)),
+        [0, 9],
+    ),
+    "choose past empty ones": (
+        Dataset.choose_from_datasets([numbers(1), numbers(9, 12)], numbers(2).repeat(3), False),
+        [0, 9, 10, 11],
+    ),
+    "apply": (numbers(3).apply(lambda ds: ds.take(1)), [0]),
+}
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_elements(name):
+    dataset, expected = BEHAVIOUR[name]
+    assert listed(dataset) == expected
+    # Every iterator starts anew.
+    assert listed(dataset) == expected
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_elements_meet_the_specification(name):
+    dataset, _ = BEHAVIOUR[name]
+    spec = dataset.element_spec
+    for element in dataset:
+        tf.nest.assert_same_structure(spec, element)
+        leaves = zip(tf.nest.flatten(spec), tf.nest.flatten(element), strict=True)
+        assert all(s.is_compatible_with(x) for s, x in leaves)
+
+
+@pytest.mark.parametrize("name", BEHAVIOUR)
+def test_the_cardinality_is_the_number_of_elements_where_it_is_known(name):
+    dataset, expected = BEHAVIOUR[name]
+    size = int(dataset.cardinality())
+    assert size in (len(expected), tf.data.UNKNOWN_CARDINALITY)
+    if size >= 0:
+        assert len(dataset) == size
+    assert bool(dataset)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "size"),
+    [
+        (numbers(5).repeat(), tf.data.INFINITE_CARDINALITY),
+        (numbers(0).repeat(), 0),
+        (Dataset.counter().skip(3).batch(2), tf.data.INFINITE_CARDINALITY),
+        (Dataset.counter().take(3), 3),
+        (Dataset.zip(Dataset.counter(), numbers(4)), 4),
+        (numbers(4).concatenate(Dataset.counter()), tf.data.INFINITE_CARDINALITY),
+        (numbers(10).window(3, 2, 2), 5),
+        (numbers(10).window(3, 2, 2, True), 3),
+        (numbers(10).shard(4, 1), 3),
+        (numbers(10).filter(lambda x: x > 3), tf.data.UNKNOWN_CARDINALITY),
+        (numbers(7).batch(3).batch(2, drop_remainder=True), 1),
+    ],
+)
+def test_cardinalities(dataset, size):
+    assert int(dataset.cardinality()) == size
+    assert int(tf.data.experimental.cardinality(dataset)) == size
+    if size == tf.data.INFINITE_CARDINALITY:
+        with pytest.raises(TypeError, match="infinite"):
+            len(dataset)
+    elif size == tf.data.UNKNOWN_CARDINALITY:
+        with pytest.raises(TypeError, match="unknown"):
+            len(dataset)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "spec"),
+    [
+        (numbers(5).batch(2), tf.TensorSpec([None], tf.int64)),
+        (numbers(5).batch(2, drop_remainder=True), tf.TensorSpec([2], tf.int64)),
+        (LENGTHS, tf.TensorSpec([None], tf.int64)),
+        (LENGTHS.padded_batch(2), tf.TensorSpec([None, None], tf.int64)),
+        (LENGTHS.padded_batch(2, [7]), tf.TensorSpec([None, 7], tf.int64)),
+        (LENGTHS.ragged_batch(2), tf.RaggedTensorSpec([None, None], tf.int64, 1)),
+        (numbers(3).window(2), tf.data.DatasetSpec(INT)),
+        (numbers(3).enumerate(), (INT, INT)),
+        (
+            Dataset.from_tensors([1]).concatenate(Dataset.from_tensors([1, 2])),
+            tf.TensorSpec([None], tf.int32),
+        ),
+    ],
+)
+def test_specifications(dataset, spec):
+    assert dataset.element_spec == spec
+    assert tf.data.DatasetSpec(spec).is_compatible_with(dataset)
+
+
+# Laziness.
+
+
+def test_nothing_is_asked_of_a_generator_before_it_is_needed():
+    dataset, seen = asked()
+    iterator = iter(dataset.map(lambda x: x + 1).take(3))
+    assert seen == []
+    assert int(next(iterator)) == 1
+    assert seen == [0]
+    assert [int(x) for x in iterator] == [2, 3]
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "count", "expected"),
+    [
+        (lambda ds: ds.batch(3), 1, 3),
+        (lambda ds: ds.filter(lambda x: x > 2), 1, 4),
+        (lambda ds: ds.shuffle(4, seed=1), 1, 4),
+        (lambda ds: ds.shuffle(4, seed=1), 2, 5),
+        (lambda ds: ds.enumerate(), 2, 2),
+        (lambda ds: Dataset.zip(ds, numbers(100)), 2, 2),
+        (lambda ds: Dataset.zip(numbers(100), ds), 20, 10),
+        (lambda ds: ds.concatenate(numbers(3)), 1, 1),
+        (lambda ds: ds.window(3, 1), 1, 3),
+        (lambda ds: ds.skip(2), 1, 3),
+        (lambda ds: ds.cache(), 2, 2),
+        (lambda ds: ds.repeat(), 11, 11),
+        (lambda ds: ds.prefetch(1).take(2), 2, 2),
+        (lambda ds: ds.take_while(lambda x: x < 1), 2, 2),
+        (lambda ds: ds.batch(2).unbatch(), 1, 2),
+        (lambda ds: ds.scan(np.int64(0), lambda s, x: (s, x)), 2, 2),
+        (lambda ds: ds.flat_map(lambda x: Dataset.from_tensors(x).repeat(2)), 2, 1),
+        (lambda ds: ds.shard(2, 1), 1, 2),
+    ],
+)
+def test_a_stage_asks_for_as_little_as_it_needs(change, count, expected):
+    dataset, seen = asked()
+    iterator = iter(change(dataset))
+    for _ in range(count):
+        next(iterator, None)
+    assert len(seen) == expected
+
+
+def test_effects_of_a_function_come_once_for_each_element_that_is_asked_for(capfd):
+    made = []
+
+    def show(x):
+        made.append(x)
+        tf.print("at", x)
+        return x
+
+    dataset = numbers(100).map(show)
+    assert len(made) == 1
+    iterator = iter(dataset)
+    for _ in range(3):
+        next(iterator)
+    assert capfd.readouterr().err.split("\n")[:-1] == ["at 0", "at 1", "at 2"]
+    assert len(made) == 1
+
+
+def test_a_function_sees_the_variables_as_they_are_when_an_element_is_asked_for():
+    offset = tf.Variable(0, dtype=tf.int64)
+    iterator = iter(numbers(100).map(lambda x: x + offset))
+    assert int(next(iterator)) == 0
+    offset.assign(10)
+    assert int(next(iterator)) == 11
+    total = tf.Variable(0, dtype=tf.int64)
+    for _ in numbers(5).map(lambda x: total.assign_add(x)):
+        pass
+    assert int(total) == 10
+
+
+def test_random_numbers_differ_from_element_to_element():
+    drawn = listed(numbers(40).map(lambda x: tf.random.uniform([])))
+    assert len(set(drawn)) == 40
+
+
+# Errors.
+
+
+def failing(x):
+    if x % 4 == 3:
+        raise KeyError(f"bad {int(x)}")
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tf.py_function(failing, [x], tf.int64),
+        lambda x: (tf.debugging.assert_none_equal(x % 4, np.int64(3)), x)[1],
+    ],
+    ids=["host", "graph"],
+)
+def test_an_error_comes_in_place_of_its_element(function):
+    iterator = iter(numbers(30).map(function))
+    found = []
+    while True:
+        try:
+            found.append(int(next(iterator)))
+        except StopIteration:
+            break
+        except (KeyError, tf.errors.InvalidArgumentError):
+            found.append("error")
+    assert found == ["error" if i % 4 == 3 else i for i in range(30)]
+    kept = [i for i in range(30) if i % 4 != 3]
+    assert listed(numbers(30).map(function).ignore_errors()) == kept
+
+
+def test_a_batch_is_lost_with_an_element_of_it():
+    dataset = numbers(12).map(lambda x: tf.py_function(failing, [x], tf.int64)).batch(2).ignore_errors()
+    assert listed(dataset) == [[0, 1], [4, 5], [8, 9]]
+
+
+def test_an_error_in_a_generator_comes_after_what_it_gave():
+    def make():
+        yield 1
+        raise LookupError("no more")
+
+    iterator = iter(Dataset.from_generator(make, output_signature=tf.TensorSpec([], tf.int32)))
+    assert int(next(iterator)) == 1
+    with pytest.raises(LookupError, match="no more"):
+        next(iterator)
+    assert next(iterator, None) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "spec", "message"),
+    [
+        ([1, 2], tf.TensorSpec([], tf.int32), "shape"),
+        ("x", tf.TensorSpec([], tf.int32), "int32"),
+        ((1, 2, 3), (tf.TensorSpec([], tf.int32),) * 2, "tuple of 2"),
+        (3, {"a": tf.TensorSpec([], tf.int32)}, "mapping"),
+    ],
+)
+def test_a_generator_must_keep_to_its_signature(value, spec, message):
+    dataset = Dataset.from_generator(lambda: [value], output_signature=spec)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        next(iter(dataset))
+
+
+def test_generators_take_arguments_and_the_older_kind_of_signature():
+    def make(stop, word):
+        for i in range(stop):
+            yield i, [word] * i
+
+    dataset = Dataset.from_generator(make, (tf.int32, tf.string), ([], [None]), args=(2, "x"))
+    assert listed(dataset) == [(0, []), (1, [b"x"])]
+    assert dataset.element_spec == (tf.TensorSpec([], tf.int32), tf.TensorSpec([None], tf.string))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: numbers(3).batch(0), tf.errors.InvalidArgumentError, "batch_size"),
+        (lambda: numbers(3).batch(1.5), TypeError, "batch_size"),
+        (lambda: numbers(3).shuffle(0), tf.errors.InvalidArgumentError, "buffer_size"),
+        (lambda: numbers(3).prefetch(-2), tf.errors.InvalidArgumentError, "buffer_size"),
+        (lambda: numbers(3).take("x"), TypeError, "count"),
+        (lambda: numbers(3).shard(2, 2), tf.errors.InvalidArgumentError, "index"),
+        (lambda: numbers(3).window(2, 0), tf.errors.InvalidArgumentError, "shift"),
+        (lambda: numbers(3).map(3), TypeError, "map_func"),
+        (lambda: numbers(3).map(lambda x: object()), TypeError, "map_func"),
+        (lambda: numbers(3).filter(lambda x: x), TypeError, "predicate"),
+        (lambda: numbers(3).flat_map(lambda x: x), TypeError, "map_func"),
+        (lambda: numbers(3).apply(lambda ds: 3), TypeError, "transformation_func"),
+        (lambda: numbers(3).unbatch(), ValueError, "one dimension"),
+        (lambda: numbers(3).concatenate(Dataset.from_tensors("x")), TypeError, "one type"),
+        (lambda: numbers(3).concatenate(3), TypeError, "dataset"),
+        (lambda: numbers(3).cache("/tmp/file"), tf.errors.InvalidArgumentError, "filename"),
+        (lambda: numbers(3).with_options(3), TypeError, "options"),
+        (lambda: numbers(3).window(2).batch(2), TypeError, "stacked"),
+        (lambda: numbers(3).padded_batch(2, [1]), ValueError, "padded_shapes"),
+        (lambda: numbers(3).scan(0, lambda s, x: s), TypeError, "scan_func"),
+        (lambda: numbers(3).scan(0, lambda s, x: (x, s)), TypeError, "scan_func"),
+        (lambda: numbers(3).reduce("a", lambda s, x: x), TypeError, "reduce_func"),
+        (lambda: Dataset.range(), TypeError, "1 to 3"),
+        (lambda: Dataset.range(1, 2, 0), tf.errors.InvalidArgumentError, "step"),
+        (lambda: Dataset.from_tensor_slices(3), ValueError, "one dimension"),
+        (lambda: Dataset.from_tensor_slices(([1, 2], [1])), ValueError, "one first dimension"),
+        (lambda: Dataset.from_tensors(object()), TypeError, "tensors"),
+        (lambda: Dataset.from_generator(3, tf.int32), TypeError, "generator"),
+        (lambda: Dataset.from_generator(list), TypeError, "output_signature"),
+        (lambda: Dataset.zip([numbers(2)]), TypeError, "list"),
+        (lambda: Dataset.zip(), TypeError, "datasets"),
+        (lambda: Dataset.zip(3), TypeError, "Dataset"),
+        (lambda: Dataset.list_files("/nothing/here*"), tf.errors.InvalidArgumentError, "file_pattern"),
+        (lambda: Dataset.sample_from_datasets([numbers(2)], [1.0, 2.0]), ValueError, "weights"),
+        (lambda: Dataset.choose_from_datasets([], numbers(2)), ValueError, "datasets"),
+        (lambda: numbers(3).group_by_window(lambda x: x, lambda k, w: w), ValueError, "window_size"),
+        (lambda: LENGTHS.bucket_by_sequence_length(len, [3], [2]), ValueError, "bucket_batch_sizes"),
+        (lambda: numbers(0).get_single_element(), tf.errors.InvalidArgumentError, "empty"),
+        (lambda: numbers(2).get_single_element(), tf.errors.InvalidArgumentError, "more than one"),
+        (lambda: listed(LENGTHS.batch(2)), tf.errors.InvalidArgumentError, "different shapes"),
+        (lambda: listed(LENGTHS.padded_batch(2, [1])), tf.errors.InvalidArgumentError, "cannot pad"),
+        (lambda: tf.data.Options().nonsense, AttributeError, "nonsense"),
+        (lambda: setattr(tf.data.Options(), "nonsense", 1), AttributeError, "nonsense"),
+    ],
+)
+def test_bad_arguments_are_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_asserted_cardinalities_are_believed_and_checked():
+    odd = numbers(40).filter(lambda x: x % 2 == 1)
+    right = odd.apply(tf.data.experimental.assert_cardinality(20))
+    assert len(right) == 20
+    assert len(listed(right)) == 20
+    for said, found in ((30, "only 20"), (7, "more")):
+        iterator = iter(odd.apply(tf.data.experimental.assert_cardinality(said)))
+        assert [int(next(iterator)) for _ in range(min(said, 20))] == list(range(1, 40, 2))[:said]
+        with pytest.raises(tf.errors.FailedPreconditionError, match=found):
+            next(iterator)
+        assert next(iterator, None) is None
+
+
+# Order.
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100, 1000])
+def test_shuffling_keeps_the_elements_and_draws_from_the_buffer(size):
+    found = listed(numbers(300).shuffle(size, seed=3))
+    assert sorted(found) == list(range(300))
+    # Nothing comes before it is in the buffer.
+    assert all(value < place + size for place, value in enumerate(found))
+    assert (found == list(range(300))) == (size == 1)
+
+
+def test_the_order_is_that_of_the_seed():
+    fixed = numbers(50).shuffle(50, seed=7, reshuffle_each_iteration=False)
+    assert listed(fixed) == listed(fixed)
+    again = numbers(50).shuffle(50, seed=7)
+    first, second = listed(again), listed(again)
+    assert first != second
+    other = numbers(50).shuffle(50, seed=7)
+    assert [listed(other), listed(other)] == [first, second]
+    assert listed(numbers(50).shuffle(50, seed=8)) != first
+    epochs = listed(numbers(50).shuffle(50, seed=7).repeat(2))
+    assert [epochs[:50], epochs[50:]] == [first, second]
+
+
+def test_the_global_seed_fixes_the_order():
+    def order():
+        tf.random.set_seed(5)
+        return listed(numbers(30).shuffle(30)), listed(Dataset.random().take(3))
+
+    assert order() == order()
+
+
+@pytest.mark.parametrize("size", [1, 4, 64])
+def test_the_order_does_not_depend_on_how_elements_come(size):
+    def make():
+        yield from range(150)
+
+    one_by_one = Dataset.from_generator(make, output_signature=INT)
+    assert listed(numbers(150).shuffle(size, seed=2)) == listed(one_by_one.shuffle(size, seed=2))
+
+
+def test_shuffling_elements_of_several_shapes():
+    parts = numbers(40).batch(3).shuffle(5, seed=1)
+    assert sorted(x for batch in listed(parts) for x in batch) == list(range(40))
+
+
+def test_sampling_follows_the_weights():
+    sets = [Dataset.from_tensors(i).repeat() for i in range(3)]
+    counts = np.bincount(
+        listed(Dataset.sample_from_datasets(sets, [0.5, 0.0, 0.5], seed=1).take(400)), minlength=3
+    )
+    assert counts[1] == 0
+    assert 150 < counts[0] < 250
+    rest = Dataset.sample_from_datasets([numbers(3), numbers(10, 14)], seed=1)
+    assert sorted(listed(rest)) == [0, 1, 2, 10, 11, 12, 13]
+
+
+@pytest.mark.parametrize("initial", [[0.9, 0.1], None])
+def test_resampling_gives_the_classes_as_often_as_asked(initial):
+    rare = numbers(4000).map(lambda x: tf.cast(x % 10 == 0, tf.int32))
+    found = listed(rare.rejection_resample(lambda c: c, [0.5, 0.5], initial, seed=1))
+    assert all(number == element for number, element in found)
+    assert 600 < len(found) < 1000
+    assert 0.4 < np.mean([number for number, _ in found]) < 0.6
+    with pytest.raises(tf.errors.InvalidArgumentError, match="class_func"):
+        listed(numbers(3).rejection_resample(lambda x: x, [0.5, 0.5]))
+    with pytest.raises(ValueError, match="initial_dist"):
+        numbers(3).rejection_resample(lambda x: x, [0.5, 0.5], [1.0])
+
+
+def test_random_numbers_are_those_of_the_seed():
+    assert listed(Dataset.random(3).take(100)) == listed(Dataset.random(3).take(100))
+    assert listed(Dataset.random(3).take(5)) != listed(Dataset.random(4).take(5))
+    several = Dataset.random(3, rerandomize_each_iteration=True)
+    assert listed(several.take(5)) != listed(several.take(5))
+    assert all(0 <= x < 2**32 for x in listed(Dataset.random(3).take(100)))
+
+
+# Iterators, reductions, the rest.
+
+
+def test_iterators():
+    iterator = iter(numbers(3))
+    assert isinstance(iterator, tf.data.Iterator)
+    assert iter(iterator) is iterator
+    assert iterator.element_spec == INT
+    assert int(iterator.get_next()) == 0
+    present = iterator.get_next_as_optional()
+    assert int(present.get_value()) == 1
+    assert [int(x) for x in iterator] == [2]
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        iterator.get_next()
+    with pytest.raises(StopIteration):
+        next(iterator)
+    assert not iterator.get_next_as_optional().has_value()
+
+
+def test_numpy_iterators():
+    dataset = Dataset.from_tensor_slices({"a": [[1, 2]], "b": (["x"],)})
+    found = next(dataset.as_numpy_iterator())
+    assert isinstance(found["a"], np.ndarray)
+    assert found["a"].tolist() == [1, 2]
+    assert found["b"] == (b"x",)
+    windows = [list(w) for w in numbers(3).window(2).as_numpy_iterator()]
+    assert windows == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize("chunks", [numbers(200), numbers(200).filter(lambda x: x >= 0)])
+def test_reductions(chunks):
+    total = chunks.reduce((np.int64(0), np.int64(1)), lambda s, x: (s[0] + x, tf.maximum(s[1], x)))
+    assert plain(total) == (19900, 199)
+    joined = chunks.take(3).reduce(np.zeros([0], np.int64), lambda s, x: tf.concat([s, [x]], 0))
+    assert plain(joined) == [0, 1, 2]
+    assert int(numbers(0).reduce(5, lambda s, x: s)) == 5
+
+
+def test_cached_elements_are_computed_once():
+    dataset, seen = asked(20)
+    cached = dataset.map(lambda x: x * 2).cache()
+    expected = [2 * i for i in range(20)]
+    assert listed(cached.take(3)) == expected[:3]
+    seen.clear()
+    assert listed(cached) == expected
+    assert listed(cached) == expected
+    assert listed(cached.batch(8))[2] == expected[16:]
+    assert seen == list(range(20))
+
+
+def test_options_are_kept_through_transformations():
+    options = tf.data.Options()
+    options.deterministic = False
+    options.threading.private_threadpool_size = 3
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    dataset = numbers(3).with_options(options).map(lambda x: x)
+    assert dataset.options() == options
+    more = tf.data.Options()
+    more.deterministic = True
+    found = dataset.with_options(more).options()
+    assert found.deterministic is True
+    assert found.threading.private_threadpool_size == 3
+
+
+def test_files_are_listed(tmp_path):
+    for name in ("b.txt", "a.txt", "c.bin"):
+        (tmp_path / name).touch()
+    found = listed(Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False))
+    assert [name.decode().rpartition("/")[2] for name in found] == ["a.txt", "b.txt"]
+    assert sorted(listed(Dataset.list_files([str(tmp_path / "*")]))) == sorted(
+        str(p).encode() for p in tmp_path.iterdir()
+    )
+
+
+@pytest.mark.parametrize("name", [n for n in BEHAVIOUR if not n.startswith("window") and n != "named tuples"])
+def test_saved_elements_come_back(name, tmp_path):
+    dataset, expected = BEHAVIOUR[name]
+    dataset.save(tmp_path / "saved")
+    found = Dataset.load(tmp_path / "saved")
+    assert found.element_spec == dataset.element_spec
+    assert listed(found) == expected
+
+
+def test_saving_and_loading_name_what_is_wrong(tmp_path):
+    words = Dataset.from_tensor_slices(
+        (["a", "", "bcd"], np.zeros([3, 2]), tf.constant([1, 2, 3], tf.bfloat16))
+    )
+    words.save(str(tmp_path))
+    found = list(Dataset.load(str(tmp_path), words.element_spec))
+    assert [x[0].numpy() for x in found] == [b"a", b"", b"bcd"]
+    assert (found[2][2].dtype, float(found[2][2])) == (tf.bfloat16, 3.0)
+    with pytest.raises(TypeError, match="element_spec"):
+        Dataset.load(str(tmp_path), INT)
+    with pytest.raises(tf.errors.NotFoundError, match="path"):
+        Dataset.load(str(tmp_path / "other"))
+    with pytest.raises(TypeError, match="cannot be saved"):
+        numbers(3).window(2).save(str(tmp_path / "other"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression"):
+        words.save(str(tmp_path), "GZIP")
+    content = (tmp_path / "elements.npy").read_bytes()
+    (tmp_path / "elements.npy").write_bytes(content[:-5])
+    with pytest.raises(tf.errors.DataLossError, match="corrupted"):
+        listed(Dataset.load(str(tmp_path)))
+
+
+def test_snapshots_are_read_once_they_are_whole(tmp_path):
+    dataset, seen = asked(30)
+    kept = dataset.map(lambda x: x * 2).snapshot(tmp_path)
+    expected = [2 * i for i in range(30)]
+    assert listed(kept.take(3)) == expected[:3]
+    assert listed(kept) == expected
+    seen.clear()
+    assert listed(kept) == expected
+    assert listed(kept.batch(20))[1] == expected[20:]
+    assert seen == []
+    with pytest.raises(TypeError, match="element_spec"):
+        listed(Dataset.from_tensors("x").snapshot(tmp_path))
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "ZLIB"])
+def test_written_records_come_back(compression, tmp_path):
+    words = Dataset.from_tensor_slices(["a", "", "long " * 1000])
+    tf.data.experimental.TFRecordWriter(tmp_path / "file", compression).write(words)
+    assert listed(tf.data.TFRecordDataset(str(tmp_path / "file"), compression)) == listed(words)
+    with pytest.raises(TypeError, match="scalar strings"):
+        tf.data.experimental.TFRecordWriter(tmp_path / "file").write(numbers(3))
+    with pytest.raises(ValueError, match="compression_type"):
+        tf.data.experimental.TFRecordWriter(tmp_path / "file", "LZMA")
+
+
+def test_lines_of_files(tmp_path):
+    first, second, third = (tmp_path / name for name in "abc")
+    first.write_bytes(b"one\r\ntwo\n\nfour")
+    second.write_bytes(b"")
+    third.write_bytes(gzip.compress(b"five\n"))
+    names = [str(first), str(second)]
+    expected = [b"one", b"two", b"", b"four"]
+    assert listed(tf.data.TextLineDataset(names)) == expected
+    assert listed(tf.data.TextLineDataset(Dataset.from_tensor_slices(names)).batch(3)) == [
+        expected[:3],
+        expected[3:],
+    ]
+    assert listed(tf.data.TextLineDataset(third, "GZIP").map(tf.strings.length)) == [4]
+    flat = Dataset.from_tensor_slices(names).flat_map(tf.data.TextLineDataset)
+    assert listed(flat) == expected
+    with pytest.raises(tf.errors.NotFoundError, match="filenames"):
+        listed(tf.data.TextLineDataset(str(tmp_path / "nothing")))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="compression_type"):
+        tf.data.TextLineDataset(names, "LZMA")
+    with pytest.raises(TypeError, match="filenames"):
+        tf.data.TextLineDataset(3)
+
+
+def test_records_of_one_length(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(b"HHaabbccF")
+    assert listed(tf.data.FixedLengthRecordDataset(str(path), 2, 2, 1)) == [b"aa", b"bb", b"cc"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="multiple of 2"):
+        listed(tf.data.FixedLengthRecordDataset(str(path), 2))
+
+
+# A file that TensorFlow's format describes: two records, `ab` and the empty one.
+RECORDS = (
+    bytes.fromhex("020000000000000078270b34")
+    + b"ab????"
+    + bytes.fromhex("000000000000000029039807")
+    + b"????"
+)
+
+
+def test_records_of_tensorflow(tmp_path):
+    path = tmp_path / "records"
+    path.write_bytes(RECORDS)
+    assert listed(tf.data.TFRecordDataset([str(path), str(path)])) == [b"ab", b""] * 2
+    for broken in (RECORDS[:-1], RECORDS[:20], b"no records at all", b"\x01" + RECORDS[1:]):
+        path.write_bytes(broken)
+        with pytest.raises(tf.errors.DataLossError, match="records"):
+            listed(tf.data.TFRecordDataset(str(path)))
+
+
+def test_data_sets_are_described():
+    assert repr(numbers(3)) == f"<_RangeDataset element_spec={INT!r}>"
+    assert repr(numbers(3).map(lambda x: x)).startswith("<_MapDataset")
+    assert numbers(3).take(1, name="few").name == "few"
+
+
+def test_functions_that_are_traced_already_can_be_given():
+    double = tf.function(lambda x: x * 2)
+    assert listed(numbers(40).map(double)) == [2 * i for i in range(40)]
+    assert listed(numbers(3).map(tf.square)) == [0, 1, 4]
+    assert listed(Dataset.from_tensors("a").map(tf.strings.length)) == [1]
+
+
+def test_large_elements_are_not_computed_ahead_in_great_numbers():
+    # Rows of a megabyte: each of them is a chunk of its own.
+    iterator = iter(numbers(10**6).map(lambda x: tf.fill([2**17], x)))
+    for i in range(8):
+        assert int(next(iterator)[0]) == i
+
+
+def test_a_data_set_is_freed_with_its_last_reference():
+    class Big:
+        pass
+
+    def make():
+        big = Big()
+
+        def generator():
+            yield id(big)
+
+        return Dataset.from_generator(generator, output_signature=INT).map(lambda x: x + 1), weakref.ref(big)
+
+    dataset, big = make()
+    listed(dataset)
+    assert big() is not None
+    del dataset
+    gc.collect()
+    assert big() is None
+
+
+def test_gradients_pass_through_functions_applied_to_elements():
+    weight = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        total = tf.constant(0.0)
+        for x in Dataset.from_tensor_slices([1.0, 2.0]).batch(1):
+            total += tf.reduce_sum(x * weight)
+    assert float(tape.gradient(total, weight)) == 3.0
