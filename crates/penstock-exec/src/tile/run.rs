@@ -119,10 +119,11 @@ impl TileProgram {
         !self.over_rows && if self.rows == 1 { plain } else { whole }
     }
 
-    /// Whether an input has an element for each that the program works on, in order.
+    /// Whether an input has an element for each that the program works on, and is read in order.
     pub(crate) fn is_dense(&self, input: usize) -> bool {
-        let input = &self.inputs[input];
-        matches!(input.layout, Layout::Dense) && input.dims.iter().product::<usize>() == self.elements()
+        let mut reads = self.sources.iter().filter(|s| usize::from(s.input) == input);
+        let all = self.inputs[input].dims.iter().product::<usize>() == self.elements();
+        all && reads.all(|s| matches!(s.layout, Layout::Dense) && s.offset == 0)
     }
 
     /// Computes a stretch of the elements, on this thread.
