@@ -39,7 +39,7 @@ enum Part {
     /// A product of matrices of `k` by `n` from the right, which may be stored transposed.
     Product { dtype: DType, k: usize, n: usize, a: Place, b: Place, transposed: bool, out: usize },
     /// A fused region, which makes the results from `out` on.
-    Map { program: TileProgram, ins: SmallVec<[Place; 8]>, out: usize, count: usize },
+    Map { program: Box<TileProgram>, ins: SmallVec<[Place; 8]>, out: usize, count: usize },
 }
 
 pub(crate) struct StripStep {
@@ -149,7 +149,7 @@ fn part(graph: &Graph, inst: Inst, rows: usize, values: &mut Values) -> Option<(
             return None;
         }
         let ns = program.nanoseconds();
-        (Part::Map { program, ins: places, out, count: data.results.len() }, ns)
+        (Part::Map { program: Box::new(program), ins: places, out, count: data.results.len() }, ns)
     } else {
         rows_of(graph, inst).filter(|&own| own == rows)?;
         let transposed = data.attrs.flag(1);
