@@ -71,9 +71,11 @@ def to_graph(
     plain = getattr(function, "__func__", function)
     if isinstance(plain, FunctionType):
         try:
-            _convert.converted(plain, strict=True)
+            changed = _convert.converted(plain, strict=True)
         except _source.SourceError as error:
             raise ValueError(f"{plain.__qualname__} cannot be converted: {error}") from None
+        if plain is function and changed is not plain:
+            return changed
     return _calls.callee(function)
 
 

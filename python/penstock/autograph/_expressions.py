@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.autograph._nodes import ITEM, LOAD, later, load, operation, unpacked
 from penstock.autograph._scopes import may_choose
-from penstock.autograph._tree import Transformer, own_nodes, placed, walk
+from penstock.autograph._tree import Transformer, holds, own_nodes, placed, walk
 
 __all__ = ["Expressions", "binds_outside", "repeatable"]
 
@@ -19,10 +19,11 @@ def _is_generator(node: ast.AST) -> bool:
 
 def binds_outside(*nodes: ast.AST) -> bool:
     """Whether an expression assigns a name, or yields: it cannot move into a function then."""
-    return any(type(n) in _FIXED for node in nodes for n in walk(node))
+    return holds(nodes, _FIXED)
 
 
 _FIXED = frozenset({ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await})
+_ONCE = frozenset({ast.Call, ast.NamedExpr, ast.ListComp, ast.GeneratorExp})
 
 
 def _harmless(node: ast.expr) -> bool:
@@ -44,9 +45,7 @@ def _harmless(node: ast.expr) -> bool:
 
 def repeatable(node: ast.expr) -> bool:
     """Whether an expression may be evaluated once more: it calls nothing and assigns nothing."""
-    return not any(
-        isinstance(n, (ast.Call, ast.NamedExpr, ast.ListComp, ast.GeneratorExp)) for n in walk(node)
-    )
+    return not holds([node], _ONCE)
 
 
 # What takes all of a generator at once.

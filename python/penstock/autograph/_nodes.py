@@ -44,8 +44,8 @@ def operation(name: str, where: ast.AST, *args: ast.expr, keywords: Iterable[ast
     operators = made(ast.Name, within, id=OPERATORS, ctx=LOAD)
     function = made(ast.Attribute, within, value=operators, attr=name, ctx=LOAD)
     given = [*keywords]
-    place(args, within)
-    place(given, within)
+    if args or given:
+        place((*args, *given), within)
     return made(ast.Call, whole, func=function, args=[*args], keywords=given)
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "TRIES",
     "Transformer",
     "children",
+    "holds",
     "made",
     "own_nodes",
     "parts",
@@ -175,6 +176,19 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         stack += _CHILDREN[type(node)](node)
+
+
+def holds(nodes: Iterable[ast.AST], kinds: frozenset[type]) -> bool:
+    """Whether a node of some classes is among nodes, or in one of them."""
+    stack = [*nodes]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind in kinds:
+            return True
+        if kind not in _LEAVES:
+            stack += _CHILDREN[kind](node)
+    return False
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
