@@ -13,6 +13,7 @@ mod fold;
 mod fuse;
 mod group;
 mod hoist;
+mod induction;
 mod native;
 pub mod space;
 mod specialise;
@@ -43,6 +44,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "cse", run: cse::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "hoist", run: hoist::run },
+    Pass { name: "induction", run: induction::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "native", run: native::run },
 ];
