@@ -18,6 +18,9 @@ use smallvec::{SmallVec, smallvec};
 use crate::Cx;
 use crate::edit::inherit_name;
 
+/// The most instructions of a body, and the most numbers that a recurrence is computed from.
+const MAX_SIZE: usize = 64;
+
 /// Lets loops of integer scalars that only count start with what they end with.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced = FxHashMap::default();
@@ -67,6 +70,14 @@ enum Fixed {
 const ZERO: Fixed = Fixed::Const(0);
 
 impl Fixed {
+    /// How many numbers it is made of.
+    fn size(&self) -> usize {
+        match self {
+            Fixed::Const(_) | Fixed::Value(_) => 1,
+            Fixed::Add(sides) | Fixed::Sub(sides) | Fixed::Mul(sides) => sides.iter().map(Fixed::size).sum(),
+        }
+    }
+
     fn plus(self, other: Fixed) -> Fixed {
         match (self, other) {
             (ZERO, x) | (x, ZERO) => x,
@@ -109,6 +120,10 @@ struct Form {
 }
 
 impl Form {
+    fn size(&self) -> usize {
+        self.more.iter().map(Fixed::size).sum()
+    }
+
     fn fixed(value: Fixed) -> Form {
         Form { own: None, more: [value, ZERO, ZERO] }
     }
@@ -173,7 +188,7 @@ impl Counted {
             let ty = graph.ty(v);
             ty.dtype().is_integer() && !ty.is_variable() && ty.shape().dims().is_some_and(<[_]>::is_empty)
         });
-        if !scalars || data.results.is_empty() {
+        if !scalars || data.results.is_empty() || graph.regions[body].insts.len() > MAX_SIZE {
             return None;
         }
         let inside = |v: Value| graph.values[v].region == condition || graph.values[v].region == body;
@@ -301,15 +316,18 @@ fn recurrences(
         }
         for &inst in &graph.regions[body].insts {
             let data = &graph.insts[inst];
+            if data.op.is(&CONST) {
+                continue;
+            }
+            // Anything else has effects, or makes what is no recurrence.
+            let (&[x, y], "add" | "sub" | "mul") = (&data.operands[..], data.op.name) else { return None };
             let form = |v: Value| forms.get(&v).cloned().or_else(|| fixed(v).map(Form::fixed));
-            let &[x, y] = &data.operands[..] else { continue };
-            let given = match data.op.name {
-                "add" => form(x).zip(form(y)).and_then(|(x, y)| x.add(y)),
-                "sub" => form(x).zip(form(y)).and_then(|(x, y)| x.sub(y)),
-                "mul" => form(x).zip(form(y)).and_then(|(x, y)| x.mul(y)),
-                _ => None,
-            };
-            forms.extend(given.map(|form| (data.results[0], form)));
+            let given = form(x).zip(form(y)).and_then(|(x, y)| match data.op.name {
+                "add" => x.add(y),
+                "sub" => x.sub(y),
+                _ => x.mul(y),
+            });
+            forms.extend(given.filter(|form| form.size() <= MAX_SIZE).map(|form| (data.results[0], form)));
         }
         let mut more = false;
         for (k, &next) in results.iter().enumerate().filter(|&(k, _)| found[k].is_none()).collect::<Vec<_>>() {
