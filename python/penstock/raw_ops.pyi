@@ -573,7 +573,7 @@ def truncatemod(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> T
     """
 
 def pow(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`x` to the `y`. Integers wrap; to a negative exponent they give 0, but 1 and -1 keep their magnitude.
+    """`x` to the `y`. Integers wrap; a negative exponent of integers is an error.
 
     Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
 
@@ -1144,6 +1144,25 @@ def reduce_logsumexp(
         x: float16, bfloat16, float32, float64.
     """
 
+def count_nonzero(
+    input: _TensorLike,
+    *,
+    axes: int | Sequence[int] | Tensor | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The number of elements that are not zero, `int64`. NaN is not zero, -0 is.
+
+    Reduces `axes` (negative ones count from the end), all where they are not given. The reduced axes are
+    dropped from the shape, or kept with size 1 where `keepdims` is true.
+
+    Errors: `InvalidArgument` for an axis that is out of range or listed twice.
+
+    Dtypes:
+        input: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
 def sum_to_shape(x: _TensorLike, shape: _TensorLike, *, name: str | None = None) -> Tensor:
     """The sum of `x` over the axes along which a tensor of shape `shape` is repeated when it is broadcast to
     the shape of `x`: what `broadcast_to` does to gradients.
@@ -1481,6 +1500,27 @@ def segment_prod(data: _TensorLike, segment_ids: _TensorLike, *, name: str | Non
         data: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             complex64, complex128.
         segment_ids: int32, int64.
+    """
+
+def bincount(
+    arr: _TensorLike,
+    minlength: _TensorLike,
+    maxlength: _TensorLike,
+    *,
+    rows: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """How often each integer from 0 occurs in `arr`, or in each of its rows where `rows` is true, `int64`.
+
+    The last extent of the result is one more than the greatest integer, but not less than `minlength`, nor
+    more than `maxlength` unless that is negative; integers beyond are left out.
+
+    Errors: `InvalidArgument` for a negative integer, or `rows` of what is no matrix.
+
+    Dtypes:
+        arr: int8, int16, int32, int64, uint8, uint16, uint32, uint64.
+        minlength: int32, int64.
+        maxlength: int32, int64.
     """
 
 # --- linalg ---
@@ -2546,13 +2586,13 @@ def scatter_nd(
 ) -> Tensor:
     """Zeros of the extents `shape`, with `updates` added at the places that the rows of `indices` name.
 
-    `updates` has the extents `indices[..-1] + shape[k..]`. Updates of one place are added in order. Raises
-    InvalidArgument for a position that is not there.
+    `updates` has the extents `indices[..-1] + shape[k..]`. Updates of one place are added in order; strings
+    are joined. Raises InvalidArgument for a position that is not there.
 
     Dtypes:
         indices: int32, int64.
         updates: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128.
+            float64, complex64, complex128, string.
         shape: int32, int64.
     """
 
