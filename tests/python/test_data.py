@@ -2,7 +2,6 @@
 
 import collections
 import gc
-import gzip
 import weakref
 
 import numpy as np
@@ -705,67 +704,6 @@ def test_snapshots_are_read_once_they_are_whole(tmp_path):
     assert seen == []
     with pytest.raises(TypeError, match="element_spec"):
         listed(Dataset.from_tensors("x").snapshot(tmp_path))
-
-
-@pytest.mark.parametrize("compression", [None, "GZIP", "ZLIB"])
-def test_written_records_come_back(compression, tmp_path):
-    words = Dataset.from_tensor_slices(["a", "", "long " * 1000])
-    tf.data.experimental.TFRecordWriter(tmp_path / "file", compression).write(words)
-    assert listed(tf.data.TFRecordDataset(str(tmp_path / "file"), compression)) == listed(words)
-    with pytest.raises(TypeError, match="scalar strings"):
-        tf.data.experimental.TFRecordWriter(tmp_path / "file").write(numbers(3))
-    with pytest.raises(ValueError, match="compression_type"):
-        tf.data.experimental.TFRecordWriter(tmp_path / "file", "LZMA")
-
-
-def test_lines_of_files(tmp_path):
-    first, second, third = (tmp_path / name for name in "abc")
-    first.write_bytes(b"one\r\ntwo\n\nfour")
-    second.write_bytes(b"")
-    third.write_bytes(gzip.compress(b"five\n"))
-    names = [str(first), str(second)]
-    expected = [b"one", b"two", b"", b"four"]
-    assert listed(tf.data.TextLineDataset(names)) == expected
-    assert listed(tf.data.TextLineDataset(Dataset.from_tensor_slices(names)).batch(3)) == [
-        expected[:3],
-        expected[3:],
-    ]
-    assert listed(tf.data.TextLineDataset(third, "GZIP").map(tf.strings.length)) == [4]
-    flat = Dataset.from_tensor_slices(names).flat_map(tf.data.TextLineDataset)
-    assert listed(flat) == expected
-    with pytest.raises(tf.errors.NotFoundError, match="filenames"):
-        listed(tf.data.TextLineDataset(str(tmp_path / "nothing")))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="compression_type"):
-        tf.data.TextLineDataset(names, "LZMA")
-    with pytest.raises(TypeError, match="filenames"):
-        tf.data.TextLineDataset(3)
-
-
-def test_records_of_one_length(tmp_path):
-    path = tmp_path / "records"
-    path.write_bytes(b"HHaabbccF")
-    assert listed(tf.data.FixedLengthRecordDataset(str(path), 2, 2, 1)) == [b"aa", b"bb", b"cc"]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="multiple of 2"):
-        listed(tf.data.FixedLengthRecordDataset(str(path), 2))
-
-
-# A file that TensorFlow's format describes: two records, `ab` and the empty one.
-RECORDS = (
-    bytes.fromhex("020000000000000078270b34")
-    + b"ab????"
-    + bytes.fromhex("000000000000000029039807")
-    + b"????"
-)
-
-
-def test_records_of_tensorflow(tmp_path):
-    path = tmp_path / "records"
-    path.write_bytes(RECORDS)
-    assert listed(tf.data.TFRecordDataset([str(path), str(path)])) == [b"ab", b""] * 2
-    for broken in (RECORDS[:-1], RECORDS[:20], b"no records at all", b"\x01" + RECORDS[1:]):
-        path.write_bytes(broken)
-        with pytest.raises(tf.errors.DataLossError, match="records"):
-            listed(tf.data.TFRecordDataset(str(path)))
 
 
 def test_data_sets_are_described():
