@@ -162,8 +162,8 @@ UNARY: dict[str, Model] = {
     "atanh": near(np.arctanh),
     "sigmoid": near(lambda x: 1 / (1 + np.exp(-x))),
     "softplus": near(lambda x: np.logaddexp(0, x)),
-    "relu": own(lambda x: np.where(x < 0, like(x, 0), x)),
-    "relu6": own(lambda x: np.where(x < 0, like(x, 0), np.where(x > 6, like(x, 6), x))),
+    "relu": own(lambda x: np.where(x <= 0, like(x, 0), x)),
+    "relu6": own(lambda x: np.where(x <= 0, like(x, 0), np.where(x > 6, like(x, 6), x))),
     "elu": near(lambda x: np.where(x < 0, np.expm1(x), x)),
     "selu": near(selu),
     "softsign": near(lambda x: x / (1 + np.abs(x))),
@@ -293,7 +293,7 @@ def scatter_along_axis(shape: Array, indices: Array, updates: Array, axis: int =
 
 
 def bincount(x: Array, minlength: Array, maxlength: Array, rows: bool = False) -> Array:
-    length = max(int(x.max(initial=-1)) + 1, int(minlength))
+    length = max(int(x.astype("int64").max(initial=-1)) + 1, int(minlength))
     length = length if maxlength < 0 else min(length, int(maxlength))
     listed = x if rows else x.reshape(1, -1)
     counts = [np.bincount(row[row < length].astype("int64"), minlength=length) for row in listed]

@@ -115,7 +115,11 @@ CASES = {
     "a seed of another shape": (lambda: tf.random.stateless_normal([1], [1, 2, 3]), ValueError, "'seed'"),
     "an object that is no number": (lambda: tf.add(object(), 1), TypeError, "object"),
     "a function that is no tensor": (lambda: tf.exp(len), TypeError, "exp.*'x'"),
-    "a ragged list": (lambda: tf.reduce_sum([[1], [2, 3]]), ValueError, "reduce_sum.*'x'.*rectangular"),
+    "a ragged list": (
+        lambda: tf.reduce_sum([[1], [2, 3]]),
+        ValueError,
+        "reduce_sum.*'input_tensor'.*rectang",
+    ),
     "an unknown keyword": (lambda: tf.print("a", colour="red"), TypeError, "colour"),
     "an unknown stream": (lambda: tf.print("a", output_stream="printer"), ValueError, "'output_stream'"),
     "a device that is none": (lambda: tf.device("/toaster:0"), ValueError, "'device_name'"),

@@ -308,7 +308,7 @@ def test_bincount_adds_up_weights_by_integer(
         np.bincount(r[r < length], w[r < length] if weighted else None, minlength=length)[:length]
         for r, w in rows
     ]
-    table = np.array(due).reshape(-1, length).astype("float32" if weighted else "int32")
+    table = np.array(due).reshape(len(due), length).astype("float32" if weighted else "int32")
 
     def count(v: Any) -> Any:
         return tf.math.bincount(v, weights if weighted else None, least, most, axis=axis)

@@ -204,7 +204,7 @@ fn whole(t: &Tensor) -> i128 {
 
 #[test]
 fn a_remainder_is_compared_without_a_division() {
-    let divisors = [DType::I32, DType::U32, DType::I64, DType::U64].into_iter().flat_map(|d| values(d));
+    let divisors = [DType::I32, DType::U32, DType::I64, DType::U64].into_iter().flat_map(values);
     for (divisor, op) in divisors.flat_map(|c| [(c.clone(), &binary::FLOORMOD), (c, &binary::TRUNCATEMOD)]) {
         let (dtype, c) = (divisor.dtype(), whole(&divisor));
         let remainders = values(dtype).into_iter().filter(|r| (-3..9).contains(&whole(r)));

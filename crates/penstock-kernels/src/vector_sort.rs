@@ -431,8 +431,7 @@ unsafe fn partition<V: Lanes>(keys: &mut [V::Key], pivot: V::Key) -> usize {
         for i in whole..keys.len() {
             // The key at `low` is above the pivot, or this one.
             let key = keys[i];
-            keys[i] = keys[low];
-            keys[low] = key;
+            keys.swap(i, low);
             low += usize::from(key <= pivot);
         }
         low
@@ -575,7 +574,7 @@ fn share<K: VectorKey>(
     let base = Shared(keys.as_mut_ptr());
     // SAFETY: parts are disjoint, and each is one thread's at a time.
     let part = |r: &Range<usize>| unsafe { std::slice::from_raw_parts_mut(base.get().add(r.start), r.len()) };
-    let mut parts = vec![0..keys.len()];
+    let mut parts = Vec::from_iter(std::iter::once(0..keys.len()));
     for _ in 0..(4 * threads()).ilog2() {
         let next = Mutex::new(Vec::with_capacity(2 * parts.len()));
         parallel_for(parts.len(), 1, |range| {
