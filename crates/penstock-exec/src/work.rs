@@ -141,6 +141,9 @@ mod tests {
     fn sizes_that_are_not_known_leave_it_open() {
         let op = penstock_ops::Ops.find("neg").unwrap();
         let ty = Type::tensor(DType::F32, Shape::UNRANKED);
-        assert_eq!(Weight::of(op, &Attrs::EMPTY, &[ty.clone()], &[ty]), Weight::Unknown);
+        assert_eq!(
+            Weight::of(op, &Attrs::EMPTY, std::slice::from_ref(&ty), std::slice::from_ref(&ty)),
+            Weight::Unknown
+        );
     }
 }
