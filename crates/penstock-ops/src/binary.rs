@@ -61,8 +61,8 @@ pub(crate) use table;
 const WHOLE: &[f64] = &[2.0, -3.0, 5.0, -1.0, 7.0, 1.0];
 /// Orders of derivatives.
 const ORDERS: &[f64] = &[1.0, 0.0, 2.0, 3.0];
-/// Exponents, none of them negative.
-const POWERS: &[f64] = &[2.0, 0.5, 0.0, 3.0, 1.5, 1.0];
+/// Positive exponents.
+const POWERS: &[f64] = &[2.0, 0.5, 4.0, 3.0, 1.5, 1.0];
 /// Small whole numbers.
 const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
 

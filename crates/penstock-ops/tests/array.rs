@@ -252,7 +252,8 @@ fn strings_move_as_numbers_do() {
         strings(t.dims(), &names.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let mut tried = 0;
-    for op in penstock_ops::array::OPS {
+    // Where a scatter writes one place twice, numbers are added and strings are joined.
+    for op in penstock_ops::array::OPS.iter().filter(|op| op.name != "scatter_nd") {
         for sample in (op.samples)() {
             let attrs = op.attributes(&sample.attrs).unwrap();
             // Distinct numbers in the place of the strings.

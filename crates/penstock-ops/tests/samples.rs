@@ -13,6 +13,7 @@ use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 const DATA_DEPENDENT: &[&str] = &[
     "where",
     "unique",
+    "bincount",
     "boolean_mask",
     "host_call",
     "list_stack",

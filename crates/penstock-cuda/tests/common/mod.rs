@@ -147,13 +147,14 @@ pub(crate) fn helper_cases() -> Vec<Case> {
             let binary = value.contains("a1");
             // The edges of integers are in their low bits, so that each dtype has its own.
             let edges = edges(dtype);
-            for zero_divisor in [true, false] {
-                let divisors: Vec<usize> = (0..edges.len()).filter(|&i| zero_divisor || !is_zero(&edges, i)).collect();
-                if !zero_divisor && (!binary || divisors.len() == edges.len()) {
+            let rejects = |&i: &usize| is_zero(&edges, i) || name == "pow" && is_negative(&edges, i);
+            for faulty in [true, false] {
+                let second: Vec<usize> = (0..edges.len()).filter(|i| faulty || !rejects(i)).collect();
+                if !faulty && (!binary || second.len() == edges.len()) {
                     continue;
                 }
                 let inputs = if binary {
-                    let y = pick(&edges, &divisors);
+                    let y = pick(&edges, &second);
                     vec![edges.reshaped(&[edges.len(), 1]).expect("a column"), y]
                 } else {
                     vec![edges.clone()]
@@ -187,6 +188,12 @@ fn is_zero(tensor: &Tensor, index: usize) -> bool {
     tensor.dtype().is_integer() && tensor.bytes()[index * size..(index + 1) * size].iter().all(|&b| b == 0)
 }
 
+fn is_negative(tensor: &Tensor, index: usize) -> bool {
+    let dtype = tensor.dtype();
+    let highest = tensor.bytes()[(index + 1) * dtype.size() - 1];
+    dtype.is_integer() && !dtype.is_unsigned() && highest >= 0x80
+}
+
 fn pick(tensor: &Tensor, indices: &[usize]) -> Tensor {
     let size = tensor.dtype().size();
     let mut out = Tensor::empty(tensor.dtype(), &[indices.len()]).expect("memory");
@@ -204,7 +211,7 @@ fn helper_case(op: &'static OpDef, value: &str, inputs: Vec<Tensor>) -> Option<C
         result => result.map(|out| out.into_iter().collect::<Vec<_>>()),
     };
     let dtype = inputs[0].dtype();
-    let checked = value.contains("_div(") | value.contains("_mod(") && dtype.is_integer();
+    let checked = ["_div(", "_mod(", "_pow("].iter().any(|helper| value.contains(helper));
     let step = Step {
         op: op.name,
         dtype,

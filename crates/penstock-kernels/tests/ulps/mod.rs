@@ -189,13 +189,13 @@ pub(crate) fn model(op: Unary, x: f64) -> Option<f64> {
         }
         Unary::Softplus => x.max(0.0) + libm::log1p(libm::exp(-x.abs())) + if x.is_nan() { x } else { 0.0 },
         Unary::Relu => {
-            if x < 0.0 {
+            if x <= 0.0 {
                 0.0
             } else {
                 x
             }
         }
-        Unary::Relu6 => x.clamp(0.0, 6.0),
+        Unary::Relu6 => x.clamp(0.0, 6.0) + 0.0,
         Unary::Elu => {
             if x < 0.0 {
                 libm::expm1(x)
