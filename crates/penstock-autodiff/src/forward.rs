@@ -230,6 +230,8 @@ impl Forward<'_> {
         let mut tangents = results[old.len()..].iter();
         for (&value, &new) in old.iter().zip(&results) {
             self.map.insert(value, new);
+            // What was known beyond inference holds here too: loops may rely on it.
+            self.builder.refine(new, self.source.ty(value).shape())?;
             if let Some(name) = self.source.names.get(&value) {
                 self.builder.name(new, name);
             }
