@@ -1,6 +1,6 @@
 //! How long an operator takes, roughly: whether it is worth a thread of its own.
 
-use penstock_data::{Dims, Tensor};
+use penstock_data::{DType, Dims, Tensor};
 use penstock_ir::{Attrs, OpDef, Type};
 use smallvec::SmallVec;
 
@@ -62,13 +62,14 @@ pub(crate) fn per_element(op: &OpDef) -> f64 {
         "sort" | "argsort" | "top_k" | "unique" | "searchsorted" | "as_string" => 100.0,
         "fft" | "rfft" | "irfft" => 30.0,
         name if ["string_", "regex_", "unicode_"].iter().any(|p| name.starts_with(p)) => 100.0,
-        _ => 3.0,
+        _ => 1.0,
     }
 }
 
 /// Estimated nanoseconds of an operator on one thread; `None` where a size is not known.
 fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option<f64> {
     let extents = |types: &[Type]| types.iter().map(|t| t.shape().extents()).collect::<Option<Vec<Dims>>>();
+    let dtype = ins.first().map(Type::dtype);
     let (ins, outs) = (extents(ins)?, extents(outs)?);
     let count = |dims: &Dims| dims.iter().map(|&n| n as f64).product::<f64>();
     let total = |list: &[Dims]| list.iter().map(count).sum::<f64>();
@@ -81,17 +82,19 @@ fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option
     };
     let work = match op.name {
         "matmul" => {
+            let each = if matches!(dtype, Some(DType::F32 | DType::F64)) { 0.03 } else { 0.2 };
             let rows = match outs[0][..] {
                 [.., m, _] => m.max(1) as f64,
                 _ => 1.0,
             };
-            0.2 * written * matrix(&ins[0]).0 / rows
+            each * written * matrix(&ins[0]).0 / rows
         }
         "conv" => 0.5 * written * count(&ins[1]) / last(&ins[1]).max(1.0),
         "conv_input_grad" => 0.5 * count(&ins[2]) * count(&ins[1]) / last(&ins[1]).max(1.0),
         "conv_filter_grad" => 0.5 * count(&ins[2]) * written / last(&ins[2]).max(1.0),
-        "svd" | "svd_full" | "singular_values" | "eig" | "eigvals" | "self_adjoint_eig" | "self_adjoint_eigvals" => {
-            20.0 * read * matrix(&ins[0]).1
+        "eig" | "eigvals" => 5.0 * read * matrix(&ins[0]).1,
+        "svd" | "svd_full" | "singular_values" | "self_adjoint_eig" | "self_adjoint_eigvals" => {
+            read * matrix(&ins[0]).1
         }
         "cholesky"
         | "lu"
@@ -101,7 +104,7 @@ fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option
         | "matrix_determinant"
         | "log_matrix_determinant"
         | "matrix_solve"
-        | "triangular_solve" => 2.0 * read * matrix(&ins[0]).1,
+        | "triangular_solve" => 0.1 * read * matrix(&ins[0]).1,
         _ => {
             let window = op.attrs.iter().position(|a| a.name == "ksize").map_or(&[][..], |i| attrs.ints(i));
             let window: f64 = window.iter().map(|&n| n as f64).product();
