@@ -76,6 +76,8 @@ DECIDED = {
     "tensor_scatter_nd_min": "NaN is the least",
     "nn.gelu": "coefficients have the precision of float64",
     "nn.leaky_relu": "coefficients have the precision of float64",
+    "nn.relu": "a zero is positive in every dtype",
+    "nn.relu6": "a zero is positive in every dtype",
     "nn.softmax": "all are NaN beside an infinite one, as in SciPy",
     "math.segment_mean": "the sum of integers does not overflow",
     "linalg.norm": "that of complex numbers is real",
