@@ -316,6 +316,14 @@ def test_bincount_adds_up_weights_by_integer(
     same((tf.function(count) if in_graph else count)(tf.constant(x)), table if by_row else table[0])
 
 
+def test_zero_to_a_power_whose_real_part_is_positive_is_zero() -> None:
+    for dtype in ("complex64", "complex128"):
+        powers = tf.constant([1 + 1j, 0.5 - 2j, 3 + 0j, 0j, 2j, -1 + 1j], dtype)
+        found = tf.pow(tf.zeros([6], dtype), powers).numpy()
+        assert found[:4].tolist() == [0, 0, 0, 1]
+        assert np.isnan(found[4:]).all()
+
+
 def test_relu_of_a_negative_zero_is_zero() -> None:
     for function in (tf.nn.relu, tf.nn.relu6, tf.function(tf.nn.relu)):
         for dtype in ("float16", "float32", "float64"):

@@ -366,7 +366,7 @@ pub(crate) fn pow(x: C128, y: C128) -> C128 {
         return C128::new(1.0, 0.0);
     }
     if x.re == 0.0 && x.im == 0.0 {
-        return if y.re > 0.0 && y.im == 0.0 { C128::new(0.0, 0.0) } else { C128::new(f64::NAN, f64::NAN) };
+        return if y.re > 0.0 { C128::new(0.0, 0.0) } else { C128::new(f64::NAN, f64::NAN) };
     }
     if y.im == 0.0 && y.re.trunc() == y.re && y.re.abs() <= 100.0 {
         let n = y.re as i32;
