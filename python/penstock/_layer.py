@@ -19,6 +19,7 @@ from penstock import (
     _variable,
     errors,
 )
+from penstock._print import value_text
 from penstock._shape import ArrayShape, TensorShape
 from penstock._spec import TensorSpec, VariableSpec
 
@@ -31,7 +32,7 @@ def tensor_repr(tensor: _core.Tensor) -> str:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
     if tensor.dtype == _core.variant:
         return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
-    value = repr(tensor.numpy())
+    value = value_text(tensor.numpy())
     lines = "\n" if "\n" in value else ""
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={lines}{value}>"
 

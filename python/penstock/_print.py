@@ -129,6 +129,11 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     return _open.operation(start)
 
 
+def value_text(value: Any) -> str:
+    """What `repr()` of a tensor or variable shows of its value: an array as NumPy does, a scalar as Python does."""
+    return repr(value) if isinstance(value, bytes) or value.ndim else str(value)
+
+
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:
     """`Assert` with a message."""
     items = [x if isinstance(x, str) else _core._convert(x) for x in data]

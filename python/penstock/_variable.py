@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock import _core, _open, raw_ops
-from penstock._print import check
+from penstock._print import check, value_text
 from penstock._scope import current_name_scope, name_scope
 from penstock._shape import TensorShape
 from penstock.errors import OutOfRangeError
@@ -450,7 +450,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             return f"{head}>"
         if not self._is_initialized():
             return f"{head}, numpy=<uninitialized>>"
-        return f"{head}, numpy={self.numpy()!r}>"
+        return f"{head}, numpy={value_text(self.numpy())}>"
 
 
 def _zero(like: _core.Tensor) -> _core.Tensor:

@@ -30,6 +30,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "FailedPreconditionError",
+    "IndexOutOfBoundsError",
     "InternalError",
     "InvalidArgumentError",
     "NotFoundError",
@@ -114,6 +115,10 @@ class InvalidArgumentError(OpError, ValueError):
 
 class DTypeError(InvalidArgumentError, TypeError):
     """An argument has a dtype that the operation does not take."""
+
+
+class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
+    """An index is outside its dimension."""
 
 
 class DeadlineExceededError(OpError, TimeoutError):

@@ -197,6 +197,8 @@ def test_a_function_that_needs_too_much_memory_fails_and_the_next_call_works():
 def test_error_classes_derive_from_pythons():
     assert issubclass(tf.errors.InvalidArgumentError, ValueError)
     assert issubclass(tf.errors.OutOfRangeError, IndexError)
+    assert issubclass(tf.errors.IndexOutOfBoundsError, tf.errors.InvalidArgumentError)
+    assert issubclass(tf.errors.IndexOutOfBoundsError, IndexError)
     assert issubclass(tf.errors.ResourceExhaustedError, MemoryError)
     assert issubclass(tf.errors.UnimplementedError, NotImplementedError)
     for name in tf.errors.__all__:

@@ -16,7 +16,9 @@ pub enum Class {
     InvalidArgument,
     /// An argument has a dtype that the operation does not take.
     DType,
-    /// An index or position is outside its range, or an iterator is at its end.
+    /// An index of a slice is outside its dimension.
+    Index,
+    /// A position is outside its range, or an iterator is at its end.
     OutOfRange,
     /// Something named does not exist.
     NotFound,
@@ -82,6 +84,8 @@ impl Error {
         invalid => InvalidArgument,
         /// A [`Class::DType`] error.
         dtype => DType,
+        /// An [`Class::Index`] error.
+        index => Index,
         /// A [`Class::OutOfRange`] error.
         out_of_range => OutOfRange,
         /// A [`Class::NotFound`] error.

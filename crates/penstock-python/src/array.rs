@@ -19,6 +19,9 @@ use crate::errors::OrPy;
 use crate::exit;
 use crate::tensor::PyTensor;
 
+/// Whether C's `long` has 64 bits: NumPy takes it for `int64` then, and shows `long long` as another dtype.
+const LONG_IS_64: bool = size_of::<std::ffi::c_long>() == 8;
+
 /// The format of the buffer protocol for a dtype; bfloat16 has none and shows its bits.
 fn format_of(dtype: DType) -> &'static CStr {
     match dtype {
@@ -26,11 +29,11 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::I8 => c"b",
         DType::I16 => c"h",
         DType::I32 => c"i",
-        DType::I64 => c"q",
+        DType::I64 => if LONG_IS_64 { c"l" } else { c"q" },
         DType::U8 => c"B",
         DType::U16 | DType::Bf16 => c"H",
         DType::U32 => c"I",
-        DType::U64 => c"Q",
+        DType::U64 => if LONG_IS_64 { c"L" } else { c"Q" },
         DType::F16 => c"e",
         DType::F32 => c"f",
         DType::F64 => c"d",
