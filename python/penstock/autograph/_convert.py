@@ -243,16 +243,8 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    return made(
-        ast.ClassDef,
-        places(body)[0],
-        name=_class_name(name),
-        bases=[],
-        keywords=[],
-        body=[body],
-        decorator_list=[],
-        type_params=[],
-    )
+    head = {"name": _class_name(name), "bases": [], "keywords": [], "body": [body]}
+    return made(ast.ClassDef, {**head, "decorator_list": [], "type_params": [], **places(body)[0]})
 
 
 def _class_name(name: str) -> str:

@@ -228,12 +228,12 @@ class _Statements:
         return out
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
-        method = _STATEMENTS.get(type(s))
         if self.left and id(s) in self.left:
             return [self._suspending(s)]
-        if method is None and not self.facts.one(s).decides:
-            return [s]
-        return [self.expressions.visit(s)] if method is None else method(self, s)
+        method = _STATEMENTS.get(type(s))
+        if method is not None:
+            return method(self, s)
+        return [self.expressions.visit(s) if self.facts.one(s).decides else s]
 
     # --- what stays Python ---
 
@@ -249,7 +249,7 @@ class _Statements:
         if self.facts.one(s).decides:
             s.value = self.expression(s.value)
             s.targets = [self.expression(t) for t in s.targets]
-        if len(s.targets) == 1:
+        if len(s.targets) == 1 and type(s.targets[0]) is not ast.Name:
             s.value = unpacked(s.value, s.targets[0])
         return [s]
 
@@ -445,8 +445,7 @@ class _Statements:
     def _emit(self, name: str, args: list[ast.expr], keywords: list[ast.keyword], s: ast.stmt) -> ast.stmt:
         # The call stands for the head of the statement.
         head = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        place = {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset}
-        where = made(ast.Expr, place)
+        where = made(ast.Expr, {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset})
         where.value = operation(name, where, *args, keywords=keywords)
         return where
 
@@ -457,11 +456,12 @@ class _Statements:
         self.shared |= own
         mine, outside = sorted(own | (names & scope.nonlocals)), sorted(names & scope.globals)
         where = body[0]
+        place = places(where)[1]
         out: list[ast.stmt] = []
         if mine:
-            out.append(placed(ast.Nonlocal(mine), where))
+            out.append(made(ast.Nonlocal, {"names": mine, **place}))
         if outside:
-            out.append(placed(ast.Global(outside), where))
+            out.append(made(ast.Global, {"names": outside, **place}))
         if scope.globals or scope.nonlocals:
             body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
         out += self.block(body)
@@ -475,26 +475,26 @@ class _Statements:
         Beside it a function that closes over those that the bodies need not close over; None for none.
         """
         scope, always = self.scope, self.liveness.always
-        bound = first.bound.keys() | second.bound.keys()
-        bound &= scope.locals | scope.nonlocals | scope.globals
-        lines = [first.bound, second.bound]
-        more: set[str] = set()
-        for part, facts in enumerate((first, second)):
-            changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
-            if facts.calls and scope.effects:
-                changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
-            if changed:
-                lines[part] = changed | facts.bound
-                more |= changed.keys() - facts.bound.keys()
-        names = bound | more
-        live, after = live | always, after | always
-        one, two = lines
+        one, two = first.bound, second.bound
+        names = bound = one.keys() | two.keys()
+        if first.mutated or second.mutated or scope.effects:
+            one, two = self._changed(first, line), self._changed(second, line)
+            names = one.keys() | two.keys()
+        if always:
+            live, after = live | always, after | always
         items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
         self.shared |= names & scope.locals
-        more -= bound
-        if not more:
+        if len(names) == len(bound):
             return constant(tuple(items)), None
-        return constant(tuple(items)), later(ast.Tuple([load(n) for n in sorted(more)], LOAD))
+        return constant(tuple(items)), later(ast.Tuple([load(n) for n in sorted(names - bound)], LOAD))
+
+    def _changed(self, facts: Facts, line: int) -> dict[str, int]:
+        """The variables that a body assigns, or whose contents it changes, with the lines that do."""
+        scope = self.scope
+        changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
+        if facts.calls and scope.effects:
+            changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
+        return changed | facts.bound
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
