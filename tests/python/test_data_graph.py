@@ -706,4 +706,66 @@ def test_a_loop_over_data_has_a_gradient():
 
     values = np.arange(40, dtype=np.float32)
     ds = Dataset.from_tensor_slices(values)
-    assert slope(ds, tf.constant(0.5)).numpy() == pytest.approx((np.cos(0.5 * values) * values).sum(), rel=1e-4)
+    assert slope(ds, tf.constant(0.5)).numpy() == pytest.approx(
+        (np.cos(0.5 * values) * values).sum(), rel=1e-4
+    )
+
+
+def failing(x):
+    return 10 // (x - 2)
+
+
+def raising(x):
+    def refuse(value):
+        if int(value) == 2:
+            raise KeyError("two")
+        return value
+
+    return tf.ensure_shape(tf.py_function(refuse, [x], tf.int64), [])
+
+
+@tf.function
+def consumed(ds):
+    total = i64(0)
+    for x in ds:
+        total += x
+    return total
+
+
+@pytest.mark.parametrize("function", [failing, raising])
+@pytest.mark.parametrize(
+    "use",
+    [
+        list,
+        consumed,
+        lambda ds: list(ds.as_numpy_iterator()),
+        lambda ds: ds.skip(2).take(1).get_single_element(),
+        lambda ds: ds.batch(2).reduce(i64(0), lambda s, x: s + tf.reduce_sum(x)),
+        lambda ds: iter(ds.skip(2)).get_next(),
+        lambda ds: iter(ds.skip(2)).get_next_as_optional(),
+    ],
+)
+def test_a_traceback_of_a_failing_element_shows_lines_of_the_user_alone(function, use):
+    with pytest.raises((tf.errors.InvalidArgumentError, KeyError)) as caught:
+        use(numbers(5).map(function))
+    files = {str(entry.path) for entry in caught.traceback}
+    assert files == {__file__}
+    names = [entry.name for entry in caught.traceback]
+    assert names[-1] == "refuse" if function is raising else "in failing" in str(caught.value)
+
+
+def test_a_traceback_of_a_function_of_elements_that_cannot_be_traced_shows_lines_of_the_user_alone():
+    ds = numbers(3)
+    for use in (
+        ds.map,
+        ds.filter,
+        ds.take_while,
+        ds.flat_map,
+        ds.interleave,
+        lambda f: ds.reduce(i64(0), lambda s, x: f(s)),
+        lambda f: ds.scan(i64(0), lambda s, x: f(s)),
+        lambda f: ds.group_by_window(f, lambda key, window: window, 2),
+    ):
+        with pytest.raises(tf.errors.DTypeError) as caught:
+            use(lambda x: x + tf.constant(1.0))
+        assert {str(entry.path) for entry in caught.traceback} == {__file__}

@@ -35,7 +35,11 @@ _NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
 
 
 def load(name: str, where: ast.AST | None = None) -> ast.Name:
-    return ast.Name(name, LOAD) if where is None else made(ast.Name, {"id": name, "ctx": LOAD, **places(where)[0]})
+    return (
+        ast.Name(name, LOAD)
+        if where is None
+        else made(ast.Name, {"id": name, "ctx": LOAD, **places(where)[0]})
+    )
 
 
 def operation(name: str, where: ast.AST, *args: ast.expr, keywords: Iterable[ast.keyword] = ()) -> ast.Call:

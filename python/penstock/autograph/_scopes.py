@@ -87,9 +87,9 @@ class FactTable:
         """The names that a node reads, not to be changed."""
         return self.one(node).reads
 
-    def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
+    def _collect(self, node: Any, facts: Facts, within: bool) -> None:
         """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
-        stack: list[Any] = [node]
+        stack = [node]
         while stack:
             node = stack.pop()
             kind = type(node)

@@ -232,7 +232,7 @@ class Transformer:
     def inside(self, node: ast.AST) -> None:
         """Visits what is in a node."""
         for name in _FIELDS[type(node)]:
-            value = getattr(node, name, None)
+            value: Any = getattr(node, name, None)
             kind = type(value)
             if kind is list:
                 for i, item in enumerate(value):

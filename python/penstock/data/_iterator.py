@@ -10,6 +10,7 @@ from typing import Any
 from penstock import _control, _core, nest, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._state import zeros
+from penstock.autograph._traceback import USER_LINES
 from penstock.data._base import Base
 from penstock.data._handles import handle, held, in_graph
 from penstock.data._rows import Reader, Rows
@@ -61,7 +62,8 @@ class Iterator(abc.ABC):
                 "for loop or "
                 "next() in code that AutoGraph converts, or get_next()"
             )
-        return self._next()
+        with USER_LINES:
+            return self._next()
 
     @abc.abstractmethod
     def _next(self) -> Any:
@@ -79,10 +81,11 @@ class Iterator(abc.ABC):
         """
         if _core._is_tracing():
             return self._taken()
-        try:
-            return self._next()
-        except StopIteration:
-            raise _ended() from None
+        with USER_LINES:
+            try:
+                return self._next()
+            except StopIteration:
+                raise _ended() from None
 
     def get_next_as_optional(self) -> Any:
         """The next element as a `tf.experimental.Optional`, which is empty at the end.
@@ -99,10 +102,11 @@ class Iterator(abc.ABC):
                 lambda: Optional(Optional.from_value(self._taken())._lists, self.element_spec),
                 lambda: Optional.empty(self.element_spec),
             )
-        try:
-            return Optional.from_value(self._next())
-        except StopIteration:
-            return Optional.empty(self.element_spec)
+        with USER_LINES:
+            try:
+                return Optional.from_value(self._next())
+            except StopIteration:
+                return Optional.empty(self.element_spec)
 
     # In graphs.
 
@@ -221,8 +225,8 @@ class GraphIterator(Iterator):
 class Steps:
     """What a loop of the graph goes over, which does not know how many there are.
 
-    The loop carries the next element, and whether there is one. It is read at the end of an iteration, which is when
-    Python reads it, unless the iteration was the last one.
+    The loop carries the next element, and whether there is one. It is read at the end of an iteration, which
+    is when Python reads it, unless the iteration was the last one.
 
     Args:
         iterator: the iterator.
@@ -243,7 +247,7 @@ class Steps:
             found = self._read(it, one)
             return nothing if found is None else found
 
-        self._call = lambda: self._iterator._call(read, specs)
+        self._call: Callable[[], list[Any]] = lambda: self._iterator._call(read, specs)
 
     def _read(self, it: Any, one: Any) -> list[Any] | None:
         leaves = it._leaves()
@@ -265,14 +269,14 @@ class Steps:
         return self._structure.pack(self._structure.from_tensors(state[1:]))
 
     def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
-        """What the loop carries behind iteration `i`; where another one is not `wanted`, it does not matter."""
+        """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
         if wanted is None:
             return self._call()
         return _control.cond(wanted, self._call, lambda: list(state))  # type: ignore[no-any-return]
 
 
 class Blocks(Steps):
-    """As `Steps`, over an iterator that nobody else has: elements that were read together are carried together.
+    """As `Steps`, over an iterator that nobody else has: the loop carries elements that were read together.
 
     These are the number of the next row, that of all rows, and columns.
     """
@@ -306,7 +310,7 @@ class Blocks(Steps):
         return self._structure.pack(leaves)
 
     def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
-        """What the loop carries behind iteration `i`; where another one is not `wanted`, it does not matter."""
+        """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
         at, count, *columns = state
         at = raw_ops.add(at, _core._convert(1, _core.int64))
         ended = raw_ops.greater_equal(at, count)
@@ -341,7 +345,8 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return nest.map_structure(_numpy, self._iterator._next())
+        with USER_LINES:
+            return nest.map_structure(_numpy, self._iterator._next())
 
 
 def _numpy(leaf: Any) -> Any:
