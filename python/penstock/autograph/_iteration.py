@@ -190,7 +190,7 @@ class Course:
         return _item(self._steps, carried[0], carried[1:])
 
     def following(self, carried: Sequence[Any], wanted: Any) -> list[Any]:
-        """What is carried behind an iteration; `wanted` is whether there may be another one, None for sure."""
+        """What is carried behind an iteration; whether there may be another is `wanted`, None for sure."""
         i = carried[0]
         after = _following(self._steps, i, carried[1:], wanted)
         return [raw_ops.add(i, _core._convert(1, i.dtype)), *after]

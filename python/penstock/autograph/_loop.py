@@ -111,6 +111,7 @@ def graph_loop(
     if options.maximum_iterations is not None:
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
     invariants = _Invariants(state, options, where)
+    holders = {slot.key: slot.holders() for slot in state.slots if slot.entry.held}
     loop = _Loop(state, hidden, test, body, where, key, options, invariants)
     try:
         while True:
@@ -119,17 +120,25 @@ def graph_loop(
                 break
             except _Wider:
                 state.restore()
-            except _Peels as peels:
-                hidden = _peeled(state, hidden, test, body, peels.found, runs, where)
-                loop = _Loop(state, hidden, test, body, where, key, options, invariants)
-                loop.peeled = True
+                continue
             except Grows as grows:
                 state.restore()
                 make_list(state, grows, where)
+                continue
+            except _Peels as peels:
+                found = peels.found
+            loop.last = None
+            hidden = _peeled(state, hidden, test, body, found, runs, where, holders)
+            loop = _Loop(state, hidden, test, body, where, key, options, invariants)
+            loop.peeled = True
     except BaseException:
         state.restore()
         raise
-    loop.finish(outs[len(hidden) :], runs)
+    if loop.last is not None:
+        loop.last = [v if slot.entry.live else None for v, slot in zip(loop.last, state.slots, strict=True)]
+    # What only functions within the loop see is of no use once they are gone.
+    gone = {slot.key for slot in state.slots if holders.get(slot.key) == slot.holders()}
+    loop.finish(outs[len(hidden) :], runs, gone)
     return outs[: len(hidden)]
 
 
@@ -141,6 +150,7 @@ def _peeled(
     found: dict[int, Any],
     runs: Any,
     where: str,
+    holders: dict[Any, int],
 ) -> list[Any]:
     """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
     state.restore()
@@ -160,9 +170,9 @@ def _peeled(
     going = truth(value) if is_symbolic(value) else _core._convert(bool(value))
     branch(going, first, none, State.of([*state.slots, *held]), where)
     for i in found:
-        entry = state.slots[i].entry
-        if entry.after and entry.name != RESULT:
-            _assert_runs(runs, entry, where)
+        slot = state.slots[i]
+        if slot.entry.after and slot.entry.name != RESULT and holders.get(slot.key) != slot.holders():
+            _assert_runs(runs, slot.entry, where)
     state.begin()
     return [slot.value for slot in held]
 
@@ -502,16 +512,17 @@ class _Loop:
             results.append(tensor)
         return results
 
-    def finish(self, outs: list[Any], runs: Any) -> None:
-        """Gives the variables the values that they have after the loop."""
+    def finish(self, outs: list[Any], runs: Any, gone: set[Any]) -> None:
+        """Gives the variables, but for those that are `gone`, the values that they have after the loop."""
         results = iter(outs)
         done = set()
         for c in self.carried:
             leaves = [next(results) for _ in c.specs]
             done.add(c.slot)
-            entry = self.state.slots[c.slot].entry
+            slot = self.state.slots[c.slot]
+            entry = slot.entry
             if c.new and entry.name != RESULT:
-                if not entry.after:
+                if not entry.after or slot.key in gone:
                     continue
                 _assert_runs(runs, entry, self.where)
             structure = c.structure

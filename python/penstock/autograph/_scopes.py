@@ -350,11 +350,13 @@ class Scope:
         )
         self.parameters = {a.arg for a in every}
         self.globals, self.nonlocals, self.dynamic = survey.globals, survey.nonlocals, survey.dynamic
-        self.captured: set[str] = set()
+        # For each name that nested functions and classes read, these.
+        self.captors: dict[str, list[ast.AST]] = {}
         # Variables that nested functions assign: a call may change them.
         self.effects: set[str] = set()
         for inner in survey.nested:
-            self.captured.update(read_names(inner))
+            for name in read_names(inner):
+                self.captors.setdefault(name, []).append(inner)
             for deeper in walk(inner):
                 if isinstance(deeper, ast.Nonlocal):
                     self.effects.update(deeper.names)
@@ -431,7 +433,7 @@ class Liveness:
     """
 
     def __init__(self, scope: Scope, facts: FactTable) -> None:
-        self.always = scope.captured | scope.globals | scope.nonlocals
+        self.always = scope.captors.keys() | scope.globals | scope.nonlocals
         if scope.dynamic:
             self.always |= scope.locals
         # For each `if` and each loop: what may be read after it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
@@ -56,6 +57,7 @@ class Entry(NamedTuple):
         second: the line that assigns it in the `else` part, 0 if none does.
         live: whether it may be read after the statement, or in a later iteration.
         after: whether it may be read after the statement.
+        held: whether only functions that the statement makes may read it then.
     """
 
     name: str
@@ -63,12 +65,13 @@ class Entry(NamedTuple):
     second: int
     live: bool
     after: bool
+    held: bool = False
 
     @classmethod
     def of(cls, text: str) -> Entry:
         """The variable that converted code describes."""
         name, first, second, *flags = text.split()
-        return cls(name, int(first), int(second), "live" in flags, "after" in flags)
+        return cls(name, int(first), int(second), "live" in flags, "after" in flags, "held" in flags)
 
 
 # How converted code describes the variables of a statement: texts that `Entry.of` reads; of an attribute,
@@ -101,6 +104,10 @@ class Slot:
 
     def clear(self) -> None:
         raise NotImplementedError
+
+    def holders(self) -> int:
+        """How many objects refer to the variable, for comparison."""
+        return 0
 
     def put(self, value: Any) -> None:
         """Sets the variable, or leaves it without a value."""
@@ -148,6 +155,9 @@ class _Cell(Slot):
     @property
     def key(self) -> Any:
         return id(self.cell)
+
+    def holders(self) -> int:
+        return sys.getrefcount(self.cell)
 
     def get(self) -> Any:
         try:

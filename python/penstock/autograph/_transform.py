@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, made, placed, places, point, walk
+from penstock.autograph._tree import DEFINITIONS, SCOPES, made, own_nodes, placed, places, point, walk
 
 __all__ = ["lower"]
 
@@ -468,7 +468,13 @@ class _Statements:
         return out or [placed(ast.Pass(), where)]
 
     def _entries(
-        self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
+        self,
+        first: Facts,
+        second: Facts,
+        live: frozenset[str],
+        after: frozenset[str],
+        line: int,
+        held: frozenset[str] = frozenset(),
     ) -> tuple[ast.expr, ast.expr | None]:
         """The variables that two bodies assign, or whose contents they change, as a constant.
 
@@ -483,6 +489,8 @@ class _Statements:
         if always:
             live, after = live | always, after | always
         items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
+        if held:
+            items = [f"{item} held" if item.partition(" ")[0] in held else item for item in items]
         self.shared |= names & scope.locals
         if len(names) == len(bound):
             return constant(tuple(items)), None
@@ -512,7 +520,13 @@ class _Statements:
 
     def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
-        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
+        held: frozenset[str] = frozenset()
+        if self.scope.captors and not self.scope.dynamic:
+            # What only functions within the loop see, and nothing reads after it.
+            within = {id(node) for node in own_nodes(s.body) if type(node) in SCOPES}
+            mine = (n for n, nodes in self.scope.captors.items() if within.issuperset(map(id, nodes)))
+            held = self.scope.locals.intersection(mine) - after
+        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held)
 
     def _attributes(self, *facts: Facts) -> ast.expr | None:
         """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
