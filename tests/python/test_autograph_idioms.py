@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import linecache
 import sys
 import warnings
@@ -358,3 +360,129 @@ def test_a_branch_that_raises_within_a_try() -> None:
     assert traced(tf.constant(1)).numpy() == 1
     with pytest.raises(KeyError):
         traced(tf.constant(-1))
+
+
+# --- records ---
+
+
+@dataclasses.dataclass
+class Pair:
+    first: Any
+    second: Any
+    name: str = "pair"
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenPair:
+    first: Any
+    second: Any
+
+
+def fibonacci(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    for _ in range(n):
+        pair = make(pair.second, pair.first + pair.second)
+    return pair.first, pair.second
+
+
+def replaced(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    while pair.first < n:
+        pair = dataclasses.replace(pair, first=pair.first + pair.second, second=pair.second + 1)
+    return pair.second
+
+
+def of_a_branch(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    pair = make(n, 2) if n > 2 else make(pair.first, n * 5)
+    if n > 3:
+        pair = make(pair.second, 7)
+    return pair.first, pair.second
+
+
+def left_with(make: Any, n: Any) -> Any:
+    def found() -> Any:
+        for i in range(n):
+            if i == 2:
+                return make(i, n)
+        return make(0, 0)
+
+    pair = found()
+    return pair.first + 10 * pair.second
+
+
+def made_in_a_list(make: Any, n: Any) -> Any:
+    pairs = [make(0, 1), (make(2, 3), 4)]
+    for i in range(n):
+        pairs[0] = make(pairs[1][0].first, i)
+    return pairs[0].first, pairs[0].second
+
+
+@pytest.mark.parametrize("make", [Pair, FrozenPair])
+@pytest.mark.parametrize("body", [fibonacci, replaced, of_a_branch, left_with, made_in_a_list])
+def test_records_are_variables_of_loops_and_branches(make: Any, body: Any) -> None:
+    traced = tf.function(lambda n: body(make, n))
+    for n in (0, 1, 4, 6):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(make, n)
+
+
+def test_a_record_that_is_changed_and_replaced_in_a_loop_keeps_what_it_held_before() -> None:
+    pair = Pair(1, 2)
+
+    @tf.function
+    def swapped(n: Any) -> Any:
+        mine = pair
+        for _ in range(n):
+            mine.first += 1
+            mine = Pair(mine.second, mine.first)
+        return mine.first, mine.second
+
+    assert [int(x) for x in swapped(tf.constant(3))] == [3, 3]
+    assert (pair.first, pair.second) == (1, 2)
+
+
+def test_what_is_no_number_in_a_record_stays_what_it_is() -> None:
+    @tf.function
+    def renamed(n: Any) -> Any:
+        pair = Pair(0, 1)
+        for _ in range(n):
+            pair = Pair(1, 0, "other")
+        return pair.first
+
+    with pytest.raises(
+        TypeError, match=r"'pair' must keep.*field 'name' is 'pair' in one and 'other' in the other"
+    ):
+        renamed(tf.constant(3))
+
+
+class Counter:
+    def __init__(self, start: Any) -> None:
+        self.value = start
+
+    def add(self, amount: Any) -> None:
+        self.value = self.value + amount
+
+
+def test_objects_that_an_iteration_makes_are_its_own() -> None:
+    kept = Counter(0)
+
+    def total(n: Any) -> Any:
+        out = 0
+        for i in range(n):
+            counter = Counter(i)
+            counter.add(2)
+            if i > 1:
+                third = copy.copy(counter)
+                third.add(1)
+                out += third.value
+            other = copy.copy(counter)
+            other.add(counter.value)
+            kept.add(1)
+            out += other.value
+        found, kept.value = kept.value, 0
+        return out, found
+
+    traced = tf.function(total)
+    for n in (0, 1, 4):
+        assert [int(x) for x in traced(tf.constant(n))] == list(total(n))
+        kept.value = 0

@@ -69,7 +69,8 @@ def why_plain(code: CodeType) -> str | None:
     if is_made(code):
         if code.co_flags & _GENERATOR:
             return (
-                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in it"
+                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in "
+                "it. Append to a list, and return it, in place of 'yield'"
             )
         return None
     if _is_library(code.co_filename):

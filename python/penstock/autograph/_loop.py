@@ -119,7 +119,7 @@ def graph_loop(
                 outs = loop.trace()
                 break
             except _Wider:
-                state.restore()
+                state.again()
                 continue
             except Grows as grows:
                 state.restore()

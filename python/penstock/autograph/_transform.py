@@ -525,7 +525,7 @@ class _Statements:
             # What only functions within the loop see, and nothing reads after it.
             within = {id(node) for node in own_nodes(s.body) if type(node) in SCOPES}
             mine = (n for n, nodes in self.scope.captors.items() if within.issuperset(map(id, nodes)))
-            held = self.scope.locals.intersection(mine) - after
+            held = frozenset(self.scope.locals.intersection(mine) - after)
         return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held)
 
     def _attributes(self, *facts: Facts) -> ast.expr | None:
