@@ -365,7 +365,8 @@ class _Statements:
         if isinstance(s.test, ast.BoolOp) and binds_outside(*s.test.values[1:]):
             return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
-        first, second = self.facts.of(s.body), self.facts.of(s.orelse)
+        first = self.facts.of(s.body)
+        second = self.facts.of(s.orelse) if s.orelse else _NOTHING
         entries, names = self._entries(first, second, after, after, s.lineno)
         keywords = self._keywords(first, second, names)
         out = [define(_IF, self._inner(s.body, first), s)]
@@ -429,9 +430,14 @@ class _Statements:
 
     def _keywords(self, first: Facts, second: Facts, names: ast.expr | None) -> list[ast.keyword]:
         """The arguments that say which attributes two bodies assign, and give cells of variables."""
-        attributes = self._attributes(first, second)
-        found = [] if attributes is None else [ast.keyword("attributes", attributes)]
-        return found if names is None else [*found, ast.keyword("names", names)]
+        found: list[ast.keyword] = []
+        if first.attributes or second.attributes:
+            attributes = self._attributes(first, second)
+            if attributes is not None:
+                found.append(ast.keyword("attributes", attributes))
+        if names is not None:
+            found.append(ast.keyword("names", names))
+        return found
 
     def _broken(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """Says of a loop that what follows it is reached only by a `break`."""
@@ -507,7 +513,8 @@ class _Statements:
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
         outside = self.scope.assigned_outside
-        attributes = self._attributes(self.facts.of(node.body), _NOTHING)
+        facts = self.facts.of(node.body)
+        attributes = self._attributes(facts, _NOTHING) if facts.attributes else None
         if not outside and attributes is None:
             return []
         items = tuple(_entry(name, line, 0) for name, line in sorted(outside.items()))
@@ -530,8 +537,6 @@ class _Statements:
 
     def _attributes(self, *facts: Facts) -> ast.expr | None:
         """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
-        if not any(f.attributes for f in facts):
-            return None
         found: dict[str, tuple[ast.expr, str, list[int]]] = {}
         for part in (0, 1):
             for node in facts[part].attributes:
