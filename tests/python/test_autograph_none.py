@@ -225,7 +225,20 @@ def beside_none(n: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("body", [chosen_by_functions, called_at_once, named, nested_in_loops, beside_none])
+def calling_itself(n: Any) -> Any:
+    total = 0
+    for i in tf.range(n):
+
+        def down(k: int) -> Any:
+            return 0 if k == 0 else i + down(k - 1)
+
+        total += down(2)
+    return total
+
+
+@pytest.mark.parametrize(
+    "body", [chosen_by_functions, called_at_once, named, nested_in_loops, beside_none, calling_itself]
+)
 def test_what_only_functions_of_an_iteration_see_needs_no_value_after_the_loop(body: Any) -> None:
     traced = tf.function(body)
     for n in (0, 1, 4):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, nest, raw_ops
@@ -134,12 +136,26 @@ def graph_loop(
     except BaseException:
         state.restore()
         raise
-    if loop.last is not None:
-        loop.last = [v if slot.entry.live else None for v, slot in zip(loop.last, state.slots, strict=True)]
-    # What only functions within the loop see is of no use once they are gone.
-    gone = {slot.key for slot in state.slots if holders.get(slot.key) == slot.holders()}
+    gone = _gone(state, loop, holders)
     loop.finish(outs[len(hidden) :], runs, gone)
     return outs[: len(hidden)]
+
+
+def _gone(state: State, loop: _Loop, holders: dict[Any, int]) -> set[Any]:
+    """The variables that only functions within the loop see, and that are of no use, since these are gone."""
+    values = loop.last
+    if not holders or values is None:
+        return set()
+    functions: dict[int, weakref.ref[Any]] = {}
+    for i, slot in enumerate(state.slots):
+        if slot.entry.held and type(values[i]) is FunctionType:
+            functions[i] = weakref.ref(values[i])
+        if i in functions or not slot.entry.live:
+            values[i] = UNDEFINED
+    found = {slot.key for slot in state.slots if holders.get(slot.key) == slot.holders()}
+    for i, function in functions.items():
+        values[i] = function() or UNDEFINED
+    return found
 
 
 def _peeled(

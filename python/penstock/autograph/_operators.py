@@ -18,6 +18,7 @@ from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
 from penstock.autograph._state import Attributes, Entries, State, slots_of, tensor_like, tracing
+from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
     "and_",
@@ -45,6 +46,7 @@ __all__ = [
     "touch",
     "unpack",
     "update_item",
+    "wanted",
     "while_stmt",
 ]
 
@@ -346,6 +348,19 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
 def elements(iterable: Any, what: str = "iterating here") -> Any:
     """What Python iterates over: a symbolic tensor's elements, if their number is known."""
     return _iteration.unrolled(iterable, what)
+
+
+def wanted(test: Any, what: str) -> Any:
+    """The test of a comprehension that Python runs.
+
+    Raises:
+        OperatorNotAllowedInGraphError: where a tensor decides it.
+    """
+    if is_symbolic(test):
+        raise OperatorNotAllowedInGraphError(
+            f"a symbolic tensor cannot decide what is in {what.rstrip(',')}: use a for loop and append"
+        )
+    return test
 
 
 def matched(subject: Any, pattern: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
