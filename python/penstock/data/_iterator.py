@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -306,8 +307,9 @@ class Blocks(Steps):
     def item(self, i: Any, state: Sequence[Any]) -> Any:
         """The next element."""
         at, _, *columns = state
-        leaves = self._structure.from_tensors([raw_ops.gather(c, at) for c in columns])
-        return self._structure.pack(leaves)
+        specs = self._structure.tensor_specs
+        rows = [raw_ops.gather(c, at) if _is_small(s) else c[at] for c, s in zip(columns, specs, strict=True)]
+        return self._structure.pack(self._structure.from_tensors(rows))
 
     def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
         """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
@@ -317,6 +319,18 @@ class Blocks(Steps):
         if wanted is not None:
             ended = raw_ops.logical_and(ended, wanted)
         return _control.cond(ended, self.start, lambda: [at, count, *columns])  # type: ignore[no-any-return]
+
+
+# From how many bytes on a slice, which shares memory, takes less time than a copy.
+_LARGE = 1 << 14
+
+
+def _is_small(spec: TensorSpec) -> bool:
+    """Whether tensors of a specification are known to be small."""
+    dims = spec.shape.dims
+    if dims is None or None in dims:
+        return False
+    return math.prod(dims) * (spec.dtype.size or 1) < _LARGE  # type: ignore[arg-type]
 
 
 def _column(spec: TensorSpec) -> TensorSpec:
