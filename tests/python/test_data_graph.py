@@ -781,7 +781,8 @@ def test_elements_of_unknown_rank_and_large_ones_are_those_of_python():
 
     values = [np.float32(1), np.ones([2, 3], np.float32), np.ones([4], np.float32)]
     ds = Dataset.from_generator(lambda: iter(values), output_signature=tf.TensorSpec(None, tf.float32))
-    assert summed_up(ds) == 11.0 and summed_up(ds.take(0)) == 0.0
+    assert summed_up(ds) == 11.0
+    assert summed_up(ds.take(0)) == 0.0
     large = Dataset.from_tensor_slices(np.arange(7 * 9000, dtype=np.float32).reshape(7, 9000))
     assert summed_up(large) == pytest.approx(sum(x.numpy().sum() for x in large), rel=1e-5)
     assert summed_up(large.take(0)) == 0.0
