@@ -486,3 +486,66 @@ def test_objects_that_an_iteration_makes_are_its_own() -> None:
     for n in (0, 1, 4):
         assert [int(x) for x in traced(tf.constant(n))] == list(total(n))
         kept.value = 0
+
+
+def each_changed(n: Any) -> Any:
+    counters = [Counter(0), Counter(1)]
+    for i in range(n):
+        for counter in counters:
+            counter.value += i
+    return counters[0].value, counters[1].value
+
+
+def changed_by_place(n: Any) -> Any:
+    counters = {"a": Counter(0), "b": [Counter(1)]}
+    for i in range(n):
+        counters["a"].value += i
+        counters["b"][0].value = counters["a"].value * 2
+    return counters["a"].value, counters["b"][0].value
+
+
+def changed_by_another_name(n: Any) -> Any:
+    counter = Counter(0)
+    for i in range(n):
+        other = counter
+        other.value += i
+    return counter.value, 0
+
+
+def changed_in_a_branch(n: Any) -> Any:
+    counters = [Counter(0), Counter(1)]
+    if n > 2:
+        for counter in counters:
+            counter.value += n
+    else:
+        for counter in counters:
+            counter.value -= 1
+    return counters[0].value, counters[1].value
+
+
+def appended_to(n: Any) -> Any:
+    counters = [Counter([]), Counter([])]
+    for i in range(n):
+        for counter in counters:
+            counter.value.append(i)
+    return len(counters[0].value), sum(counters[1].value)
+
+
+def made_anew(n: Any) -> Any:
+    total = 0
+    for i in range(n):
+        counter = Counter(1)
+        counter.value = i
+        counter.value += 1
+        total += counter.value
+    return total, 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [each_changed, changed_by_place, changed_by_another_name, changed_in_a_branch, appended_to, made_anew],
+)
+def test_attributes_of_objects_that_a_body_finds_are_variables(body: Any) -> None:
+    traced = tf.function(body)
+    for n in (0, 1, 4):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(n)

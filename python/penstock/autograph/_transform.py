@@ -217,6 +217,8 @@ class _Statements:
         self.expressions = Expressions(instance)
         # Locals that inner functions assign or watch.
         self.shared: set[str] = set()
+        # The names that the bodies assign which a statement is in; None outside of bodies.
+        self.within: frozenset[str] | None = None
 
     def expression(self, node: Any) -> Any:
         return None if node is None else self.expressions.visit(node)
@@ -230,10 +232,30 @@ class _Statements:
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         if self.left and id(s) in self.left:
             return [self._suspending(s)]
+        touched = self._touched_by(s) if self.within is not None else []
         method = _STATEMENTS.get(type(s))
         if method is not None:
-            return method(self, s)
-        return [self.expressions.visit(s) if self.facts.one(s).decides else s]
+            return [*touched, *method(self, s)]
+        return [*touched, self.expressions.visit(s) if self.facts.one(s).decides else s]
+
+    def _touched_by(self, s: ast.stmt) -> list[ast.stmt]:
+        """The statement that says which attributes another one changes, of objects that a body finds."""
+        if type(s) not in _CHANGING or not (attributes := self.facts.one(s).attributes):
+            return []
+        items: list[ast.expr] = []
+        for node in attributes:
+            root = base = node.value
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            known = isinstance(root, ast.Name) and root.id not in (self.within or ())
+            if not known and repeatable(base):
+                entry = ast.Constant(_entry(ast.unparse(node), node.lineno, 0))
+                found = later(self.expression(_copied(base)))
+                items.append(ast.Tuple([found, ast.Constant(node.attr), entry], LOAD))
+        if not items:
+            return []
+        nothing = later(ast.Tuple([], LOAD))
+        return [placed(ast.Expr(operation("touch", s, nothing, constant(()), ast.Tuple(items, LOAD))), s)]
 
     # --- what stays Python ---
 
@@ -470,7 +492,10 @@ class _Statements:
             out.append(made(ast.Global, {"names": outside, **place}))
         if scope.globals or scope.nonlocals:
             body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
+        around = self.within
+        self.within = (around or frozenset()) | names
         out += self.block(body)
+        self.within = around
         return out or [placed(ast.Pass(), where)]
 
     def _entries(
@@ -604,6 +629,8 @@ def _handled(handler: ast.ExceptHandler) -> ast.expr:
 
 
 _NOTHING = Facts()
+# Statements without others in them that may change attributes.
+_CHANGING = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete})
 _STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
     ast.FunctionDef: _Statements._functiondef,
     ast.AsyncFunctionDef: _Statements._kept,
