@@ -549,3 +549,44 @@ def test_attributes_of_objects_that_a_body_finds_are_variables(body: Any) -> Non
     traced = tf.function(body)
     for n in (0, 1, 4):
         assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(n)
+
+
+def lists_in_a_dict(n: Any) -> Any:
+    table: Any = {"first": [], "second": [0]}
+    for i in range(n):
+        table["first"].append(i)
+        table["second"][0] += i
+    return len(table["first"]), table["second"][0]
+
+
+def lists_in_a_list(n: Any) -> Any:
+    rows: Any = [[], [5]]
+    for i in range(n):
+        rows[0].append(i)
+        rows[1].append(i * 2)
+        if i > 1:
+            rows[1].pop()
+    return len(rows[0]), sum(rows[1])
+
+
+def a_list_deep_within(n: Any) -> Any:
+    table: Any = {"a": {"b": []}, "count": 0}
+    for i in range(n):
+        if i % 2 == 0:
+            table["a"]["b"].append(i)
+        table["count"] += 1
+    return len(table["a"]["b"]), table["count"]
+
+
+def in_a_branch_alone(n: Any) -> Any:
+    table = {"a": [1]}
+    if n > 2:
+        table["a"].append(n)
+    return sum(table["a"]), len(table["a"])
+
+
+@pytest.mark.parametrize("body", [lists_in_a_dict, lists_in_a_list, a_list_deep_within, in_a_branch_alone])
+def test_lists_that_grow_may_be_in_containers(body: Any) -> None:
+    traced = tf.function(body)
+    for n in (0, 1, 4):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(n)
