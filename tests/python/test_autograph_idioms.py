@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import linecache
 import sys
 import warnings
@@ -358,3 +360,233 @@ def test_a_branch_that_raises_within_a_try() -> None:
     assert traced(tf.constant(1)).numpy() == 1
     with pytest.raises(KeyError):
         traced(tf.constant(-1))
+
+
+# --- records ---
+
+
+@dataclasses.dataclass
+class Pair:
+    first: Any
+    second: Any
+    name: str = "pair"
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenPair:
+    first: Any
+    second: Any
+
+
+def fibonacci(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    for _ in range(n):
+        pair = make(pair.second, pair.first + pair.second)
+    return pair.first, pair.second
+
+
+def replaced(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    while pair.first < n:
+        pair = dataclasses.replace(pair, first=pair.first + pair.second, second=pair.second + 1)
+    return pair.second
+
+
+def of_a_branch(make: Any, n: Any) -> Any:
+    pair = make(0, 1)
+    pair = make(n, 2) if n > 2 else make(pair.first, n * 5)
+    if n > 3:
+        pair = make(pair.second, 7)
+    return pair.first, pair.second
+
+
+def left_with(make: Any, n: Any) -> Any:
+    def found() -> Any:
+        for i in range(n):
+            if i == 2:
+                return make(i, n)
+        return make(0, 0)
+
+    pair = found()
+    return pair.first + 10 * pair.second
+
+
+def made_in_a_list(make: Any, n: Any) -> Any:
+    pairs = [make(0, 1), (make(2, 3), 4)]
+    for i in range(n):
+        pairs[0] = make(pairs[1][0].first, i)
+    return pairs[0].first, pairs[0].second
+
+
+@pytest.mark.parametrize("make", [Pair, FrozenPair])
+@pytest.mark.parametrize("body", [fibonacci, replaced, of_a_branch, left_with, made_in_a_list])
+def test_records_are_variables_of_loops_and_branches(make: Any, body: Any) -> None:
+    traced = tf.function(lambda n: body(make, n))
+    for n in (0, 1, 4, 6):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(make, n)
+
+
+def test_a_record_that_is_changed_and_replaced_in_a_loop_keeps_what_it_held_before() -> None:
+    pair = Pair(1, 2)
+
+    @tf.function
+    def swapped(n: Any) -> Any:
+        mine = pair
+        for _ in range(n):
+            mine.first += 1
+            mine = Pair(mine.second, mine.first)
+        return mine.first, mine.second
+
+    assert [int(x) for x in swapped(tf.constant(3))] == [3, 3]
+    assert (pair.first, pair.second) == (1, 2)
+
+
+def test_what_is_no_number_in_a_record_stays_what_it_is() -> None:
+    @tf.function
+    def renamed(n: Any) -> Any:
+        pair = Pair(0, 1)
+        for _ in range(n):
+            pair = Pair(1, 0, "other")
+        return pair.first
+
+    with pytest.raises(
+        TypeError, match=r"'pair' must keep.*field 'name' is 'pair' in one and 'other' in the other"
+    ):
+        renamed(tf.constant(3))
+
+
+class Counter:
+    def __init__(self, start: Any) -> None:
+        self.value = start
+
+    def add(self, amount: Any) -> None:
+        self.value = self.value + amount
+
+
+def test_objects_that_an_iteration_makes_are_its_own() -> None:
+    kept = Counter(0)
+
+    def total(n: Any) -> Any:
+        out = 0
+        for i in range(n):
+            counter = Counter(i)
+            counter.add(2)
+            if i > 1:
+                third = copy.copy(counter)
+                third.add(1)
+                out += third.value
+            other = copy.copy(counter)
+            other.add(counter.value)
+            kept.add(1)
+            out += other.value
+        found, kept.value = kept.value, 0
+        return out, found
+
+    traced = tf.function(total)
+    for n in (0, 1, 4):
+        assert [int(x) for x in traced(tf.constant(n))] == list(total(n))
+        kept.value = 0
+
+
+def each_changed(n: Any) -> Any:
+    counters = [Counter(0), Counter(1)]
+    for i in range(n):
+        for counter in counters:
+            counter.value += i
+    return counters[0].value, counters[1].value
+
+
+def changed_by_place(n: Any) -> Any:
+    counters = {"a": Counter(0), "b": [Counter(1)]}
+    for i in range(n):
+        counters["a"].value += i
+        counters["b"][0].value = counters["a"].value * 2
+    return counters["a"].value, counters["b"][0].value
+
+
+def changed_by_another_name(n: Any) -> Any:
+    counter = Counter(0)
+    for i in range(n):
+        other = counter
+        other.value += i
+    return counter.value, 0
+
+
+def changed_in_a_branch(n: Any) -> Any:
+    counters = [Counter(0), Counter(1)]
+    if n > 2:
+        for counter in counters:
+            counter.value += n
+    else:
+        for counter in counters:
+            counter.value -= 1
+    return counters[0].value, counters[1].value
+
+
+def appended_to(n: Any) -> Any:
+    counters = [Counter([]), Counter([])]
+    for i in range(n):
+        for counter in counters:
+            counter.value.append(i)
+    return len(counters[0].value), sum(counters[1].value)
+
+
+def made_anew(n: Any) -> Any:
+    total = 0
+    for i in range(n):
+        counter = Counter(1)
+        counter.value = i
+        counter.value += 1
+        total += counter.value
+    return total, 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [each_changed, changed_by_place, changed_by_another_name, changed_in_a_branch, appended_to, made_anew],
+)
+def test_attributes_of_objects_that_a_body_finds_are_variables(body: Any) -> None:
+    traced = tf.function(body)
+    for n in (0, 1, 4):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(n)
+
+
+def lists_in_a_dict(n: Any) -> Any:
+    table: Any = {"first": [], "second": [0]}
+    for i in range(n):
+        table["first"].append(i)
+        table["second"][0] += i
+    return len(table["first"]), table["second"][0]
+
+
+def lists_in_a_list(n: Any) -> Any:
+    rows: Any = [[], [5]]
+    for i in range(n):
+        rows[0].append(i)
+        rows[1].append(i * 2)
+        if i > 1:
+            rows[1].pop()
+    return len(rows[0]), sum(rows[1])
+
+
+def a_list_deep_within(n: Any) -> Any:
+    table: Any = {"a": {"b": []}, "count": 0}
+    for i in range(n):
+        if i % 2 == 0:
+            table["a"]["b"].append(i)
+        table["count"] += 1
+    return len(table["a"]["b"]), table["count"]
+
+
+def in_a_branch_alone(n: Any) -> Any:
+    table = {"a": [1]}
+    if n > 2:
+        table["a"].append(n)
+    return sum(table["a"]), len(table["a"])
+
+
+@pytest.mark.parametrize("body", [lists_in_a_dict, lists_in_a_list, a_list_deep_within, in_a_branch_alone])
+def test_lists_that_grow_may_be_in_containers(body: Any) -> None:
+    traced = tf.function(body)
+    for n in (0, 1, 4):
+        assert tf.nest.map_structure(int, traced(tf.constant(n))) == body(n)

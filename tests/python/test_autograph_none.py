@@ -1,7 +1,7 @@
 """Variables that are None before a loop or a branch, and tensors after it."""
 
 # The traced functions are written as users write them.
-# ruff: noqa: RUF043, SIM102
+# ruff: noqa: B023, RUF043, SIM102
 
 from __future__ import annotations
 
@@ -179,3 +179,81 @@ def test_none_in_one_branch_is_an_error_that_names_the_variable() -> None:
         return x
 
     assert tf.function(both)(tf.constant(-4)).numpy() == 4
+
+
+# Functions that a loop makes, and that see its variables. Each takes a number of iterations.
+
+
+def chosen_by_functions(n: Any) -> Any:
+    total = tf.constant(0)
+    for i in tf.range(n):
+        total = tf.cond(i > 1, lambda: total + i, lambda: total)
+    return total
+
+
+def called_at_once(n: Any) -> Any:
+    total = 0
+    for i in tf.range(n):
+        total += (lambda: i * 2)()
+    return total
+
+
+def named(n: Any) -> Any:
+    total = 0
+    for i in tf.range(n):
+
+        def times(x: Any) -> Any:
+            return x * i
+
+        total += times(3)
+    return total
+
+
+def nested_in_loops(n: Any) -> Any:
+    total = 0
+    for i in tf.range(n):
+        for j in tf.range(i):
+            total += tf.reduce_sum(tf.map_fn(lambda x: x * i + j, tf.constant([1, 2])))
+    return total
+
+
+def beside_none(n: Any) -> Any:
+    total, last = tf.constant(0), None
+    for i in tf.range(n):
+        total = tf.cond(i > 1, lambda: total + i, lambda: total)
+        last = total if last is None else last + total
+    return total
+
+
+def calling_itself(n: Any) -> Any:
+    total = 0
+    for i in tf.range(n):
+
+        def down(k: int) -> Any:
+            return 0 if k == 0 else i + down(k - 1)
+
+        total += down(2)
+    return total
+
+
+@pytest.mark.parametrize(
+    "body", [chosen_by_functions, called_at_once, named, nested_in_loops, beside_none, calling_itself]
+)
+def test_what_only_functions_of_an_iteration_see_needs_no_value_after_the_loop(body: Any) -> None:
+    traced = tf.function(body)
+    for n in (0, 1, 4):
+        assert plain(traced(tf.constant(n))) == plain(body(tf.constant(n)))
+
+
+def test_a_function_that_outlives_the_loop_needs_what_it_sees() -> None:
+    @tf.function
+    def last(n: Any) -> Any:
+        for i in tf.range(n):
+            f = lambda x: x * i  # noqa: E731
+        return f(2)
+
+    assert last(tf.constant(4)) == 6
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="must iterate at least once, to give 'i' a value"
+    ):
+        last(tf.constant(0))

@@ -164,6 +164,9 @@ def test_python_values_are_as_in_python() -> None:
         (lambda v: {x for x in v}, "a set comprehension"),
         (lambda v: {i: x for i, x in enumerate(v)}, "a dict comprehension"),
         (lambda v: [lambda: x for x in v], "makes functions"),
+        (lambda v: ([y := x for x in v], y), "or assigns"),
+        (lambda v: ([y := x for x in range(2) if v[0] > x], y), "decide what is in a comprehension"),
+        (lambda v: {x for x in range(2) if v[0] > x}, "decide what is in a set comprehension"),
     ],
 )
 def test_what_needs_its_elements_while_tracing_says_so(body: Any, what: str) -> None:

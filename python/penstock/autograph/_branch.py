@@ -190,35 +190,59 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
 class Grows(BaseException):
     """A list changes its length in a statement that is traced: it must be one of the graph from the start."""
 
-    def __init__(self, slot: int, items: list[TensorSpec]) -> None:
+    def __init__(self, slot: int, path: tuple[Any, ...], items: list[TensorSpec]) -> None:
         super().__init__(slot)
-        self.slot, self.items = slot, items
+        # The variable, the keys that lead to the list in it, and the types of elements.
+        self.slot, self.path, self.items = slot, path, items
 
 
 def check_lists(state: State, values: list[Any]) -> None:
     """Raises `Grows` for a list that was changed in place and has another length now."""
     for i, (slot, value) in enumerate(zip(state.slots, values, strict=True)):
-        before, frozen = state.before[i], state.frozen[i]
-        if not slot.entry.live or type(before) is not list:
+        frozen = state.frozen[i]
+        if not slot.entry.live or type(frozen) not in (list, dict):
             continue
-        if type(value) is TensorList:
-            raise Grows(i, [TensorSpec(value.element_shape, value.dtype)])
-        if type(value) is list and slot.get() is before and len(value) != len(frozen):
-            items = [*frozen, *value]
-            if leaves_of(items) is None:
-                continue
-            try:
-                # An element that is a list of numbers or tensors is a tensor of them.
-                specs = [spec_of(_core._convert(v)) for v in items]
-            except (TypeError, ValueError):
-                continue
-            raise Grows(i, specs)
+        in_place = slot.get() is state.before[i] or type(value) is TensorList
+        found = _growth(frozen, value) if in_place else None
+        if found is not None:
+            raise Grows(i, *found)
+
+
+def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]] | None:
+    """The path to a list that has another length than before, and the types of its elements."""
+    if type(before) is list and type(value) is TensorList:
+        return (), [TensorSpec(value.element_shape, value.dtype)]
+    if type(before) not in (list, dict) or type(value) is not type(before):
+        return None
+    if type(before) is list and len(value) != len(before):
+        items = [*before, *value]
+        if leaves_of(items) is None:
+            return None
+        try:
+            # An element that is a list of numbers or tensors is a tensor of them.
+            return (), [spec_of(_core._convert(v)) for v in items]
+        except (TypeError, ValueError):
+            return None
+    for key in before if type(before) is dict else range(len(before)):
+        if type(value) is list or key in value:
+            found = _growth(before[key], value[key])
+            if found is not None:
+                return (key, *found[0]), found[1]
+    return None
 
 
 def make_list(state: State, grows: Grows, where: str) -> None:
-    """Has a variable begin with a list of the graph."""
+    """Has a variable begin with a list of the graph, or hold one."""
     name = label(state.slots[grows.slot].entry.name)
-    state.replace(grows.slot, grown(state.before[grows.slot], grows.items, name, where))
+    value = state.before[grows.slot]
+    if not grows.path:
+        state.replace(grows.slot, grown(value, grows.items, name, where))
+        return
+    *path, last = grows.path
+    for key in path:
+        value = value[key]
+    value[last] = grown(value[last], grows.items, name, where)
+    state.begin()
 
 
 def _hints(before: Any, leaves: list[Any] | None) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from penstock import _array, _core, raw_ops
 from penstock.autograph import _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
+from penstock.autograph._state import tracing
 
 _STACK = _array.stack
 
@@ -95,6 +96,8 @@ def _constructor(target: type) -> Any:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         made: Any = object.__new__(target)
+        for state in tracing.states:
+            state.made[id(made)] = made
         changed(made, *args, **kwargs)
         return made
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock import _core, raw_ops
 from penstock.autograph import _iteration
 from penstock.autograph._branch import branch, is_symbolic
 from penstock.autograph._loop import Options, graph_loop
@@ -59,16 +58,14 @@ def _each(
         for item in _iteration.unrolled(iterable):
             take(item)
         return
-    zero, more, _ = _iteration.counter(steps)
+    course = _iteration.Course(steps)
 
     def step(hidden: list[Any]) -> list[Any]:
-        take(steps.item(hidden[0]))
-        return [raw_ops.add(hidden[0], _core._convert(1, zero.dtype))]
+        take(course.item(hidden))
+        return course.following(hidden, None)
 
-    def test(hidden: list[Any]) -> Any:
-        return more(hidden[0])
-
-    graph_loop(State.of([made]), [zero], test, step, more(zero), where, key, Options())
+    runs = course.more(course.start)
+    graph_loop(State.of([made]), course.start, course.more, step, runs, where, key, Options())
 
 
 def _nothing() -> None:

@@ -69,7 +69,8 @@ def why_plain(code: CodeType) -> str | None:
     if is_made(code):
         if code.co_flags & _GENERATOR:
             return (
-                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in it"
+                "in a generator, a statement with a 'yield' in it stays Python's: no graph can be left in "
+                "it. Append to a list, and return it, in place of 'yield'"
             )
         return None
     if _is_library(code.co_filename):
@@ -243,16 +244,8 @@ def _class_of(code: CodeType) -> str | None:
 
 
 def _class(name: str, body: ast.stmt) -> ast.ClassDef:
-    return made(
-        ast.ClassDef,
-        places(body)[0],
-        name=_class_name(name),
-        bases=[],
-        keywords=[],
-        body=[body],
-        decorator_list=[],
-        type_params=[],
-    )
+    head = {"name": _class_name(name), "bases": [], "keywords": [], "body": [body]}
+    return made(ast.ClassDef, {**head, "decorator_list": [], "type_params": [], **places(body)[0]})
 
 
 def _class_name(name: str) -> str:

@@ -158,7 +158,7 @@ class Expressions(Transformer):
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         parts = [*(g.iter for g in node.generators), *(t for g in node.generators for t in g.ifs), node.elt]
         if any(g.is_async for g in node.generators) or _stays(*parts):
-            return self._plain(node, "a comprehension that makes functions")
+            return self._plain(node, "a comprehension that makes functions, or assigns,")
         return self._collected(node, node.generators)
 
     def _collected(self, node: ast.ListComp, generators: list[ast.comprehension]) -> ast.expr:
@@ -183,7 +183,7 @@ class Expressions(Transformer):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         first = node.generators[0]
         if len(node.generators) > 1 or first.is_async or _stays(node.elt, *first.ifs):
-            return self._plain(node, "a generator of several parts, or that makes functions,")
+            return self._plain(node, "a generator of several parts, or that makes functions, or assigns,")
         iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
         first.iter = load(ITEM, iterable)
         first.ifs = [] if test is None else [test]
@@ -207,6 +207,7 @@ class Expressions(Transformer):
             if not generator.is_async:
                 iterable = generator.iter
                 generator.iter = operation("elements", iterable, iterable, ast.Constant(what))
+                generator.ifs = [operation("wanted", t, t, ast.Constant(what)) for t in generator.ifs]
         return node  # type: ignore[no-any-return]
 
     def visit_arg(self, node: ast.arg) -> ast.arg:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._control import cond_and
 from penstock.autograph._branch import is_symbolic
 from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["Enumerated", "Range", "Zipped", "counter", "has_known_length", "steps_of", "unrolled", "updated"]
+__all__ = ["Course", "Enumerated", "Range", "Zipped", "has_known_length", "steps_of", "unrolled", "updated"]
 
 
 class Range:
@@ -78,20 +78,26 @@ class Enumerated:
     """`enumerate` of something that the graph iterates over."""
 
     def __init__(self, inner: Any, start: Any = 0) -> None:
-        self.inner, self.start = inner, start
+        self.inner, self.start_at = inner, start
 
     def count(self) -> Any:
         return self.inner.count()
 
-    def more(self, i: Any) -> Any:
-        return _more(self.inner, i)
+    def start(self) -> list[Any]:
+        return _start(self.inner)
 
-    def item(self, i: Any) -> Any:
-        at = i if not is_symbolic(self.start) and self.start == 0 else i + self.start
-        return at, self.inner.item(i)
+    def more(self, i: Any, state: Sequence[Any]) -> Any:
+        return _more(self.inner, i, state)
+
+    def item(self, i: Any, state: Sequence[Any] = ()) -> Any:
+        at = i if not is_symbolic(self.start_at) and self.start_at == 0 else i + self.start_at
+        return at, _item(self.inner, i, state)
+
+    def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+        return _following(self.inner, i, state, wanted)
 
     def __iter__(self) -> Any:
-        return builtins.enumerate(_parts(self.inner), self.start)
+        return builtins.enumerate(_parts(self.inner), self.start_at)
 
 
 class Zipped:
@@ -99,6 +105,8 @@ class Zipped:
 
     def __init__(self, inners: list[Any]) -> None:
         self.inners = inners
+        # How many values the loop carries for each.
+        self.sizes: list[int] = []
 
     def count(self) -> Any:
         found = [x.count() for x in self.inners]
@@ -110,30 +118,82 @@ class Zipped:
             least = raw_ops.minimum(least, other)
         return least
 
-    def more(self, i: Any) -> Any:
-        found = _more(self.inners[0], i)
-        for inner in self.inners[1:]:
-            found = cond_and(found, functools.partial(_more, inner, i))
+    def start(self) -> list[Any]:
+        parts = [_start(x) for x in self.inners]
+        self.sizes = [len(part) for part in parts]
+        return [value for part in parts for value in part]
+
+    def more(self, i: Any, state: Sequence[Any]) -> Any:
+        found = [_more(x, i, part) for x, part in zip(self.inners, self._split(state), strict=True)]
+        return functools.reduce(raw_ops.logical_and, found)
+
+    def item(self, i: Any, state: Sequence[Any] = ()) -> Any:
+        return tuple(_item(x, i, part) for x, part in zip(self.inners, self._split(state), strict=True))
+
+    def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+        found: list[Any] = []
+        for inner, part in zip(self.inners, self._split(state), strict=True):
+            after = _following(inner, i, part, wanted)
+            found += after
+            # What ends first ends all: the others are not read any more.
+            more = _more(inner, raw_ops.add(i, _core._convert(1, i.dtype)), after)
+            wanted = more if wanted is None else raw_ops.logical_and(wanted, more)
         return found
 
-    def item(self, i: Any) -> Any:
-        return tuple(x.item(i) for x in self.inners)
+    def _split(self, state: Sequence[Any]) -> list[list[Any]]:
+        values = iter(state)
+        return [[*itertools.islice(values, size)] for size in self.sizes or [0] * len(self.inners)]
 
     def __iter__(self) -> Any:
         return zip(*map(_parts, self.inners), strict=False)
 
 
-def _more(steps: Any, i: Any) -> Any:
-    count = steps.count()
-    return steps.more(i) if count is None else raw_ops.less(raw_ops.cast(i, dtype=count.dtype), count)
+# Steps of a known number need nothing carried for them.
 
 
-def counter(steps: Any) -> tuple[Any, Callable[[Any], Any], bool]:
-    """The first iteration, what says of one whether it takes place, and whether their number is known."""
+def _start(steps: Any) -> list[Any]:
+    return [] if isinstance(steps, _Rows | Range) else steps.start()
+
+
+def _more(steps: Any, i: Any, state: Sequence[Any]) -> Any:
     count = steps.count()
     if count is None:
-        return _core._convert(0, _core.int64), steps.more, False
-    return _core._convert(0, count.dtype), lambda i: raw_ops.less(i, count), True
+        return steps.more(i, state)
+    return raw_ops.less(raw_ops.cast(i, dtype=count.dtype), count)
+
+
+def _item(steps: Any, i: Any, state: Sequence[Any]) -> Any:
+    return steps.item(i) if isinstance(steps, _Rows | Range) else steps.item(i, state)
+
+
+def _following(steps: Any, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+    return [] if isinstance(steps, _Rows | Range) else steps.following(i, state, wanted)
+
+
+class Course:
+    """The course of a loop over steps: the loop carries its number, and what the steps need."""
+
+    def __init__(self, steps: Any) -> None:
+        self._steps = steps
+        self._count = steps.count()
+        dtype = _core.int64 if self._count is None else self._count.dtype
+        self.start = [_core._convert(0, dtype), *_start(steps)]
+
+    def more(self, carried: Sequence[Any]) -> Any:
+        """Whether there is another item: a tensor."""
+        if self._count is not None:
+            return raw_ops.less(carried[0], self._count)
+        return self._steps.more(carried[0], carried[1:])
+
+    def item(self, carried: Sequence[Any]) -> Any:
+        """The item of an iteration."""
+        return _item(self._steps, carried[0], carried[1:])
+
+    def following(self, carried: Sequence[Any], wanted: Any) -> list[Any]:
+        """What is carried behind an iteration; whether there may be another is `wanted`, None for sure."""
+        i = carried[0]
+        after = _following(self._steps, i, carried[1:], wanted)
+        return [raw_ops.add(i, _core._convert(1, i.dtype)), *after]
 
 
 def _parts(steps: Any) -> Any:

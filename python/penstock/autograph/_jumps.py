@@ -10,8 +10,9 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.autograph._nodes import LOAD, STORE
 from penstock.autograph._scopes import Survey, read_names
-from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, own_nodes, placed, point
+from penstock.autograph._tree import LOOPS, TRIES, made, own_nodes, placed, places, point
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps", "lower_jumps_between_yields"]
 
@@ -20,6 +21,8 @@ RESULT = "result__"
 
 
 _LEAVING = frozenset({ast.Return, ast.Break, ast.Continue, ast.Raise})
+# The statements with others in them that are of the same function.
+_HOLDING = frozenset({ast.If, *LOOPS, ast.AsyncFor, ast.With, ast.AsyncWith, *TRIES, ast.Match})
 _SUSPENDING = frozenset({ast.Return, ast.Yield, ast.YieldFrom, ast.Await})
 
 
@@ -57,7 +60,7 @@ def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     body, _, _ = _block(node.body, None, state)
     if DO_RETURN in state.tested:
         body.insert(0, _flag(DO_RETURN, False, node.body[0]))
-    body.append(placed(ast.Return(ast.Name(RESULT, ast.Load())), end))
+    body.append(placed(ast.Return(ast.Name(RESULT, LOAD)), end))
     node.body = _without_idle_flags(body, state)
 
 
@@ -75,7 +78,7 @@ def lower_jumps_between_yields(node: ast.FunctionDef) -> set[int]:
 def _between_yields(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
     out: list[ast.stmt] = []
     for s in statements:
-        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        blocks = _blocks(s)
         if not any(blocks):
             out.append(s)
         elif _is_left(s):
@@ -94,7 +97,7 @@ def _is_left(s: ast.stmt) -> bool:
 
 def _find_left(statements: list[ast.stmt], found: set[int]) -> None:
     for s in statements:
-        blocks = [] if isinstance(s, DEFINITIONS) else _blocks(s)
+        blocks = _blocks(s)
         if any(blocks) and _is_left(s):
             found.add(id(s))
             for block in blocks:
@@ -113,19 +116,25 @@ def _with_one_yield(s: ast.If) -> list[ast.stmt]:
     for branch in (s.body, s.orelse):
         end: Any = branch[-1]
         value = end.value.value or ast.Constant(None)
-        branch[-1] = placed(ast.Assign([ast.Name(name, ast.Store())], value), end)
+        branch[-1] = placed(ast.Assign([ast.Name(name, STORE)], value), end)
     head = point(s.lineno, s.col_offset, len("if"))
-    return [s, placed(ast.Expr(ast.Yield(ast.Name(name, ast.Load()))), head)]
+    return [s, placed(ast.Expr(ast.Yield(ast.Name(name, LOAD))), head)]
 
 
 def _flag(name: str, value: bool, where: ast.AST) -> ast.stmt:
-    return placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), where)
+    whole, within = places(where)
+    target = made(ast.Name, {"id": name, "ctx": STORE, **within})
+    constant = made(ast.Constant, {"value": value, **within})
+    return made(ast.Assign, {"targets": [target], "value": constant, **whole})
 
 
 def _always_jumps(statements: list[ast.stmt]) -> bool:
     for s in statements:
-        if type(s) in _LEAVING:
+        kind = type(s)
+        if kind in _LEAVING:
             return True
+        if kind not in _HOLDING:
+            continue
         if isinstance(s, ast.If) and s.orelse and _always_jumps(s.body) and _always_jumps(s.orelse):
             return True
         if (
@@ -153,8 +162,6 @@ def _breaks(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...] = (ast
             if _breaks(s.orelse, kinds):
                 return True
             continue
-        if isinstance(s, DEFINITIONS):
-            continue
         for block in _blocks(s):
             if _breaks(block, kinds):
                 return True
@@ -162,6 +169,9 @@ def _breaks(statements: list[ast.stmt], kinds: tuple[type[ast.stmt], ...] = (ast
 
 
 def _blocks(s: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks in a statement that are of the same function, empty ones too."""
+    if type(s) not in _HOLDING:
+        return []
     found = [
         getattr(s, name)
         for name in ("body", "orelse", "finalbody")
@@ -179,10 +189,14 @@ def _block(
     out: list[ast.stmt] = []
     flags: set[str] = set()
     for i, s in enumerate(statements):
+        kind = type(s)
+        if kind not in _LEAVING and kind not in _HOLDING:
+            out.append(s)
+            continue
         rest = statements[i + 1 :]
         if isinstance(s, ast.Return):
             # The value first: if it raises, and is caught, the function has not returned.
-            result = placed(ast.Name(RESULT, ast.Store()), s)
+            result = placed(ast.Name(RESULT, STORE), s)
             out.append(placed(ast.Assign([result], s.value or ast.Constant(None)), s))
             out.append(_flag(DO_RETURN, True, s))
             return out, flags | {DO_RETURN}, True
@@ -224,7 +238,7 @@ def _block(
 
 
 def _none_of(flags: list[str], where: ast.AST) -> ast.expr:
-    tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), ast.Name(f, ast.Load())) for f in flags]
+    tests: list[ast.expr] = [ast.UnaryOp(ast.Not(), ast.Name(f, LOAD)) for f in flags]
     return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
 
@@ -309,27 +323,25 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
 def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
     """Drops assignments to flags that nothing tests."""
 
-    def idle(s: ast.stmt) -> bool:
-        if not (isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)):
+    def idle(s: ast.Assign) -> bool:
+        target = s.targets[0]
+        if type(target) is not ast.Name or target.id in state.tested:
             return False
-        name = s.targets[0].id
-        return name not in state.tested and (
-            name == DO_RETURN or (name.startswith(("break_", "continue_")) and name.endswith("__"))
-        )
+        name = target.id
+        return name == DO_RETURN or (name.startswith(("break_", "continue_")) and name.endswith("__"))
 
     def clean(block: list[ast.stmt]) -> list[ast.stmt]:
         kept = []
         for s in block:
-            if idle(s):
+            kind = type(s)
+            if kind is ast.Assign and idle(s):  # type: ignore[arg-type]
                 continue
-            if not isinstance(s, DEFINITIONS):
-                for name in ("body", "orelse", "finalbody"):
-                    inner = getattr(s, name, None)
+            if kind in _HOLDING:
+                orelse = getattr(s, "orelse", None)
+                for inner in _blocks(s):
                     if inner:
-                        done = clean(inner)
-                        setattr(s, name, done or ([placed(ast.Pass(), inner[0])] if name == "body" else []))
-                for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-                    part.body = clean(part.body) or [placed(ast.Pass(), part)]
+                        first = inner[0]
+                        inner[:] = clean(inner) or ([] if inner is orelse else [placed(ast.Pass(), first)])
             kept.append(s)
         return kept
 

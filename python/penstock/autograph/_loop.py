@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, nest, raw_ops
@@ -111,6 +113,7 @@ def graph_loop(
     if options.maximum_iterations is not None:
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
     invariants = _Invariants(state, options, where)
+    holders = {slot.key: slot.holders() for slot in state.slots if slot.entry.held}
     loop = _Loop(state, hidden, test, body, where, key, options, invariants)
     try:
         while True:
@@ -118,19 +121,41 @@ def graph_loop(
                 outs = loop.trace()
                 break
             except _Wider:
-                state.restore()
-            except _Peels as peels:
-                hidden = _peeled(state, hidden, test, body, peels.found, runs, where)
-                loop = _Loop(state, hidden, test, body, where, key, options, invariants)
-                loop.peeled = True
+                state.again()
+                continue
             except Grows as grows:
                 state.restore()
                 make_list(state, grows, where)
+                continue
+            except _Peels as peels:
+                found = peels.found
+            loop.last = None
+            hidden = _peeled(state, hidden, test, body, found, runs, where, holders)
+            loop = _Loop(state, hidden, test, body, where, key, options, invariants)
+            loop.peeled = True
     except BaseException:
         state.restore()
         raise
-    loop.finish(outs[len(hidden) :], runs)
+    gone = _gone(state, loop, holders)
+    loop.finish(outs[len(hidden) :], runs, gone)
     return outs[: len(hidden)]
+
+
+def _gone(state: State, loop: _Loop, holders: dict[Any, int]) -> set[Any]:
+    """The variables that only functions within the loop see, and that are of no use, since these are gone."""
+    values = loop.last
+    if not holders or values is None:
+        return set()
+    functions: dict[int, weakref.ref[Any]] = {}
+    for i, slot in enumerate(state.slots):
+        if slot.entry.held and type(values[i]) is FunctionType:
+            functions[i] = weakref.ref(values[i])
+        if i in functions or not slot.entry.live:
+            values[i] = UNDEFINED
+    found = {slot.key for slot in state.slots if holders.get(slot.key) == slot.holders()}
+    for i, function in functions.items():
+        values[i] = function() or UNDEFINED
+    return found
 
 
 def _peeled(
@@ -141,6 +166,7 @@ def _peeled(
     found: dict[int, Any],
     runs: Any,
     where: str,
+    holders: dict[Any, int],
 ) -> list[Any]:
     """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
     state.restore()
@@ -160,9 +186,9 @@ def _peeled(
     going = truth(value) if is_symbolic(value) else _core._convert(bool(value))
     branch(going, first, none, State.of([*state.slots, *held]), where)
     for i in found:
-        entry = state.slots[i].entry
-        if entry.after and entry.name != RESULT:
-            _assert_runs(runs, entry, where)
+        slot = state.slots[i]
+        if slot.entry.after and slot.entry.name != RESULT and holders.get(slot.key) != slot.holders():
+            _assert_runs(runs, slot.entry, where)
     state.begin()
     return [slot.value for slot in held]
 
@@ -502,16 +528,17 @@ class _Loop:
             results.append(tensor)
         return results
 
-    def finish(self, outs: list[Any], runs: Any) -> None:
-        """Gives the variables the values that they have after the loop."""
+    def finish(self, outs: list[Any], runs: Any, gone: set[Any]) -> None:
+        """Gives the variables, but for those that are `gone`, the values that they have after the loop."""
         results = iter(outs)
         done = set()
         for c in self.carried:
             leaves = [next(results) for _ in c.specs]
             done.add(c.slot)
-            entry = self.state.slots[c.slot].entry
+            slot = self.state.slots[c.slot]
+            entry = slot.entry
             if c.new and entry.name != RESULT:
-                if not entry.after:
+                if not entry.after or slot.key in gone:
                     continue
                 _assert_runs(runs, entry, self.where)
             structure = c.structure

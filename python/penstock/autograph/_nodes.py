@@ -35,18 +35,22 @@ _NO_ARGUMENTS = ast.arguments([], [], None, [], [], None, [])
 
 
 def load(name: str, where: ast.AST | None = None) -> ast.Name:
-    return ast.Name(name, LOAD) if where is None else made(ast.Name, places(where)[0], id=name, ctx=LOAD)
+    return (
+        ast.Name(name, LOAD)
+        if where is None
+        else made(ast.Name, {"id": name, "ctx": LOAD, **places(where)[0]})
+    )
 
 
 def operation(name: str, where: ast.AST, *args: ast.expr, keywords: Iterable[ast.keyword] = ()) -> ast.Call:
     """A call of an operator, in place of a node."""
     whole, within = places(where)
-    operators = made(ast.Name, within, id=OPERATORS, ctx=LOAD)
-    function = made(ast.Attribute, within, value=operators, attr=name, ctx=LOAD)
+    operators = made(ast.Name, {"id": OPERATORS, "ctx": LOAD, **within})
+    function = made(ast.Attribute, {"value": operators, "attr": name, "ctx": LOAD, **within})
     given = [*keywords]
-    if args or given:
-        place((*args, *given), within)
-    return made(ast.Call, whole, func=function, args=[*args], keywords=given)
+    place(args, within)
+    place(given, within)
+    return made(ast.Call, {"func": function, "args": [*args], "keywords": given, **whole})
 
 
 def constant(value: tuple[Any, ...]) -> ast.Constant:
@@ -56,7 +60,7 @@ def constant(value: tuple[Any, ...]) -> ast.Constant:
 def later(value: ast.expr) -> ast.Lambda:
     if "lineno" not in value.__dict__:
         return ast.Lambda(_NO_ARGUMENTS, value)
-    return made(ast.Lambda, places(value)[0], args=_NO_ARGUMENTS, body=value)
+    return made(ast.Lambda, {"args": _NO_ARGUMENTS, "body": value, **places(value)[0]})
 
 
 def define(name: str, body: list[ast.stmt], where: ast.AST, *parameters: str) -> ast.stmt:
@@ -64,11 +68,10 @@ def define(name: str, body: list[ast.stmt], where: ast.AST, *parameters: str) ->
     whole, within = places(where)
     arguments = _NO_ARGUMENTS
     if parameters:
-        named = [made(ast.arg, within, arg=name) for name in parameters]
+        named = [made(ast.arg, {"arg": name, **within}) for name in parameters]
         arguments = ast.arguments([], named, None, [], [], None, [])
-    return made(
-        ast.FunctionDef, whole, name=name, args=arguments, body=body, decorator_list=[], type_params=[]
-    )
+    head = {"name": name, "args": arguments, "body": body, "decorator_list": [], "type_params": []}
+    return made(ast.FunctionDef, {**head, **whole})
 
 
 def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
@@ -79,6 +82,7 @@ def _pattern(target: ast.expr) -> tuple[Any, ...] | None:
 
 
 def unpacked(value: ast.expr, target: ast.expr) -> ast.expr:
+    """A value as it is assigned to a target, for one that has parts."""
     pattern = _pattern(target)
     if pattern is None or (isinstance(value, SEQUENCES) and not any(pattern)):
         return value

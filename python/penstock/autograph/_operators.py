@@ -10,7 +10,6 @@ from types import FunctionType
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._control import cond_and
 from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._calls import callee as c, iterable_callee as ci
@@ -19,6 +18,7 @@ from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
 from penstock.autograph._state import Attributes, Entries, State, slots_of, tensor_like, tracing
+from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
     "and_",
@@ -46,6 +46,7 @@ __all__ = [
     "touch",
     "unpack",
     "update_item",
+    "wanted",
     "while_stmt",
 ]
 
@@ -152,25 +153,32 @@ def for_stmt(
         _python_for(iterable, body, entries, go_on, attributes, names)
         return
     where = _place(body)
-    zero, more, counted = _iteration.counter(steps)
+    course = _iteration.Course(steps)
+    chosen = Options(**options()) if options is not None else Options()
 
     def test(hidden: list[Any]) -> Any:
         wanted = None if go_on is None else go_on()
-        if not is_symbolic(wanted):
-            return more(hidden[0])
-        if counted:
-            return raw_ops.logical_and(more(hidden[0]), truth(wanted))
-        # Whether there is another element is not asked after a break.
-        return cond_and(truth(wanted), lambda: more(hidden[0]))
+        more = course.more(hidden)
+        return raw_ops.logical_and(more, truth(wanted)) if is_symbolic(wanted) else more
 
     def step(hidden: list[Any]) -> list[Any]:
-        body(steps.item(hidden[0]))
-        return [raw_ops.add(hidden[0], _core._convert(1, hidden[0].dtype))]
+        body(course.item(hidden))
+        # Whether there is another item is not asked after a break, or behind the last iteration.
+        wanted = None if go_on is None else _bool(go_on())
+        if chosen.maximum_iterations is not None:
+            limit = raw_ops.cast(_core._convert(chosen.maximum_iterations), dtype=hidden[0].dtype)
+            below = raw_ops.less(raw_ops.add(hidden[0], _core._convert(1, limit.dtype)), limit)
+            wanted = below if wanted is None else raw_ops.logical_and(wanted, below)
+        return course.following(hidden, wanted)
 
-    chosen = Options(**options()) if options is not None else Options()
     state = State((body, names), entries, attributes)
-    runs = None if broken else more(zero)
-    graph_loop(state, [zero], test, step, runs, where, body, chosen)
+    runs = None if broken else course.more(course.start)
+    graph_loop(state, course.start, test, step, runs, where, body, chosen)
+
+
+def _bool(value: Any) -> Any:
+    """The truth of a value, as a tensor."""
+    return truth(value) if is_symbolic(value) else _core._convert(bool(value))
 
 
 def _python_for(
@@ -340,6 +348,19 @@ def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
 def elements(iterable: Any, what: str = "iterating here") -> Any:
     """What Python iterates over: a symbolic tensor's elements, if their number is known."""
     return _iteration.unrolled(iterable, what)
+
+
+def wanted(test: Any, what: str) -> Any:
+    """The test of a comprehension that Python runs.
+
+    Raises:
+        OperatorNotAllowedInGraphError: where a tensor decides it.
+    """
+    if is_symbolic(test):
+        raise OperatorNotAllowedInGraphError(
+            f"a symbolic tensor cannot decide what is in {what.rstrip(',')}: use a for loop and append"
+        )
+    return test
 
 
 def matched(subject: Any, pattern: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

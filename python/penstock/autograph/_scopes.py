@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from penstock.autograph._tree import DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
+from penstock.autograph._tree import CHILDREN, DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
 __all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
@@ -34,7 +34,8 @@ class Facts:
         self.decides = False
 
     def add(self, other: Facts) -> None:
-        self.bound.update(other.bound)
+        if other.bound:
+            self.bound.update(other.bound)
         self.reads |= other.reads
         if other.mutated:
             self.mutated.update(other.mutated)
@@ -75,27 +76,32 @@ class FactTable:
     def one(self, node: ast.AST) -> Facts:
         """The facts of a node, not to be changed."""
         known = self._known.get(id(node))
-        if known is None:
-            known = self._known[id(node)] = node, Facts()
-            self._collect(node, known[1], False)
-        return known[1]
+        if known is not None:
+            return known[1]
+        facts = Facts()
+        self._known[id(node)] = node, facts
+        self._collect(node, facts, False)
+        return facts
 
     def reads(self, node: ast.AST) -> set[str]:
         """The names that a node reads, not to be changed."""
         return self.one(node).reads
 
-    def _collect(self, node: ast.AST, facts: Facts, within: bool) -> None:
+    def _collect(self, node: Any, facts: Facts, within: bool) -> None:
         """Adds the facts of a node; `within` a comprehension, targets are the comprehension's own."""
         stack = [node]
         while stack:
             node = stack.pop()
             kind = type(node)
             if kind is ast.Name:
-                context = type(node.ctx)  # type: ignore[attr-defined]
-                if context is not ast.Store:
-                    facts.reads.add(node.id)  # type: ignore[attr-defined]
-                if context is not ast.Load and not within:
-                    facts.bound[node.id] = getattr(node, "lineno", 0)  # type: ignore[attr-defined]
+                context = type(node.ctx)
+                if context is ast.Load:
+                    facts.reads.add(node.id)
+                    continue
+                if context is ast.Del:
+                    facts.reads.add(node.id)
+                if not within:
+                    facts.bound[node.id] = getattr(node, "lineno", 0)
             elif kind is not ast.Constant:
                 special = _SPECIAL.get(kind)
                 if special is not None and special(self, node, facts, within):
@@ -110,7 +116,7 @@ class FactTable:
                     for part in parts(node):
                         facts.add(self.of(part) if isinstance(part, list) else self.one(part))
                 else:
-                    stack += children(node)
+                    stack += CHILDREN[kind](node)
 
     def _definition(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.decides = True
@@ -255,10 +261,12 @@ class Survey:
         while stack:
             inner = stack.pop()
             kind = type(inner)
+            if kind is ast.Constant:
+                continue
             if kind in _NOTED:
                 _NOTED[kind](self, inner)
             if kind not in SCOPES:
-                stack += children(inner)
+                stack += CHILDREN[kind](inner)
 
     def _name(self, node: Any) -> None:
         if node.id in _DYNAMIC:
@@ -342,11 +350,13 @@ class Scope:
         )
         self.parameters = {a.arg for a in every}
         self.globals, self.nonlocals, self.dynamic = survey.globals, survey.nonlocals, survey.dynamic
-        self.captured: set[str] = set()
+        # For each name that nested functions and classes read, these.
+        self.captors: dict[str, list[ast.AST]] = {}
         # Variables that nested functions assign: a call may change them.
         self.effects: set[str] = set()
         for inner in survey.nested:
-            self.captured.update(read_names(inner))
+            for name in read_names(inner):
+                self.captors.setdefault(name, []).append(inner)
             for deeper in walk(inner):
                 if isinstance(deeper, ast.Nonlocal):
                     self.effects.update(deeper.names)
@@ -423,7 +433,7 @@ class Liveness:
     """
 
     def __init__(self, scope: Scope, facts: FactTable) -> None:
-        self.always = scope.captured | scope.globals | scope.nonlocals
+        self.always = scope.captors.keys() | scope.globals | scope.nonlocals
         if scope.dynamic:
             self.always |= scope.locals
         # For each `if` and each loop: what may be read after it.

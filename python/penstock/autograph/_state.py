@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
+from penstock._classes import with_fields
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList
@@ -56,6 +58,7 @@ class Entry(NamedTuple):
         second: the line that assigns it in the `else` part, 0 if none does.
         live: whether it may be read after the statement, or in a later iteration.
         after: whether it may be read after the statement.
+        held: whether only functions that the statement makes may read it then.
     """
 
     name: str
@@ -63,12 +66,13 @@ class Entry(NamedTuple):
     second: int
     live: bool
     after: bool
+    held: bool = False
 
     @classmethod
     def of(cls, text: str) -> Entry:
         """The variable that converted code describes."""
         name, first, second, *flags = text.split()
-        return cls(name, int(first), int(second), "live" in flags, "after" in flags)
+        return cls(name, int(first), int(second), "live" in flags, "after" in flags, "held" in flags)
 
 
 # How converted code describes the variables of a statement: texts that `Entry.of` reads; of an attribute,
@@ -101,6 +105,10 @@ class Slot:
 
     def clear(self) -> None:
         raise NotImplementedError
+
+    def holders(self) -> int:
+        """How many objects refer to the variable, for comparison."""
+        return 0
 
     def put(self, value: Any) -> None:
         """Sets the variable, or leaves it without a value."""
@@ -148,6 +156,9 @@ class _Cell(Slot):
     @property
     def key(self) -> Any:
         return id(self.cell)
+
+    def holders(self) -> int:
+        return sys.getrefcount(self.cell)
 
     def get(self) -> Any:
         try:
@@ -266,6 +277,11 @@ def slots_of(
     return slots
 
 
+def _is_gone(slot: Slot, before: Any) -> bool:
+    """Whether a variable began with a value that is no longer to be had."""
+    return before is not UNDEFINED and slot.first() is UNDEFINED
+
+
 class State:
     """The variables of a statement, with the values that they have when it begins."""
 
@@ -292,6 +308,11 @@ class State:
         # The same with containers copied, since they may change.
         self.frozen = [freeze(value) for value in self.before]
         self._keys = {slot.key for slot in self.slots}
+        # Objects that are made while the statement is traced, by identity: theirs are no variables of it.
+        self.made: dict[int, Any] = {}
+        # The attributes that functions called from the statement change; those in this attempt to trace it.
+        self._added: list[_Attribute] = []
+        self._touched: set[Any] = set()
         # Containers may be changed in place; their contents are part of the state.
         self._contents: list[tuple[Any, Any]] = []
         for value in self.before:
@@ -300,13 +321,38 @@ class State:
     def extend(self, slots: Sequence[Slot]) -> None:
         """Adds variables that a function called from the statement is about to change."""
         for slot in slots:
-            if slot.key not in self._keys:
-                self._keys.add(slot.key)
-                self.slots.append(slot)
-                value = slot.first()
-                self.before.append(value)
-                self.frozen.append(freeze(value))
-                _collect(value, self._contents, set())
+            self._touched.add(slot.key)
+            if slot.key in self._keys:
+                continue
+            if isinstance(slot, _Attribute):
+                if self._is_new(slot):
+                    continue
+                self._added.append(slot)
+            self._keys.add(slot.key)
+            self.slots.append(slot)
+            value = slot.first()
+            self.before.append(value)
+            self.frozen.append(freeze(value))
+            _collect(value, self._contents, set())
+
+    def again(self) -> None:
+        """The statement is traced once more, with the variables that were found."""
+        self.restore()
+        self._touched = set()
+        # What only the last attempt could see belonged to an object that it made.
+        gone = {
+            s for s, old in zip(self.slots, self.before, strict=True) if s in self._added and _is_gone(s, old)
+        }
+        kept = [i for i, slot in enumerate(self.slots) if slot not in gone]
+        for values in (self.slots, self.before, self.frozen):
+            values[:] = [values[i] for i in kept]
+
+    def _is_new(self, slot: _Attribute) -> bool:
+        """Whether an attribute is one of an object that the statement makes: each attempt has another one."""
+        return id(slot.base) in self.made or any(
+            old.name == slot.name and type(old.base) is type(slot.base) and old.key not in self._touched
+            for old in self._added
+        )
 
     def replace(self, index: int, value: Any) -> None:
         """Has a variable begin with another value."""
@@ -347,6 +393,11 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
     elif isinstance(value, tuple):
         for item in value:
             _collect(item, out, seen)
+    elif _composite.is_record(value) and id(value) not in seen:
+        seen.add(id(value))
+        out.append((value, _composite.fields(value)))
+        for item in _composite.fields(value).values():
+            _collect(item, out, seen)
 
 
 def freeze_one(container: Any) -> Any:
@@ -360,6 +411,9 @@ def _refill(container: Any, contents: Any) -> None:
         container.refill(contents)
     elif type(container) is list:
         container[:] = contents
+    elif type(container) is not dict:
+        for name, value in contents.items():
+            object.__setattr__(container, name, value)
     else:
         items = dict(contents)
         container.clear()
@@ -393,7 +447,11 @@ def freeze(value: Any) -> Any:
         return {k: freeze(v) for k, v in value.items()}
     if kind is tuple:
         return tuple(freeze(v) for v in value)
-    return value.copy() if kind is TensorList else value
+    if kind is TensorList:
+        return value.copy()
+    if _composite.is_record(value):
+        return with_fields(value, {k: freeze(v) for k, v in _composite.fields(value).items()})
+    return value
 
 
 def flatten(value: Any) -> list[Any]:
@@ -440,7 +498,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if kind is dict:
         return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
-    return False
+    return _composite.is_record(a) and same(_composite.fields(a), _composite.fields(b))
 
 
 def zeros(spec: Any) -> Any:

@@ -6,12 +6,14 @@ import re
 import traceback
 from collections.abc import Sequence
 from types import FrameType, TracebackType
+from typing import Any
 
+from penstock import debugging
 from penstock.autograph import _convert
 from penstock.autograph._state import Note
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["explained", "filtered"]
+__all__ = ["USER_LINES", "explained", "filtered"]
 
 
 def filtered(found: TracebackType | None) -> TracebackType | None:
@@ -19,28 +21,38 @@ def filtered(found: TracebackType | None) -> TracebackType | None:
 
     A function whose body runs in pieces has a frame for each; the innermost is the one that shows its line.
     """
-    from penstock import debugging
+    return (_users(found) or found) if debugging.is_traceback_filtering_enabled() else found
 
-    if not debugging.is_traceback_filtering_enabled():
-        return found
-    entries = []
-    while found is not None:
-        entries.append(found)
-        found = found.tb_next
+
+def _users(found: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that is the user's."""
     kept: list[TracebackType] = []
-    for entry in entries:
-        code = entry.tb_frame.f_code
-        if _convert.is_own(code):
-            continue
-        if kept and _convert.is_part(code) and _runs(entry.tb_frame) is kept[-1].tb_frame:
-            kept.pop()
-        kept.append(entry)
-    if not kept:
-        return entries[0] if entries else None
+    while found is not None:
+        code = found.tb_frame.f_code
+        if not _convert.is_own(code):
+            if kept and _convert.is_part(code) and _runs(found.tb_frame) is kept[-1].tb_frame:
+                kept.pop()
+            kept.append(found)
+        found = found.tb_next
     out: TracebackType | None = None
     for entry in reversed(kept):
         out = TracebackType(out, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return out
+
+
+class _UserLines:
+    """A context whose exceptions leave the function that it is in without a frame of this package."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, found: TracebackType | None) -> None:
+        if isinstance(error, Exception) and debugging.is_traceback_filtering_enabled():
+            # An exception that goes on from a `with` has what it is given here, and nothing more.
+            error.__traceback__ = _users(found)
+
+
+USER_LINES = _UserLines()
 
 
 def _runs(piece: FrameType) -> FrameType | None:

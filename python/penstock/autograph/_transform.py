@@ -23,7 +23,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._tree import DEFINITIONS, made, placed, places, point, walk
+from penstock.autograph._tree import DEFINITIONS, SCOPES, made, own_nodes, placed, places, point, walk
 
 __all__ = ["lower"]
 
@@ -217,6 +217,8 @@ class _Statements:
         self.expressions = Expressions(instance)
         # Locals that inner functions assign or watch.
         self.shared: set[str] = set()
+        # The names that the bodies assign which a statement is in; None outside of bodies.
+        self.within: frozenset[str] | None = None
 
     def expression(self, node: Any) -> Any:
         return None if node is None else self.expressions.visit(node)
@@ -228,12 +230,32 @@ class _Statements:
         return out
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
-        method = _STATEMENTS.get(type(s))
         if self.left and id(s) in self.left:
             return [self._suspending(s)]
-        if method is None and not self.facts.one(s).decides:
-            return [s]
-        return [self.expressions.visit(s)] if method is None else method(self, s)
+        touched = self._touched_by(s) if self.within is not None else []
+        method = _STATEMENTS.get(type(s))
+        if method is not None:
+            return [*touched, *method(self, s)]
+        return [*touched, self.expressions.visit(s) if self.facts.one(s).decides else s]
+
+    def _touched_by(self, s: ast.stmt) -> list[ast.stmt]:
+        """The statement that says which attributes another one changes, of objects that a body finds."""
+        if type(s) not in _CHANGING or not (attributes := self.facts.one(s).attributes):
+            return []
+        items: list[ast.expr] = []
+        for node in attributes:
+            root = base = node.value
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            known = isinstance(root, ast.Name) and root.id not in (self.within or ())
+            if not known and repeatable(base):
+                entry = ast.Constant(_entry(ast.unparse(node), node.lineno, 0))
+                found = later(self.expression(_copied(base)))
+                items.append(ast.Tuple([found, ast.Constant(node.attr), entry], LOAD))
+        if not items:
+            return []
+        nothing = later(ast.Tuple([], LOAD))
+        return [placed(ast.Expr(operation("touch", s, nothing, constant(()), ast.Tuple(items, LOAD))), s)]
 
     # --- what stays Python ---
 
@@ -249,7 +271,7 @@ class _Statements:
         if self.facts.one(s).decides:
             s.value = self.expression(s.value)
             s.targets = [self.expression(t) for t in s.targets]
-        if len(s.targets) == 1:
+        if len(s.targets) == 1 and type(s.targets[0]) is not ast.Name:
             s.value = unpacked(s.value, s.targets[0])
         return [s]
 
@@ -365,7 +387,8 @@ class _Statements:
         if isinstance(s.test, ast.BoolOp) and binds_outside(*s.test.values[1:]):
             return self._nested_ifs(s, s.test)
         after = self.liveness.after[id(s)]
-        first, second = self.facts.of(s.body), self.facts.of(s.orelse)
+        first = self.facts.of(s.body)
+        second = self.facts.of(s.orelse) if s.orelse else _NOTHING
         entries, names = self._entries(first, second, after, after, s.lineno)
         keywords = self._keywords(first, second, names)
         out = [define(_IF, self._inner(s.body, first), s)]
@@ -429,9 +452,14 @@ class _Statements:
 
     def _keywords(self, first: Facts, second: Facts, names: ast.expr | None) -> list[ast.keyword]:
         """The arguments that say which attributes two bodies assign, and give cells of variables."""
-        attributes = self._attributes(first, second)
-        found = [] if attributes is None else [ast.keyword("attributes", attributes)]
-        return found if names is None else [*found, ast.keyword("names", names)]
+        found: list[ast.keyword] = []
+        if first.attributes or second.attributes:
+            attributes = self._attributes(first, second)
+            if attributes is not None:
+                found.append(ast.keyword("attributes", attributes))
+        if names is not None:
+            found.append(ast.keyword("names", names))
+        return found
 
     def _broken(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """Says of a loop that what follows it is reached only by a `break`."""
@@ -445,8 +473,7 @@ class _Statements:
     def _emit(self, name: str, args: list[ast.expr], keywords: list[ast.keyword], s: ast.stmt) -> ast.stmt:
         # The call stands for the head of the statement.
         head = getattr(s, "test", None) or s.iter  # type: ignore[attr-defined]
-        place = {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset}
-        where = made(ast.Expr, place)
+        where = made(ast.Expr, {**places(head)[0], "lineno": s.lineno, "col_offset": s.col_offset})
         where.value = operation(name, where, *args, keywords=keywords)
         return where
 
@@ -457,49 +484,62 @@ class _Statements:
         self.shared |= own
         mine, outside = sorted(own | (names & scope.nonlocals)), sorted(names & scope.globals)
         where = body[0]
+        place = places(where)[1]
         out: list[ast.stmt] = []
         if mine:
-            out.append(placed(ast.Nonlocal(mine), where))
+            out.append(made(ast.Nonlocal, {"names": mine, **place}))
         if outside:
-            out.append(placed(ast.Global(outside), where))
+            out.append(made(ast.Global, {"names": outside, **place}))
         if scope.globals or scope.nonlocals:
             body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
+        around = self.within
+        self.within = (around or frozenset()) | names
         out += self.block(body)
+        self.within = around
         return out or [placed(ast.Pass(), where)]
 
     def _entries(
-        self, first: Facts, second: Facts, live: frozenset[str], after: frozenset[str], line: int
+        self,
+        first: Facts,
+        second: Facts,
+        live: frozenset[str],
+        after: frozenset[str],
+        line: int,
+        held: frozenset[str] = frozenset(),
     ) -> tuple[ast.expr, ast.expr | None]:
         """The variables that two bodies assign, or whose contents they change, as a constant.
 
         Beside it a function that closes over those that the bodies need not close over; None for none.
         """
         scope, always = self.scope, self.liveness.always
-        bound = first.bound.keys() | second.bound.keys()
-        bound &= scope.locals | scope.nonlocals | scope.globals
-        lines = [first.bound, second.bound]
-        more: set[str] = set()
-        for part, facts in enumerate((first, second)):
-            changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
-            if facts.calls and scope.effects:
-                changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
-            if changed:
-                lines[part] = changed | facts.bound
-                more |= changed.keys() - facts.bound.keys()
-        names = bound | more
-        live, after = live | always, after | always
-        one, two = lines
+        one, two = first.bound, second.bound
+        names = bound = one.keys() | two.keys()
+        if first.mutated or second.mutated or scope.effects:
+            one, two = self._changed(first, line), self._changed(second, line)
+            names = one.keys() | two.keys()
+        if always:
+            live, after = live | always, after | always
         items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
+        if held:
+            items = [f"{item} held" if item.partition(" ")[0] in held else item for item in items]
         self.shared |= names & scope.locals
-        more -= bound
-        if not more:
+        if len(names) == len(bound):
             return constant(tuple(items)), None
-        return constant(tuple(items)), later(ast.Tuple([load(n) for n in sorted(more)], LOAD))
+        return constant(tuple(items)), later(ast.Tuple([load(n) for n in sorted(names - bound)], LOAD))
+
+    def _changed(self, facts: Facts, line: int) -> dict[str, int]:
+        """The variables that a body assigns, or whose contents it changes, with the lines that do."""
+        scope = self.scope
+        changed = {n: at for n, at in facts.mutated.items() if n in scope.locals}
+        if facts.calls and scope.effects:
+            changed.update(dict.fromkeys(scope.effects & (scope.locals | scope.nonlocals), line))
+        return changed | facts.bound
 
     def touched(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statement that says what the function changes outside of itself."""
         outside = self.scope.assigned_outside
-        attributes = self._attributes(self.facts.of(node.body), _NOTHING)
+        facts = self.facts.of(node.body)
+        attributes = self._attributes(facts, _NOTHING) if facts.attributes else None
         if not outside and attributes is None:
             return []
         items = tuple(_entry(name, line, 0) for name, line in sorted(outside.items()))
@@ -512,12 +552,16 @@ class _Statements:
 
     def _loop_entries(self, s: ast.For | ast.While, body: Facts) -> tuple[ast.expr, ast.expr | None]:
         after = self.liveness.after[id(s)]
-        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno)
+        held: frozenset[str] = frozenset()
+        if self.scope.captors and not self.scope.dynamic:
+            # What only functions within the loop see, and nothing reads after it.
+            within = {id(node) for node in own_nodes(s.body) if type(node) in SCOPES}
+            mine = (n for n, nodes in self.scope.captors.items() if within.issuperset(map(id, nodes)))
+            held = frozenset(self.scope.locals.intersection(mine) - after)
+        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held)
 
     def _attributes(self, *facts: Facts) -> ast.expr | None:
         """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
-        if not any(f.attributes for f in facts):
-            return None
         found: dict[str, tuple[ast.expr, str, list[int]]] = {}
         for part in (0, 1):
             for node in facts[part].attributes:
@@ -585,6 +629,8 @@ def _handled(handler: ast.ExceptHandler) -> ast.expr:
 
 
 _NOTHING = Facts()
+# Statements without others in them that may change attributes.
+_CHANGING = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete})
 _STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
     ast.FunctionDef: _Statements._functiondef,
     ast.AsyncFunctionDef: _Statements._kept,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 __all__ = [
+    "CHILDREN",
     "DEFINITIONS",
     "LOOPS",
     "SCOPES",
@@ -59,6 +60,8 @@ class _Fields(dict[type, tuple[str, ...]]):
 _FIELDS = _Fields()
 # The commonest classes of nodes without others in them.
 _LEAVES = frozenset({ast.Name, ast.Constant})
+# What stands in fields and holds no node to replace.
+_IDLE = frozenset({*_LEAVES, type(None), str, int})
 
 
 class _Children(dict[type, Callable[[Any], Iterable[ast.AST]]]):
@@ -83,8 +86,9 @@ class _Children(dict[type, Callable[[Any], Iterable[ast.AST]]]):
         return found
 
 
-# The commonest classes need no search for their fields.
-_CHILDREN = _Children(
+# What gives the nodes in one of a class, but for operators and contexts. The commonest classes need no search
+# for their fields.
+CHILDREN = _Children(
     {
         ast.Attribute: lambda node: (node.value,),
         ast.BinOp: lambda node: (node.left, node.right),
@@ -105,7 +109,7 @@ _CHILDREN = _Children(
 
 def children(node: ast.AST) -> Iterable[ast.AST]:
     """The nodes that stand in a node, but for operators and contexts."""
-    return _CHILDREN[type(node)](node)
+    return CHILDREN[type(node)](node)
 
 
 def parts(node: ast.AST) -> Iterator[ast.AST | list[ast.AST]]:
@@ -135,10 +139,9 @@ def places(node: ast.AST) -> tuple[Place, Place]:
     return whole, {"lineno": line, "col_offset": column, "end_lineno": line, "end_col_offset": column}
 
 
-def made(kind: type[Node], place: Place, **fields: Any) -> Node:
-    """A node at a place, without the cost of a call of its class."""
+def made(kind: type[Node], fields: dict[str, Any]) -> Node:
+    """A node with these fields, its place among them, without the cost of a call of its class."""
     new: Node = _NEW(kind)
-    fields.update(place)
     new.__dict__ = fields
     return new
 
@@ -148,8 +151,9 @@ def placed(new: Node, old: ast.AST) -> Node:
     if "lineno" in old.__dict__:
         whole, within = places(old)
         new.__dict__.update(whole)
-        if type(new) not in _LEAVES:
-            place(_CHILDREN[type(new)](new), within)
+        kind = type(new)
+        if kind not in _LEAVES:
+            place(CHILDREN[kind](new), within)
     return new
 
 
@@ -158,10 +162,13 @@ def place(nodes: Iterable[ast.AST], where: Place) -> None:
     for node in nodes:
         fields = node.__dict__
         if "lineno" not in fields:
+            kind = type(node)
+            if kind in _LEAVES:
+                fields.update(where)
+                continue
             if node._attributes:
                 fields.update(where)
-            if type(node) not in _LEAVES:
-                place(_CHILDREN[type(node)](node), where)
+            place(CHILDREN[kind](node), where)
 
 
 def point(line: int, column: int, width: int = 0) -> ast.AST:
@@ -175,7 +182,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        stack += _CHILDREN[type(node)](node)
+        stack += CHILDREN[type(node)](node)
 
 
 def holds(nodes: Iterable[ast.AST], kinds: frozenset[type]) -> bool:
@@ -187,7 +194,7 @@ def holds(nodes: Iterable[ast.AST], kinds: frozenset[type]) -> bool:
         if kind in kinds:
             return True
         if kind not in _LEAVES:
-            stack += _CHILDREN[kind](node)
+            stack += CHILDREN[kind](node)
     return False
 
 
@@ -199,7 +206,7 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         kind = type(node)
         if kind not in SCOPES:
-            stack += _CHILDREN[kind](node)
+            stack += CHILDREN[kind](node)
 
 
 class Transformer:
@@ -225,10 +232,11 @@ class Transformer:
     def inside(self, node: ast.AST) -> None:
         """Visits what is in a node."""
         for name in _FIELDS[type(node)]:
-            value = getattr(node, name, None)
-            if type(value) is list:
+            value: Any = getattr(node, name, None)
+            kind = type(value)
+            if kind is list:
                 for i, item in enumerate(value):
-                    if item is not None and (new := self.visit(item)) is not item:
+                    if type(item) not in _IDLE and (new := self.visit(item)) is not item:
                         value[i] = new
-            elif isinstance(value, ast.AST) and (new := self.visit(value)) is not value:
+            elif kind not in _IDLE and (new := self.visit(value)) is not value:
                 setattr(node, name, new)

@@ -148,9 +148,9 @@ class Base:
 
     def _graph_steps(self) -> Steps:
         """What a loop of the graph goes over."""
-        from penstock.data._iterator import Steps
+        from penstock.data._iterator import Blocks, Steps
 
-        return Steps(iter(self))
+        return (Blocks if self._structure.plain else Steps)(iter(self))
 
     def as_numpy_iterator(self) -> NumpyIterator:
         """An iterator whose elements have arrays, and NumPy scalars, in place of tensors.

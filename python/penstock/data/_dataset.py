@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock import _core, nest
 from penstock._spec import TensorSpec, TypeSpec
+from penstock.autograph._traceback import USER_LINES
 from penstock.data import _saved, _sources, _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
@@ -487,11 +488,13 @@ class Dataset(Grouping):
         while spec != before:
             # Sizes that the function changes are unknown.
             loose = nest.map_structure(_any_shape, spec)
-            found = traced(reduce_func, "reduce_func", (spec, self.element_spec), loose)
+            with USER_LINES:
+                found = traced(reduce_func, "reduce_func", (spec, self.element_spec), loose)
             before, spec = spec, nest.map_structure(_joint, spec, found.gives.spec)
         # Of the state as an element, so that it may depend on the graph, and the function too.
         whole = Dataset(REDUCED, [self], [found, *nest.flatten(state)], spec)
-        return whole.get_single_element()
+        with USER_LINES:
+            return whole.get_single_element()
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The only element.
@@ -517,7 +520,8 @@ class Dataset(Grouping):
             return leaves
 
         if not _core._is_tracing():
-            return structure.pack(single(self))
+            with USER_LINES:
+                return structure.pack(single(self))
         tensors = self._on_host(lambda ds: structure.to_tensors(single(ds)), structure.tensor_specs)
         return structure.pack(structure.from_tensors(tensors))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._spec import TensorSpec
+from penstock.autograph._traceback import USER_LINES
 from penstock.data import _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
@@ -117,7 +118,8 @@ class Elementwise(Base):
         >>> [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x * x)]
         [0, 1, 4]
         """
-        function = traced(map_func, "map_func", unpacked(self.element_spec))
+        with USER_LINES:
+            function = traced(map_func, "map_func", unpacked(self.element_spec))
         return self._then(MAP, function.gives, function, name=name)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -134,7 +136,8 @@ class Elementwise(Base):
         >>> [int(x) for x in tf.data.Dataset.range(5).filter(lambda x: x % 2 == 0)]
         [0, 2, 4]
         """
-        return self._same(FILTER, self._predicate(predicate), name=name)
+        with USER_LINES:
+            return self._same(FILTER, self._predicate(predicate), name=name)
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which a function gives False.
@@ -150,7 +153,8 @@ class Elementwise(Base):
         >>> [int(x) for x in tf.data.Dataset.range(5).take_while(lambda x: x < 2)]
         [0, 1]
         """
-        return self._same(TAKE_WHILE, self._predicate(predicate), name=name)
+        with USER_LINES:
+            return self._same(TAKE_WHILE, self._predicate(predicate), name=name)
 
     def _predicate(self, predicate: Any) -> Any:
         function = traced(predicate, "predicate", unpacked(self.element_spec))
@@ -363,7 +367,8 @@ class Elementwise(Base):
         if not callable(scan_func):
             raise TypeError(f"argument 'scan_func' must be callable, got {scan_func!r}")
         call = convert_function(scan_func)
-        function = traced(pair, "scan_func", (spec, self.element_spec))
+        with USER_LINES:
+            function = traced(pair, "scan_func", (spec, self.element_spec))
         return self._then(SCAN, function.gives.spec[1], function, size, *nest.flatten(state), name=name)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -380,7 +385,8 @@ class Elementwise(Base):
         >>> [int(x) for x in tf.data.Dataset.range(3).flat_map(tf.data.Dataset.range)]
         [0, 0, 1]
         """
-        function, spec = self._maker(map_func)
+        with USER_LINES:
+            function, spec = self._maker(map_func)
         return self._then(FLAT_MAP, spec, function, name=name)
 
     def interleave(
@@ -412,7 +418,8 @@ class Elementwise(Base):
         >>> [int(x) for x in ds]
         [0, 1, 0, 1]
         """
-        function, spec = self._maker(map_func)
+        with USER_LINES:
+            function, spec = self._maker(map_func)
         unset = cycle_length is None or (isinstance(cycle_length, int) and cycle_length == -1)
         cycle = _CYCLE if unset else integer(cycle_length, "cycle_length", 1)
         block = 1 if block_length is None else integer(block_length, "block_length", 1)
@@ -465,7 +472,8 @@ class Elementwise(Base):
         >>> {int(number) for number, x in ds}
         {1}
         """
-        classes = traced(class_func, "class_func", unpacked(self.element_spec))
+        with USER_LINES:
+            classes = traced(class_func, "class_func", unpacked(self.element_spec))
         spec = classes.gives.spec
         if not isinstance(spec, TensorSpec) or not spec.dtype.is_integer or spec.shape.rank not in (0, None):
             raise TypeError(f"argument 'class_func' must give an integer scalar, got {spec}")

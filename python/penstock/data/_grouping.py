@@ -9,6 +9,7 @@ from penstock import _core, nest
 from penstock._ragged_spec import RaggedTensorSpec
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec
+from penstock.autograph._traceback import USER_LINES
 from penstock.data import _batching
 from penstock.data._arguments import flag, integer
 from penstock.data._base import INFINITE, UNKNOWN, Kind
@@ -287,15 +288,15 @@ class Grouping(Elementwise):
                 "group_by_window takes one of the arguments 'window_size' and 'window_size_func'"
             )
         number = TensorSpec([], _core.int64)
-        key = traced(key_func, "key_func", unpacked(self.element_spec), number)
-        reduce = traced(reduce_func, "reduce_func", (number, DatasetSpec(self.element_spec)))
+        with USER_LINES:
+            key = traced(key_func, "key_func", unpacked(self.element_spec), number)
+            reduce = traced(reduce_func, "reduce_func", (number, DatasetSpec(self.element_spec)))
         if not isinstance(reduce.gives.spec, DatasetSpec):
             raise TypeError(f"argument 'reduce_func' must give a data set, got {reduce.gives.spec}")
-        by = (
-            None
-            if window_size_func is None
-            else traced(window_size_func, "window_size_func", (number,), number)
-        )
+        by = None
+        if window_size_func is not None:
+            with USER_LINES:
+                by = traced(window_size_func, "window_size_func", (number,), number)
         fixed = None if window_size is None else integer(window_size, "window_size", 1)
         make, structure = self._make, self._structure
 

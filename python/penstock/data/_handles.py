@@ -18,6 +18,7 @@ import numpy as np
 from penstock import _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock._wrap import results
+from penstock.autograph._traceback import USER_LINES
 from penstock.errors import FailedPreconditionError
 
 __all__ = ["HANDLE", "handle", "held", "in_graph"]
@@ -74,5 +75,10 @@ def in_graph(
     function: Callable[..., Sequence[Any]], specs: Sequence[TensorSpec], inputs: Sequence[Any]
 ) -> list[Any]:
     """Has the graph call a Python function with tensors, in program order; the tensors that it gives."""
-    host = _core._HostFunction(function, specs)
+
+    def call(*tensors: Any) -> Sequence[Any]:
+        with USER_LINES:
+            return function(*tensors)
+
+    host = _core._HostFunction(call, specs)
     return list(results(raw_ops.host_call(list(inputs), func=host, outs=list(specs), stateful=True)))

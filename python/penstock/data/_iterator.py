@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import abc
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock import _control, _core, nest
+from penstock import _control, _core, nest, raw_ops
 from penstock._spec import TensorSpec
+from penstock.autograph._state import zeros
+from penstock.autograph._traceback import USER_LINES
 from penstock.data._base import Base
 from penstock.data._handles import handle, held, in_graph
-from penstock.data._rows import Reader
+from penstock.data._rows import Reader, Rows
 from penstock.data._structure import Structure
 from penstock.errors import OperatorNotAllowedInGraphError, OutOfRangeError
 
-__all__ = ["GraphIterator", "Iterator", "NumpyIterator", "OwnedIterator", "Steps"]
+__all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterator", "Steps"]
 
 _FLAG = TensorSpec([], _core.bool)
 
@@ -60,7 +63,8 @@ class Iterator(abc.ABC):
                 "for loop or "
                 "next() in code that AutoGraph converts, or get_next()"
             )
-        return self._next()
+        with USER_LINES:
+            return self._next()
 
     @abc.abstractmethod
     def _next(self) -> Any:
@@ -78,10 +82,11 @@ class Iterator(abc.ABC):
         """
         if _core._is_tracing():
             return self._taken()
-        try:
-            return self._next()
-        except StopIteration:
-            raise _ended() from None
+        with USER_LINES:
+            try:
+                return self._next()
+            except StopIteration:
+                raise _ended() from None
 
     def get_next_as_optional(self) -> Any:
         """The next element as a `tf.experimental.Optional`, which is empty at the end.
@@ -98,10 +103,11 @@ class Iterator(abc.ABC):
                 lambda: Optional(Optional.from_value(self._taken())._lists, self.element_spec),
                 lambda: Optional.empty(self.element_spec),
             )
-        try:
-            return Optional.from_value(self._next())
-        except StopIteration:
-            return Optional.empty(self.element_spec)
+        with USER_LINES:
+            try:
+                return Optional.from_value(self._next())
+            except StopIteration:
+                return Optional.empty(self.element_spec)
 
     # In graphs.
 
@@ -158,29 +164,27 @@ class OwnedIterator(Iterator):
         dataset: the data set.
     """
 
-    __slots__ = ("_ahead", "_lock", "_read")
+    __slots__ = ("_lock", "_read")
 
     def __init__(self, dataset: Base) -> None:
         super().__init__(dataset._structure)
         self._read = Reader(dataset._open())
-        # An element that was looked for, and not taken yet.
-        self._ahead: list[Any] | None = None
         self._lock = threading.RLock()
 
     def _leaves(self) -> list[Any] | None:
         """The leaves of the next element; None at the end."""
         with self._lock:
-            if self._ahead is not None:
-                leaves, self._ahead = self._ahead, None
-                return leaves
             return self._read()
 
     def _peek(self) -> bool:
         """Whether there is another element."""
         with self._lock:
-            if self._ahead is None:
-                self._ahead = self._read()
-            return self._ahead is not None
+            return self._read.peek()
+
+    def _block(self) -> Rows | None:
+        """The next elements, as many as nobody can see being read; None at the end."""
+        with self._lock:
+            return self._read.block()
 
     def _next(self) -> Any:
         leaves = self._leaves()
@@ -222,23 +226,117 @@ class GraphIterator(Iterator):
 class Steps:
     """What a loop of the graph goes over, which does not know how many there are.
 
+    The loop carries the next element, and whether there is one. It is read at the end of an iteration, which
+    is when Python reads it, unless the iteration was the last one.
+
     Args:
         iterator: the iterator.
     """
 
     def __init__(self, iterator: Iterator) -> None:
         self._iterator = iterator
+        self._structure = iterator._structure
+        self._prepare([_FLAG, *self._structure.tensor_specs], True)
+
+    def _prepare(self, specs: list[TensorSpec], number: int) -> None:
+        """Has `_call` read what the loop carries, of these specifications; `number` for a single element."""
+        with _core._Outside():
+            nothing = [zeros(spec) for spec in specs]
+            one = _core._convert(number, specs[0].dtype)
+
+        def read(it: Any) -> list[Any]:
+            found = self._read(it, one)
+            return nothing if found is None else found
+
+        self._call: Callable[[], list[Any]] = lambda: self._iterator._call(read, specs)
+
+    def _read(self, it: Any, one: Any) -> list[Any] | None:
+        leaves = it._leaves()
+        return None if leaves is None else [one, *self._structure.to_tensors(leaves)]
 
     def count(self) -> None:
         """The number of elements: it is not known."""
 
-    def more(self, i: Any) -> Any:
-        """Whether there is another element: a tensor."""
-        return self._iterator._peeked()
+    def start(self) -> list[Any]:
+        """What the loop carries into the first iteration."""
+        return self._call()
 
-    def item(self, i: Any) -> Any:
+    def more(self, i: Any, state: Sequence[Any]) -> Any:
+        """Whether there is an element `i`: a tensor."""
+        return state[0]
+
+    def item(self, i: Any, state: Sequence[Any]) -> Any:
+        """Element `i`."""
+        return self._structure.pack(self._structure.from_tensors(state[1:]))
+
+    def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+        """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
+        if wanted is None:
+            return self._call()
+        return _control.cond(wanted, self._call, lambda: list(state))  # type: ignore[no-any-return]
+
+
+class Blocks(Steps):
+    """As `Steps`, over an iterator that nobody else has: the loop carries elements that were read together.
+
+    These are the number of the next row, that of all rows, and columns.
+    """
+
+    def __init__(self, iterator: Iterator) -> None:
+        self._iterator = iterator
+        self._structure = iterator._structure
+        self._prepare([TensorSpec([], _core.int64), *map(_column, self._structure.tensor_specs)], 1)
+
+    def _read(self, it: Any, one: Any) -> list[Any] | None:
+        rows = it._block()
+        if rows is None:
+            return None
+        columns = self._structure.to_tensors(rows.columns)
+        if rows.stacked:
+            return [_core._convert(rows.count, _core.int64), *columns]
+        return [one, *(raw_ops.expand_dims(c, axis=0) for c in columns)]
+
+    def start(self) -> list[Any]:
+        """What the loop carries into the first iteration."""
+        return [_core._convert(0, _core.int64), *self._call()]
+
+    def more(self, i: Any, state: Sequence[Any]) -> Any:
+        """Whether there is another element: a tensor."""
+        return raw_ops.less(state[0], state[1])
+
+    def item(self, i: Any, state: Sequence[Any]) -> Any:
         """The next element."""
-        return self._iterator._taken()
+        at, _, *columns = state
+        specs = self._structure.tensor_specs
+        rows = [raw_ops.gather(c, at) if _is_small(s) else c[at] for c, s in zip(columns, specs, strict=True)]
+        return self._structure.pack(self._structure.from_tensors(rows))
+
+    def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+        """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
+        at, count, *columns = state
+        at = raw_ops.add(at, _core._convert(1, _core.int64))
+        ended = raw_ops.greater_equal(at, count)
+        if wanted is not None:
+            ended = raw_ops.logical_and(ended, wanted)
+        return _control.cond(ended, self.start, lambda: [at, count, *columns])  # type: ignore[no-any-return]
+
+
+# From how many bytes on a slice, which shares memory, takes less time than a copy.
+_LARGE = 1 << 14
+
+
+def _is_small(spec: TensorSpec) -> bool:
+    """Whether tensors of a specification are known to be small."""
+    dims = spec.shape.dims
+    if dims is None or None in dims:
+        return False
+    return math.prod(dims) * (spec.dtype.size or 1) < _LARGE  # type: ignore[arg-type]
+
+
+def _column(spec: TensorSpec) -> TensorSpec:
+    """The specification of a column of what another one describes."""
+    dims = spec.shape.dims
+    return TensorSpec(None if dims is None else [None, *dims], spec.dtype)
 
 
 class NumpyIterator:
@@ -261,7 +359,8 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return nest.map_structure(_numpy, self._iterator._next())
+        with USER_LINES:
+            return nest.map_structure(_numpy, self._iterator._next())
 
 
 def _numpy(leaf: Any) -> Any:

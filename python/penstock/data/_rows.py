@@ -117,21 +117,31 @@ class Reader:
 
     def __call__(self) -> list[Any] | None:
         """The leaves of the next element; None at the end."""
+        if self._rows is None and not self.peek():
+            return None
         rows, at = self._rows, self._at
-        if rows is None:
-            limit = _GROWTH[min(self._pulls, len(_GROWTH) - 1)]
-            rows = self._pull(limit)
-            if rows is None:
-                return None
-            if not rows.stacked:
-                # Also where one row is all that fits.
-                self._pulls += 1 if limit == 1 else 0
-                return rows.columns
-            self._pulls += 1 if rows.bytes_each() * limit * 4 <= CHUNK_BYTES else 0
-            at = 0
-        following = at + 1
-        if following == rows.count:
+        assert rows is not None
+        if at + 1 == rows.count:
             self._rows = None
         else:
-            self._rows, self._at = rows, following
-        return [c if c is None else c[at] for c in rows.columns]
+            self._at = at + 1
+        return [c if c is None else c[at] for c in rows.columns] if rows.stacked else rows.columns
+
+    def peek(self) -> bool:
+        """Whether there is another element."""
+        if self._rows is None:
+            limit = _GROWTH[min(self._pulls, len(_GROWTH) - 1)]
+            self._rows, self._at = self._pull(limit), 0
+            if self._rows is not None and (
+                # Also where one row is all that fits.
+                self._rows.bytes_each() * limit * 4 <= CHUNK_BYTES if self._rows.stacked else limit == 1
+            ):
+                self._pulls += 1
+        return self._rows is not None
+
+    def block(self) -> Rows | None:
+        """The next elements, as many as nobody can see being read; None at the end."""
+        if not self.peek():
+            return None
+        rows, self._rows = self._rows, None
+        return rows if rows is None else rows.part(self._at, rows.count)
