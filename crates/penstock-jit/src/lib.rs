@@ -12,6 +12,7 @@ mod emit;
 mod ranges;
 mod residues;
 mod source;
+pub mod vector;
 
 pub use compile::{Native, Stop};
 pub use source::Source;
