@@ -45,8 +45,29 @@ impl Array {
         for i in 0..len {
             let (kind, word) = (random.below(4), random.next() ^ random.next() << 24);
             let odd = [
-                f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 6.0, 7.0, 5e-324, -1e-310,
-                1e-40, f64::MAX, 2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0, 9.3e18, -9.3e18, 3e38, 1e9,
+                f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                0.5,
+                -2.5,
+                6.0,
+                7.0,
+                5e-324,
+                -1e-310,
+                1e-40,
+                f64::MAX,
+                2147483647.0,
+                2147483648.0,
+                -2147483648.0,
+                -2147483649.0,
+                9.3e18,
+                -9.3e18,
+                3e38,
+                1e9,
             ];
             let x = match kind {
                 0 => odd[random.below(odd.len())],
@@ -221,7 +242,8 @@ fn every_operator_gives_what_its_kernel_gives() {
                             continue;
                         }
                         program.region.results = vec![0];
-                        let code = VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
+                        let code =
+                            VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
                         count += 1;
                         for n in (0..40).chain([63, 64, 100, 1000]) {
                             program.check(level, widest, n, &mut random, &code);

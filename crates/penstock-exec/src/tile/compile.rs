@@ -266,8 +266,7 @@ impl<'a> Compiler<'a> {
         let batch = if over_rows { 1 << batch.min(ROWS).ilog2() } else { batch };
         let aligned = |bytes: usize| bytes.next_multiple_of(64);
         let steps = |op: &Op| if let Act::Run(run) = &op.act { run.steps() } else { 1.0 };
-        let steps: f64 =
-            self.phases.iter().map(|p| p.ops.iter().map(steps).sum::<f64>() + p.folds.len() as f64).sum();
+        let steps: f64 = self.phases.iter().map(|p| p.ops.iter().map(steps).sum::<f64>() + p.folds.len() as f64).sum();
         let row_slots = self.row_slots();
         Ok(TileProgram {
             inputs,

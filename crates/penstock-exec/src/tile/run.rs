@@ -480,7 +480,14 @@ impl TileProgram {
     /// # Safety
     /// As for [`TileProgram::whole_rows`].
     #[inline]
-    pub(super) unsafe fn lane(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> Lane {
+    pub(super) unsafe fn lane(
+        &self,
+        place: Place,
+        full: bool,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        tile: Tile,
+    ) -> Lane {
         let first = tile.row * self.columns + tile.column;
         // SAFETY: the caller's contract: offsets are of elements of the tile.
         unsafe {
@@ -636,6 +643,12 @@ unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, widt
                     while j + 4 <= width {
                         to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
                         j += 4;
+                    }
+                    if j < width && width >= 4 {
+                        // Four that overlap those before.
+                        let j = width - 4;
+                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
+                        continue;
                     }
                     while j < width {
                         to.add(j).write_unaligned(row.add(j).read_unaligned());

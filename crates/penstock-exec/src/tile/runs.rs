@@ -19,7 +19,7 @@ use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 /// The fewest instructions of a run.
 const FEWEST: usize = 2;
 /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
-const LONG: usize = 4;
+const LONG: usize = 3;
 
 /// A compiled run.
 pub(super) struct Run {

@@ -76,8 +76,7 @@ fn program(seed: u64) -> (Graph, Vec<Tensor>) {
             };
             let made = match random.below(8) {
                 0 | 1 => {
-                    let floats =
-                        ["neg", "abs", "relu", "exp", "tanh", "square", "sqrt", "floor", "sign", "reciprocal"];
+                    let floats = ["neg", "abs", "relu", "exp", "tanh", "square", "sqrt", "floor", "sign", "reciprocal"];
                     let name = floats[random.below(if dtype == DType::I32 { 3 } else { floats.len() })];
                     b.emit(op(name), &[pick(&mut random)], &[])
                 }

@@ -55,7 +55,11 @@ pub(super) const RDI: General = 7;
 pub(super) enum Last {
     Register(u8),
     /// At a base, and an index times 2 to the `scale`.
-    At { base: General, index: Option<(General, u8)>, offset: i32 },
+    At {
+        base: General,
+        index: Option<(General, u8)>,
+        offset: i32,
+    },
     /// So many bytes from the start of the code, mostly before it.
     Fixed(i32),
 }

@@ -111,7 +111,14 @@ impl VectorLoop {
         // SAFETY: the code at `entry` is a whole function of this signature, in this calling convention, and `code` keeps it
         // where it is.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.as_ptr().add(emitted.entry)) };
-        Some(VectorLoop { entry, lanes: builder.lanes, steps, operands: region.operands.len(), instructions, _code: code })
+        Some(VectorLoop {
+            entry,
+            lanes: builder.lanes,
+            steps,
+            operands: region.operands.len(),
+            instructions,
+            _code: code,
+        })
     }
 
     /// Instructions of the machine for a vector, about.
