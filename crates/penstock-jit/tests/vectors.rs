@@ -31,12 +31,11 @@ impl Random {
 struct Array {
     dtype: DType,
     words: Vec<u64>,
-    len: usize,
 }
 
 impl Array {
     fn of(dtype: DType, len: usize) -> Array {
-        Array { dtype, words: vec![0; (len * dtype.size()).div_ceil(8).max(1)], len }
+        Array { dtype, words: vec![0; (len * dtype.size()).div_ceil(8).max(1)] }
     }
 
     /// Numbers of all sizes, with those among them at which arithmetic changes its ways.
@@ -102,7 +101,7 @@ impl Array {
     fn element(&self, i: usize) -> u64 {
         let size = self.dtype.size();
         let mut word = [0; 8];
-        // SAFETY: the words have `len` elements of this size.
+        // SAFETY: the words have more than `i` elements of this size.
         let bytes = unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>().add(i * size), size) };
         word[..size].copy_from_slice(bytes);
         u64::from_le_bytes(word)

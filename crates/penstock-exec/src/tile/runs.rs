@@ -16,8 +16,6 @@ use smallvec::SmallVec;
 use super::run::{Memory, Scratch, Tile, offset};
 use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 
-/// The fewest instructions of a run.
-const FEWEST: usize = 2;
 /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
 const LONG: usize = 3;
 
@@ -53,9 +51,10 @@ impl<'a> Former<'a> {
         Former { graph, work, space, widest }
     }
 
-    /// Whether rows are long enough for windows to be read where they lie.
+    /// Whether windows are read where they lie: where rows are long enough, and not much else than runs reads them.
     pub(super) fn reads_in_place(&self) -> bool {
-        self.space.columns() * self.widest >= LONG * if level() == Level::V4 { 64 } else { 32 }
+        let long = self.space.columns() * self.widest >= LONG * if level() == Level::V4 { 64 } else { 32 };
+        long && 2 * self.work.iter().filter(|&&i| self.instruction(i).is_some()).count() >= self.work.len()
     }
 
     /// Forms the runs of all phases.
@@ -81,11 +80,8 @@ impl<'a> Former<'a> {
     }
 
     /// An instruction as vector loops take it, where they do; its terms are still missing.
-    fn compiled(&self, op: &Op) -> Option<Instruction> {
-        if !matches!(op.act, Act::Map(_)) {
-            return None;
-        }
-        let data = &self.graph.insts[self.work[op.origin as usize]];
+    fn instruction(&self, inst: Inst) -> Option<Instruction> {
+        let data = &self.graph.insts[inst];
         let from: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).dtype()).collect();
         let to = self.graph.ty(data.results[0]).dtype();
         let inst = Instruction { name: data.op.name, to, ins: SmallVec::new() };
@@ -101,7 +97,11 @@ impl<'a> Former<'a> {
     }
 
     fn phase(&self, ops: &mut Vec<Op>, sources: &[Source], batched: bool, kept: &dyn Fn(Place) -> bool) {
-        let insts: Vec<Option<Instruction>> = ops.iter().map(|op| self.compiled(op)).collect();
+        let compiled = |op: &Op| match op.act {
+            Act::Map(_) => self.instruction(self.work[op.origin as usize]),
+            _ => None,
+        };
+        let insts: Vec<Option<Instruction>> = ops.iter().map(compiled).collect();
         // The first of several that fail is the one to report, so these keep their order.
         if ops.iter().filter(|op| self.may_fail(op)).count() > 1 {
             return;
@@ -119,28 +119,38 @@ impl<'a> Former<'a> {
         for &i in order.iter().filter(|&&i| insts[i].is_some()) {
             runs.entry(places[i]).or_default().push(i);
         }
-        runs.retain(|_, members| members.len() >= FEWEST);
+        let needed = |place: Place, members: &[usize]| {
+            kept(place) || uses.get(&place).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
+        };
+        // The copies that runs may do without.
+        let in_place = batched && self.reads_in_place();
+        let copies = |op: &Op| match (&op.act, op.ins[0]) {
+            (Act::Load, Place::Input(s)) => !matches!(sources[s as usize].layout, Layout::Padded { .. }),
+            (Act::Spread(_), _) => true,
+            _ => false,
+        };
+        let copied: FxHashSet<Place> =
+            left.iter().flatten().filter(|op| in_place && copies(op)).map(|op| op.outs[0]).collect();
+        // What writes all that it makes gains nothing, unless by reading where elements lie.
+        runs.retain(|_, members| {
+            let ops = || members.iter().filter_map(|&i| left[i].as_ref());
+            ops().any(|op| !needed(op.outs[0], members)) || ops().any(|op| op.ins.iter().any(|p| copied.contains(p)))
+        });
         let in_run = |i: usize| insts[i].is_some() && runs.contains_key(&places[i]);
         let mut direct: FxHashMap<Place, (usize, Place)> = FxHashMap::default();
-        if batched && self.reads_in_place() {
-            for (i, op) in left.iter().enumerate() {
-                let Some(op) = op else { continue };
-                let copies = match (&op.act, op.ins[0]) {
-                    (Act::Load, Place::Input(s)) => !matches!(sources[s as usize].layout, Layout::Padded { .. }),
-                    (Act::Spread(_), _) => true,
-                    _ => false,
-                };
-                let out = op.outs[0];
-                if copies && !kept(out) && uses.get(&out).is_none_or(|users| users.iter().all(|&u| in_run(u))) {
-                    direct.insert(out, (i, op.ins[0]));
-                }
+        for (i, op) in left.iter().enumerate() {
+            let Some(op) = op else { continue };
+            let out = op.outs[0];
+            if copied.contains(&out)
+                && !kept(out)
+                && uses.get(&out).is_none_or(|users| users.iter().all(|&u| in_run(u)))
+            {
+                direct.insert(out, (i, op.ins[0]));
             }
         }
         let mut compiled: FxHashMap<usize, Op> = FxHashMap::default();
         for (&stage, members) in &runs {
-            let needed = |place: Place| {
-                kept(place) || uses.get(&place).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
-            };
+            let needed = |place: Place| needed(place, members);
             match self.run(&left, &insts, members, sources, &direct, &needed) {
                 Some(op) => _ = compiled.insert(stage, op),
                 // Memory cannot be made executable: the program stays as it was.

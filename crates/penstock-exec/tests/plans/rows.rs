@@ -6,7 +6,7 @@ use penstock_ir::{Graph, OpSet, Type, Value};
 use penstock_ops::Ops;
 
 use super::random::Random;
-use super::{build, env, executable, fusing};
+use super::{build, env, executable, fusing, fusing_without_runs};
 
 fn op(name: &str) -> &'static penstock_ir::OpDef {
     Ops.find(name).unwrap()
@@ -135,7 +135,7 @@ fn same(a: &Tensor, b: &Tensor) -> bool {
 fn agree(graph: &Graph, inputs: &[Tensor], what: &str) {
     let args: Vec<Arg> = inputs.iter().cloned().map(Arg::from).collect();
     let expected = reference::run(graph, &args, &env()).unwrap();
-    for executable in [executable(graph), fusing(graph)] {
+    for executable in [executable(graph), fusing(graph), fusing_without_runs(graph)] {
         for round in 0..2 {
             let got = executable.run(&args, &env()).unwrap().into_vec();
             for (k, (got, due)) in got.iter().zip(&expected).enumerate() {
