@@ -1,8 +1,8 @@
 //! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
 //! vector registers.
 //!
-//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. [`select`] says which
-//! operations an operator is made of, [`allocate`] gives them registers, [`encode`] knows their bytes.
+//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `select.rs` says which
+//! operations an operator is made of, `allocate.rs` gives them registers, `encode.rs` knows their bytes.
 
 #![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
 
