@@ -47,7 +47,7 @@ impl Device for CpuDevice {
     }
 
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>> {
-        Ok(Arc::new(TileProgram::new(graph, region)?))
+        Ok(Arc::new(TileProgram::new(graph, region, true)?))
     }
 
     fn synchronize(&self) -> Result<()> {

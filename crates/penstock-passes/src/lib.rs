@@ -61,7 +61,7 @@ const NATIVE_AFTER: u32 = 1000;
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips` stands for that of the executor's.
+    /// Passes that are left out, by name; `strips` and `vectors` stand for those of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,

@@ -182,9 +182,9 @@ impl Lowerer<'_> {
     fn region(&mut self, region: Region) -> Result<()> {
         let graph = self.graph;
         let mut rest = &graph.regions[region].insts[..];
-        let strips = self.depth > 0 && !self.options.skip.iter().any(|name| name == "strips");
+        let strips = self.depth > 0 && self.allows("strips");
         while let [inst, after @ ..] = rest {
-            let found = if strips { strip::find(graph, rest) } else { None };
+            let found = if strips { strip::find(graph, rest, self.allows("vectors")) } else { None };
             rest = match found {
                 Some(found) => self.strip(rest, found)?,
                 None => {
@@ -194,6 +194,11 @@ impl Lowerer<'_> {
             };
         }
         Ok(())
+    }
+
+    /// Whether the options leave in what is switched as if it were a pass.
+    fn allows(&self, name: &str) -> bool {
+        !self.options.skip.iter().any(|skipped| skipped == name)
     }
 
     fn one(&mut self, inst: Inst) -> Result<()> {
@@ -351,7 +356,7 @@ impl Lowerer<'_> {
 
     fn fused(&mut self, data: &InstData) -> Result<()> {
         let region = data.regions[0];
-        let program = TileProgram::new(self.graph, region)?;
+        let program = TileProgram::new(self.graph, region, self.allows("vectors"))?;
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
         let elements = program.elements();

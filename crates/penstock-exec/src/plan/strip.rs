@@ -71,7 +71,7 @@ pub(super) struct Found {
 }
 
 /// The step of the first instructions of `insts`; `None` where it would not pay.
-pub(super) fn find(graph: &Graph, insts: &[Inst]) -> Option<Found> {
+pub(super) fn find(graph: &Graph, insts: &[Inst], vectors: bool) -> Option<Found> {
     let rows = insts.iter().find(|&&i| !graph.insts[i].op.is(&FUSED)).and_then(|&i| rows_of(graph, i))?;
     let mut values = Values::default();
     let mut step = StripStep {
@@ -85,7 +85,7 @@ pub(super) fn find(graph: &Graph, insts: &[Inst]) -> Option<Found> {
     };
     let (mut taken, mut aside, mut before) = (0, Vec::new(), Vec::new());
     for (i, &inst) in insts.iter().enumerate() {
-        if let Some((part, ns)) = part(graph, inst, rows, &mut values) {
+        if let Some((part, ns)) = part(graph, inst, rows, vectors, &mut values) {
             step.parts.push(part);
             step.nanoseconds += ns;
             taken = i + 1;
@@ -126,7 +126,7 @@ fn rows_of(graph: &Graph, inst: Inst) -> Option<usize> {
 }
 
 /// One instruction as a part of a step, and its estimated nanoseconds; adds to what the step reads and makes.
-fn part(graph: &Graph, inst: Inst, rows: usize, values: &mut Values) -> Option<(Part, u64)> {
+fn part(graph: &Graph, inst: Inst, rows: usize, vectors: bool, values: &mut Values) -> Option<(Part, u64)> {
     let data = &graph.insts[inst];
     let place = |v: Value, ins: &mut Vec<Value>| match values.outs.iter().position(|&o| o == v) {
         Some(i) => Place::Out(i),
@@ -138,7 +138,7 @@ fn part(graph: &Graph, inst: Inst, rows: usize, values: &mut Values) -> Option<(
     let out = values.outs.len();
     let mut ins = values.ins.clone();
     let (part, ns) = if data.op.is(&FUSED) {
-        let program = TileProgram::new(graph, data.regions[0]).ok()?;
+        let program = TileProgram::new(graph, data.regions[0], vectors).ok()?;
         let columns = program.elements() / rows;
         let places: SmallVec<[Place; 8]> = data.operands.iter().map(|&v| place(v, &mut ins)).collect();
         let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.is_dense(k);

@@ -10,6 +10,7 @@ use penstock_passes::view::View;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use super::runs::{self, Former};
 use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram};
 
 /// Bytes of temporaries of one tile: half of a first-level data cache.
@@ -24,16 +25,16 @@ const CALL: usize = 96;
 const STEP_NS: f64 = 0.25;
 
 impl TileProgram {
-    /// Resolves the region of a `fused` instruction.
+    /// Resolves the region of a `fused` instruction; with `vectors` to loops over vectors of its own, where it can.
     ///
     /// # Errors
     /// `Internal` where the region is not what `fused` says, or of unknown sizes.
-    pub(crate) fn new(graph: &Graph, region: Region) -> Result<TileProgram> {
+    pub(crate) fn new(graph: &Graph, region: Region, vectors: bool) -> Result<TileProgram> {
         // The others say where the elements of operands lie.
         let works = |i: &&Inst| work(graph, **i).is_some();
         let insts: Vec<Inst> = graph.regions[region].insts.iter().filter(works).copied().collect();
         let space = Space::of(graph, &insts).ok_or_else(|| Error::internal("a fused region does not fit together"))?;
-        let compiler = Compiler::new(graph, region, insts, &space);
+        let compiler = Compiler::new(graph, region, insts, &space, vectors && runs::available());
         compiler.program()
     }
 }
@@ -52,6 +53,8 @@ struct Compiler<'a> {
     /// The instructions that compute.
     work: Vec<Inst>,
     space: &'a Space,
+    /// Whether instructions may be compiled.
+    vectors: bool,
     /// Whether a tile has several rows.
     batched: bool,
     /// Whether a tile has all columns of its rows.
@@ -66,7 +69,7 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, region: Region, work: Vec<Inst>, space: &'a Space) -> Compiler<'a> {
+    fn new(graph: &'a Graph, region: Region, work: Vec<Inst>, space: &'a Space, vectors: bool) -> Compiler<'a> {
         let dtype_size = |v: &Value| graph.ty(*v).dtype().size();
         let results = work.iter().map(|&i| &graph.insts[i].results[0]);
         let widest = results.chain(&graph.regions[region].params).map(dtype_size).max().unwrap_or(1).max(1);
@@ -76,6 +79,7 @@ impl<'a> Compiler<'a> {
             region,
             work,
             space,
+            vectors,
             batched,
             whole: batched,
             items: FxHashMap::default(),
@@ -113,7 +117,8 @@ impl<'a> Compiler<'a> {
         // Steps that walk windows row by row cost calls, copies of the windows cost time for each element.
         let windows = |s: &&Source| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
         let copied = space.columns() * self.sources.iter().filter(windows).count();
-        self.batched &= copied <= CALL * self.work.len() || space.over != Over::Nothing;
+        let in_place = self.vectors && Former::new(graph, &self.work, space).reads_in_place();
+        self.batched &= in_place || copied <= CALL * self.work.len() || space.over != Over::Nothing;
         let mut outputs = Vec::with_capacity(data.results.len());
         for &v in &data.results {
             let dims = graph.ty(v).shape().extents();
@@ -163,7 +168,7 @@ impl<'a> Compiler<'a> {
             for &v in &op.operands {
                 ins.push(if full { self.full_operand(v, phase) } else { self.items[&v].place });
             }
-            let made = Op { act: Act::Map(f), ins, out: place, origin: number as u16 };
+            let made = Op { act: Act::Map(f), ins, outs: smallvec![place], origin: number as u16 };
             let phase_ops = self.phase(phase);
             if full {
                 phase_ops.ops.push(made)
@@ -171,6 +176,10 @@ impl<'a> Compiler<'a> {
                 phase_ops.rows.push(made)
             }
             self.items.insert(result, Item { place, phase });
+        }
+        if self.vectors {
+            let former = Former::new(graph, &self.work, space);
+            former.form(&mut self.phases, &self.sources, self.batched);
         }
         self.finish(inputs, outputs)
     }
@@ -232,7 +241,7 @@ impl<'a> Compiler<'a> {
         // Numbered after the results of instructions.
         let out = Place::Temp((self.work.len() + self.spread.len()) as u16, size);
         self.spread.insert((value, phase), out);
-        self.phase(phase).ops.push(Op { act, ins: smallvec![place], out, origin: 0 });
+        self.phase(phase).ops.push(Op { act, ins: smallvec![place], outs: smallvec![out], origin: 0 });
         out
     }
 
@@ -256,7 +265,8 @@ impl<'a> Compiler<'a> {
         let batch = if self.batched { (tile / columns).clamp(1, rows) } else { 1 };
         let batch = if over_rows { 1 << batch.min(ROWS).ilog2() } else { batch };
         let aligned = |bytes: usize| bytes.next_multiple_of(64);
-        let steps: usize = self.phases.iter().map(|p| p.ops.len() + p.folds.len()).sum();
+        let steps = |op: &Op| if let Act::Run(run) = &op.act { run.steps() } else { 1.0 };
+        let steps: f64 = self.phases.iter().map(|p| p.ops.iter().map(steps).sum::<f64>() + p.folds.len() as f64).sum();
         let row_slots = self.row_slots();
         Ok(TileProgram {
             inputs,
@@ -273,7 +283,7 @@ impl<'a> Compiler<'a> {
             temps: (aligned(tile * self.widest), temps),
             kept: (if kept > 0 { aligned(columns.max(tile) * self.widest) } else { 0 }, kept),
             row_slots: (aligned(batch * self.widest.max(16)), row_slots),
-            cost: STEP_NS * steps as f64,
+            cost: STEP_NS * steps,
         })
     }
 
@@ -291,7 +301,7 @@ impl<'a> Compiler<'a> {
                 }
             };
             for op in &phase.ops {
-                note(&op.out, number);
+                op.outs.iter().for_each(|place| note(place, number));
                 op.ins.iter().for_each(|place| note(place, number));
                 number += 1;
             }
@@ -308,15 +318,16 @@ impl<'a> Compiler<'a> {
                 let ids: SmallVec<[u16; ARITY]> =
                     op.ins.iter().filter_map(|p| if let Place::Temp(id, _) = p { Some(*id) } else { None }).collect();
                 op.ins.iter_mut().for_each(|place| *place = renamed(*place, &given));
-                if let Place::Temp(id, size) = op.out {
+                for out in &mut op.outs {
+                    let Place::Temp(id, size) = *out else { continue };
                     let kind = usize::from(crosses(id));
                     let again = if kind == 0 { free.pop() } else { None };
                     let slot = again.unwrap_or_else(|| {
                         count[kind] += 1;
                         count[kind] - 1
                     });
-                    op.out = if kind == 1 { Place::Kept(slot, size) } else { Place::Temp(slot, size) };
-                    given.insert(id, op.out);
+                    *out = if kind == 1 { Place::Kept(slot, size) } else { Place::Temp(slot, size) };
+                    given.insert(id, *out);
                 }
                 // The slots of dead operands are given back after the result has one, so that no step writes where
                 // it reads.
@@ -358,7 +369,7 @@ impl<'a> Compiler<'a> {
         for phase in &mut self.phases {
             for op in phase.ops.iter_mut().chain(&mut phase.rows) {
                 op.ins.iter_mut().for_each(&mut name);
-                name(&mut op.out);
+                op.outs.iter_mut().for_each(&mut name);
             }
             phase.folds.iter_mut().for_each(|fold| name(&mut fold.out));
         }

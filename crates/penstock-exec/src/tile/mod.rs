@@ -6,6 +6,7 @@
 
 mod compile;
 mod run;
+mod runs;
 
 use penstock_data::{DType, Dims, Loc, Tensor};
 use penstock_kernels::LoopFn;
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 const ARITY: usize = 4;
 
 /// Where an instruction of the program reads or writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Place {
     /// A source, by the strides of its elements.
     Input(u16),
@@ -32,7 +33,6 @@ enum Place {
 }
 
 /// What one step does with a tile, or with the elements of its rows.
-#[derive(Clone, Copy)]
 enum Act {
     /// An elementwise loop.
     Map(LoopFn),
@@ -40,12 +40,15 @@ enum Act {
     Load,
     /// Repeats the element of each row over its columns; of that many bytes.
     Spread(u8),
+    /// Several elementwise instructions at once.
+    Run(Box<runs::Run>),
 }
 
 struct Op {
     act: Act,
     ins: SmallVec<[Place; ARITY]>,
-    out: Place,
+    /// One, but for runs.
+    outs: SmallVec<[Place; 1]>,
     /// The number of the instruction, among those that compute.
     origin: u16,
 }

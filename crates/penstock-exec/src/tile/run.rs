@@ -22,17 +22,17 @@ const SHORT_ROW: usize = 64;
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
-struct Tile {
-    row: usize,
-    rows: usize,
-    column: usize,
+pub(super) struct Tile {
+    pub(super) row: usize,
+    pub(super) rows: usize,
+    pub(super) column: usize,
     /// Columns.
-    width: usize,
+    pub(super) width: usize,
 }
 
 /// Where a run of a program reads and writes.
-struct Memory<'a> {
-    ins: &'a [*const u8],
+pub(super) struct Memory<'a> {
+    pub(super) ins: &'a [*const u8],
     outs: &'a [*mut u8],
 }
 
@@ -48,7 +48,7 @@ struct Failed {
 
 /// Temporary memory of one thread.
 #[derive(Clone, Copy)]
-struct Scratch(*mut u8);
+pub(super) struct Scratch(*mut u8);
 
 impl TileProgram {
     /// Runs the program: `outputs` become its results, their memory used again where it may be.
@@ -455,8 +455,9 @@ impl TileProgram {
             // step reads a slot only after the one that made its operand has filled it), and none overlaps `out`: a
             // slot is given to a result while its operands still hold theirs.
             unsafe {
-                let out = self.target(op.out, full, memory, scratch, tile);
-                match op.act {
+                let out = self.target(op.outs[0], full, memory, scratch, tile);
+                match &op.act {
+                    Act::Run(run) => self.vectors(run, op, memory, scratch, tile),
                     Act::Map(f) => {
                         for (lane, &place) in lanes.iter_mut().zip(&op.ins) {
                             *lane = self.lane(place, full, memory, scratch, tile);
@@ -466,7 +467,7 @@ impl TileProgram {
                     Act::Load => self.load(op.ins[0], memory, tile, out),
                     Act::Spread(size) => {
                         let from = self.lane(op.ins[0], false, memory, scratch, tile);
-                        spread(size as usize, from.ptr, from.step as isize, tile, out);
+                        spread(*size as usize, from.ptr, from.step as isize, tile, out);
                     }
                 }
             }
@@ -479,7 +480,14 @@ impl TileProgram {
     /// # Safety
     /// As for [`TileProgram::whole_rows`].
     #[inline]
-    unsafe fn lane(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> Lane {
+    pub(super) unsafe fn lane(
+        &self,
+        place: Place,
+        full: bool,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        tile: Tile,
+    ) -> Lane {
         let first = tile.row * self.columns + tile.column;
         // SAFETY: the caller's contract: offsets are of elements of the tile.
         unsafe {
@@ -522,7 +530,14 @@ impl TileProgram {
     /// # Safety
     /// As for [`TileProgram::whole_rows`].
     #[inline]
-    unsafe fn target(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> *mut u8 {
+    pub(super) unsafe fn target(
+        &self,
+        place: Place,
+        full: bool,
+        memory: &Memory<'_>,
+        scratch: Scratch,
+        tile: Tile,
+    ) -> *mut u8 {
         match place {
             Place::Output(k) => {
                 let at = if full { tile.row * self.columns + tile.column } else { tile.row };
@@ -629,6 +644,12 @@ unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, widt
                         to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
                         j += 4;
                     }
+                    if j < width && width >= 4 {
+                        // Four that overlap those before.
+                        let j = width - 4;
+                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
+                        continue;
+                    }
                     while j < width {
                         to.add(j).write_unaligned(row.add(j).read_unaligned());
                         j += 1;
@@ -668,7 +689,7 @@ fn has_failed(failed: &Mutex<Option<Failed>>) -> bool {
 
 /// Where a row starts, in elements.
 #[inline]
-fn offset(lines: &[Line], row: usize) -> isize {
+pub(super) fn offset(lines: &[Line], row: usize) -> isize {
     match *lines {
         [] => 0,
         [line] => row as isize * line.step,

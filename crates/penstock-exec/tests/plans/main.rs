@@ -73,6 +73,12 @@ fn fusing(graph: &Graph) -> Executable {
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
+/// An executable that fuses whatever it can, and runs every instruction by its own kernel.
+fn fusing_without_runs(graph: &Graph) -> Executable {
+    let options = Options { min_fused_bytes: 0, skip: vec!["vectors".into()], ..Options::default() };
+    Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
+}
+
 fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
     let mut builder = Builder::new(&CONST);
     let outputs = f(&mut builder);

@@ -6,7 +6,7 @@ use penstock_ir::{Graph, OpSet, Type, Value};
 use penstock_ops::Ops;
 
 use super::random::Random;
-use super::{build, env, executable, fusing};
+use super::{build, env, executable, fusing, fusing_without_runs};
 
 fn op(name: &str) -> &'static penstock_ir::OpDef {
     Ops.find(name).unwrap()
@@ -74,15 +74,26 @@ fn program(seed: u64) -> (Graph, Vec<Tensor>) {
                 let newest = values.len() - 1 - random.below(3.min(values.len()));
                 values[if random.below(2) == 0 { newest } else { random.below(values.len()) }]
             };
-            let made = match random.below(6) {
+            let made = match random.below(8) {
                 0 | 1 => {
-                    let floats = ["neg", "abs", "exp", "tanh", "square"];
-                    let name = floats[random.below(if dtype == DType::I32 { 2 } else { 5 })];
+                    let floats = ["neg", "abs", "relu", "exp", "tanh", "square", "sqrt", "floor", "sign", "reciprocal"];
+                    let name = floats[random.below(if dtype == DType::I32 { 3 } else { floats.len() })];
                     b.emit(op(name), &[pick(&mut random)], &[])
                 }
                 2..=4 => {
-                    let name = ["add", "sub", "mul", "maximum"][random.below(4)];
+                    let names = ["add", "sub", "mul", "maximum", "minimum", "squared_difference", "div"];
+                    let name = names[random.below(if dtype == DType::I32 { 6 } else { 7 })];
                     b.emit(op(name), &[pick(&mut random), pick(&mut random)], &[])
+                }
+                5 => {
+                    let compare = ["less", "greater_equal", "not_equal"][random.below(3)];
+                    let found = b.emit(op(compare), &[pick(&mut random), pick(&mut random)], &[]);
+                    found.and_then(|c| b.emit(op("select"), &[c[0], pick(&mut random), pick(&mut random)], &[]))
+                }
+                6 => {
+                    let by = [DType::F64, DType::I32, DType::I64, DType::Bool][random.below(4)];
+                    let there = b.emit(op("cast"), &[pick(&mut random)], &[("dtype", by.into())]);
+                    there.and_then(|x| b.emit(op("cast"), &[x[0]], &[("dtype", dtype.into())]))
                 }
                 _ => {
                     let names = ["reduce_sum", "reduce_max", "reduce_min", "reduce_mean", "reduce_prod"];
@@ -124,7 +135,7 @@ fn same(a: &Tensor, b: &Tensor) -> bool {
 fn agree(graph: &Graph, inputs: &[Tensor], what: &str) {
     let args: Vec<Arg> = inputs.iter().cloned().map(Arg::from).collect();
     let expected = reference::run(graph, &args, &env()).unwrap();
-    for executable in [executable(graph), fusing(graph)] {
+    for executable in [executable(graph), fusing(graph), fusing_without_runs(graph)] {
         for round in 0..2 {
             let got = executable.run(&args, &env()).unwrap().into_vec();
             for (k, (got, due)) in got.iter().zip(&expected).enumerate() {
@@ -220,4 +231,50 @@ fn gradients_of_broadcasts_are_summed_in_the_group() {
     let listing = fusing(&graph).text().unwrap();
     assert_eq!(listing.matches("; ").count(), 1, "{listing}");
     agree(&graph, &[tensor(&mut Random(5), DType::F32, &[300, 40], false)], "a bias");
+}
+
+/// Sums of products of windows of one array and of others that broadcast to them, with `exp` between some.
+fn windows(random: &mut Random, dims: [usize; 3], dtype: DType) -> (Graph, Vec<Tensor>) {
+    let whole = dims.map(|d| d + 3);
+    let inputs = vec![
+        tensor(random, dtype, &whole, true),
+        tensor(random, dtype, &[dims[1], 1], false),
+        tensor(random, dtype, &dims[2..], false),
+        tensor(random, dtype, &dims, false),
+    ];
+    let graph = build(|b| {
+        let x = b.input(Type::tensor(dtype, Shape::known(&whole)), None);
+        let others: Vec<Value> =
+            inputs[1..].iter().map(|t| b.input(Type::tensor(dtype, Shape::known(t.dims())), None)).collect();
+        let size = b.constant(Tensor::vector(&dims.map(|d| d as i64)));
+        let mut sum = others[2];
+        let mut outputs = Vec::new();
+        for k in 0..12 {
+            let begin = b.constant(Tensor::vector(&[0, 1, 2].map(|_| random.below(4) as i64)));
+            let window = b.emit(op("slice"), &[x, begin, size], &[]).unwrap()[0];
+            let by = others[random.below(3)];
+            let part = b.emit(op(["mul", "sub", "maximum"][random.below(3)]), &[window, by], &[]).unwrap()[0];
+            sum = b.emit(op("add"), &[sum, part], &[]).unwrap()[0];
+            match random.below(8) {
+                0 => sum = b.emit(op("exp"), &[sum], &[]).unwrap()[0],
+                1 => outputs.push(part),
+                2 if k > 5 => outputs.push(sum),
+                _ => {}
+            }
+        }
+        outputs.push(sum);
+        outputs
+    });
+    (graph, inputs)
+}
+
+#[test]
+fn windows_agree_with_the_reference() {
+    let mut random = Random(11);
+    for dims in [[4, 5, 6], [3, 4, 70], [3, 5, 31], [2, 3, 700], [40, 1, 33], [1, 1, 9000], [9, 7, 1], [2, 300, 64]] {
+        for dtype in [DType::F64, DType::F32, DType::F64] {
+            let (graph, inputs) = windows(&mut random, dims, dtype);
+            agree(&graph, &inputs, &format!("windows of {dims:?}"));
+        }
+    }
 }

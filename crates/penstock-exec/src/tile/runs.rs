@@ -1,0 +1,333 @@
+//! Runs: instructions of a tile program that are compiled to one loop over vectors, and pass what is between them in registers.
+//!
+//! Instructions of which each has operations of the machine are in runs, all others stand between those: a run is as large as the
+//! others let it be, and there are as few as can be.
+
+#![expect(unsafe_code, reason = "runs generated code on tiles of raw memory")]
+
+use penstock_data::DType;
+use penstock_ir::{Graph, Inst};
+use penstock_jit::vector::{self, Instruction, Operand, Region, Term, VectorLoop};
+use penstock_kernels::{Level, level};
+use penstock_passes::space::{Class, Space};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::run::{Memory, Scratch, Tile, offset};
+use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
+
+/// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
+const LONG: usize = 3;
+
+/// A compiled run.
+pub(super) struct Run {
+    code: VectorLoop,
+    /// Whether operands lie where their rows start, so that the rows of a tile are taken one by one.
+    by_rows: bool,
+}
+
+/// What is known of a program while runs are formed.
+pub(super) struct Former<'a> {
+    graph: &'a Graph,
+    /// The instructions that compute, by the numbers of origins.
+    work: &'a [Inst],
+    space: &'a Space,
+    /// Bytes of the widest element that runs have, 4 or 8.
+    widest: usize,
+}
+
+/// Whether there is code for vectors on this machine.
+pub(super) fn available() -> bool {
+    cfg!(target_arch = "x86_64") && level() >= Level::V3
+}
+
+impl<'a> Former<'a> {
+    pub(super) fn new(graph: &'a Graph, work: &'a [Inst], space: &'a Space) -> Former<'a> {
+        let dtypes = work.iter().flat_map(|&i| {
+            let data = &graph.insts[i];
+            data.operands.iter().chain(&data.results).map(|&v| graph.ty(v).dtype())
+        });
+        let widest = dtypes.filter(|&d| vector::has_elements(d)).map(DType::size).max().unwrap_or(4).max(4);
+        Former { graph, work, space, widest }
+    }
+
+    /// Whether windows are read where they lie: where rows are long enough, and not much else than runs reads them.
+    pub(super) fn reads_in_place(&self) -> bool {
+        let long = self.space.columns() * self.widest >= LONG * if level() == Level::V4 { 64 } else { 32 };
+        long && 2 * self.work.iter().filter(|&&i| self.instruction(i).is_some()).count() >= self.work.len()
+    }
+
+    /// Forms the runs of all phases.
+    ///
+    /// A tile has several rows where it is `batched`.
+    pub(super) fn form(&self, phases: &mut [Phase], sources: &[Source], batched: bool) {
+        // What a phase reads that another, or an instruction on the elements of rows, made.
+        let mut readers: FxHashMap<Place, FxHashSet<usize>> = FxHashMap::default();
+        for (p, phase) in phases.iter().enumerate() {
+            for place in phase.ops.iter().flat_map(|op| &op.ins) {
+                readers.entry(*place).or_default().insert(p);
+            }
+        }
+        for (p, phase) in phases.iter_mut().enumerate() {
+            let folded: FxHashSet<Place> = phase.folds.iter().map(|f| f.src).collect();
+            let kept = |place: Place| {
+                matches!(place, Place::Output(_))
+                    || folded.contains(&place)
+                    || readers.get(&place).is_some_and(|phases| phases.iter().any(|&q| q != p))
+            };
+            self.phase(&mut phase.ops, sources, batched, &kept);
+        }
+    }
+
+    /// An instruction as vector loops take it, where they do; its terms are still missing.
+    fn instruction(&self, inst: Inst) -> Option<Instruction> {
+        let data = &self.graph.insts[inst];
+        let from: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).dtype()).collect();
+        let to = self.graph.ty(data.results[0]).dtype();
+        let inst = Instruction { name: data.op.name, to, ins: SmallVec::new() };
+        vector::supports(level(), self.widest, &inst, &from).then_some(inst)
+    }
+
+    /// Whether an instruction may stop the program.
+    fn may_fail(&self, op: &Op) -> bool {
+        let data = &self.graph.insts[self.work[op.origin as usize]];
+        matches!(op.act, Act::Map(_))
+            && self.graph.ty(data.results[0]).dtype().is_integer()
+            && matches!(data.op.name, "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "pow")
+    }
+
+    fn phase(&self, ops: &mut Vec<Op>, sources: &[Source], batched: bool, kept: &dyn Fn(Place) -> bool) {
+        let compiled = |op: &Op| match op.act {
+            Act::Map(_) => self.instruction(self.work[op.origin as usize]),
+            _ => None,
+        };
+        let insts: Vec<Option<Instruction>> = ops.iter().map(compiled).collect();
+        // The first of several that fail is the one to report, so these keep their order.
+        if ops.iter().filter(|op| self.may_fail(op)).count() > 1 {
+            return;
+        }
+        let places = self.stages(ops, &insts, kept);
+        let mut order: Vec<usize> = (0..ops.len()).collect();
+        order.sort_by_key(|&i| places[i]);
+        let mut left: Vec<Option<Op>> = std::mem::take(ops).into_iter().map(Some).collect();
+        let mut uses: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
+        for (i, op) in left.iter().enumerate() {
+            op.iter().flat_map(|op| &op.ins).for_each(|&p| uses.entry(p).or_default().push(i));
+        }
+        // The runs: their members, and what the copies are of that their members alone read.
+        let mut runs: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for &i in order.iter().filter(|&&i| insts[i].is_some()) {
+            runs.entry(places[i]).or_default().push(i);
+        }
+        let needed = |place: Place, members: &[usize]| {
+            kept(place) || uses.get(&place).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
+        };
+        // The copies that runs may do without.
+        let in_place = batched && self.reads_in_place();
+        let copies = |op: &Op| match (&op.act, op.ins[0]) {
+            (Act::Load, Place::Input(s)) => !matches!(sources[s as usize].layout, Layout::Padded { .. }),
+            (Act::Spread(_), _) => true,
+            _ => false,
+        };
+        let copied: FxHashSet<Place> =
+            left.iter().flatten().filter(|op| in_place && copies(op)).map(|op| op.outs[0]).collect();
+        // What writes all that it makes gains nothing, unless by reading where elements lie.
+        runs.retain(|_, members| {
+            let ops = || members.iter().filter_map(|&i| left[i].as_ref());
+            ops().any(|op| !needed(op.outs[0], members)) || ops().any(|op| op.ins.iter().any(|p| copied.contains(p)))
+        });
+        let in_run = |i: usize| insts[i].is_some() && runs.contains_key(&places[i]);
+        let mut direct: FxHashMap<Place, (usize, Place)> = FxHashMap::default();
+        for (i, op) in left.iter().enumerate() {
+            let Some(op) = op else { continue };
+            let out = op.outs[0];
+            if copied.contains(&out)
+                && !kept(out)
+                && uses.get(&out).is_none_or(|users| users.iter().all(|&u| in_run(u)))
+            {
+                direct.insert(out, (i, op.ins[0]));
+            }
+        }
+        let mut compiled: FxHashMap<usize, Op> = FxHashMap::default();
+        for (&stage, members) in &runs {
+            let needed = |place: Place| needed(place, members);
+            match self.run(&left, &insts, members, sources, &direct, &needed) {
+                Some(op) => _ = compiled.insert(stage, op),
+                // Memory cannot be made executable: the program stays as it was.
+                None => {
+                    ops.extend(left.into_iter().flatten());
+                    return;
+                }
+            }
+        }
+        for (i, _) in direct.values() {
+            left[*i] = None;
+        }
+        for i in order {
+            if in_run(i) {
+                ops.extend(compiled.remove(&places[i]));
+            } else {
+                ops.extend(left[i].take());
+            }
+        }
+    }
+
+    /// When each step is due: runs at odd numbers, other steps at even ones.
+    fn stages(&self, ops: &[Op], insts: &[Option<Instruction>], kept: &dyn Fn(Place) -> bool) -> Vec<usize> {
+        let makers: FxHashMap<Place, usize> = ops.iter().enumerate().map(|(i, op)| (op.outs[0], i)).collect();
+        let mut stages: Vec<usize> = Vec::with_capacity(ops.len());
+        for (i, op) in ops.iter().enumerate() {
+            let simple = insts[i].is_some();
+            let after = |&j: &usize| stages[j] + usize::from(simple != insts[j].is_some());
+            let first = op.ins.iter().filter_map(|p| makers.get(p)).map(after).max();
+            stages.push(first.unwrap_or(0).max(usize::from(simple)));
+        }
+        // What only later runs need is made there, unless more would have to wait in memory for it.
+        let mut latest = vec![usize::MAX; ops.len()];
+        for (i, op) in ops.iter().enumerate().rev() {
+            let made = op.ins.iter().filter_map(|p| makers.get(p));
+            let movable = insts[i].is_some() || !matches!(op.act, Act::Map(_));
+            if movable && latest[i] != usize::MAX && !kept(op.outs[0]) && made.clone().count() <= 1 {
+                stages[i] = stages[i].max(latest[i]);
+            }
+            for &j in made {
+                let due = stages[i] - usize::from(insts[i].is_some() != insts[j].is_some());
+                latest[j] = latest[j].min(due);
+            }
+        }
+        stages
+    }
+
+    /// The step of a run; `needed` are results that others read.
+    fn run(
+        &self,
+        ops: &[Option<Op>],
+        insts: &[Option<Instruction>],
+        members: &[usize],
+        sources: &[Source],
+        direct: &FxHashMap<Place, (usize, Place)>,
+        needed: &dyn Fn(Place) -> bool,
+    ) -> Option<Op> {
+        let mut region = Region::default();
+        let mut made: FxHashMap<Place, u16> = FxHashMap::default();
+        let mut read: FxHashMap<Place, u16> = FxHashMap::default();
+        let (mut ins, mut outs): (SmallVec<[Place; 4]>, SmallVec<[Place; 1]>) = (SmallVec::new(), SmallVec::new());
+        let mut by_rows = false;
+        for (number, &i) in members.iter().enumerate() {
+            let (op, mut inst) = (ops[i].as_ref()?, insts[i].clone()?);
+            let values = &self.graph.insts[self.work[op.origin as usize]].operands;
+            for (&place, &value) in op.ins.iter().zip(values) {
+                inst.ins.push(match made.get(&place) {
+                    Some(&k) => Term::Made(k),
+                    None => Term::Operand(*read.entry(place).or_insert_with(|| {
+                        let from = direct.get(&place).map_or(place, |d| d.1);
+                        by_rows |= from != place;
+                        let fixed = match from {
+                            Place::Input(s) => match &sources[s as usize].layout {
+                                Layout::Single => true,
+                                Layout::Dense => false,
+                                Layout::Strided { columns, .. } | Layout::Padded { columns, .. } => columns.step == 0,
+                            },
+                            Place::Temp(..) | Place::Kept(..) => false,
+                            _ => self.space.classes.get(&value) == Some(&Class::Row),
+                        };
+                        region.operands.push(Operand { dtype: self.graph.ty(value).dtype(), fixed });
+                        ins.push(from);
+                        region.operands.len() as u16 - 1
+                    })),
+                });
+            }
+            region.insts.push(inst);
+            made.insert(op.outs[0], number as u16);
+            if needed(op.outs[0]) {
+                region.results.push(number as u16);
+                outs.push(op.outs[0]);
+            }
+        }
+        let code = VectorLoop::compile(&region, level(), self.widest)?;
+        let origin = ops[members[0]].as_ref()?.origin;
+        Some(Op { act: Act::Run(Box::new(Run { code, by_rows })), ins, outs, origin })
+    }
+}
+
+impl Run {
+    /// Instructions, as many as cost what one step costs.
+    pub(super) fn steps(&self) -> f64 {
+        self.code.instructions() as f64 / 5.0
+    }
+}
+
+/// How the address of an operand goes from row to row.
+struct Walk {
+    step: isize,
+    /// Rows until it is to be found anew, and from then on.
+    left: usize,
+    extent: usize,
+}
+
+impl TileProgram {
+    /// Runs a run on a tile.
+    ///
+    /// # Safety
+    /// As for `TileProgram::ops`, with the lanes of `ins` and the targets `outs`.
+    pub(super) unsafe fn vectors(&self, run: &Run, op: &Op, memory: &Memory<'_>, scratch: Scratch, tile: Tile) {
+        let mut table: SmallVec<[*mut u8; 32]> = SmallVec::new();
+        // SAFETY: the caller's contract.
+        unsafe {
+            table.extend(op.ins.iter().map(|&p| self.lane(p, true, memory, scratch, tile).ptr.cast_mut()));
+            table.extend(op.outs.iter().map(|&p| self.target(p, true, memory, scratch, tile)));
+        }
+        if !run.by_rows || tile.rows == 1 {
+            // SAFETY: the caller's contract: each operand has as many elements, or the one that it was compiled for.
+            unsafe { run.code.run(&table, tile.rows * tile.width) };
+            return;
+        }
+        let mut walks: SmallVec<[Walk; 32]> = op.ins.iter().chain(&op.outs).map(|&p| self.walk(p, tile)).collect();
+        for row in tile.row..tile.row + tile.rows {
+            // SAFETY: the caller's contract: each operand has a row of as many elements there, or the one for it.
+            unsafe { run.code.run(&table, tile.width) };
+            for ((at, walk), &place) in table.iter_mut().zip(&mut walks).zip(op.ins.iter().chain(&op.outs)) {
+                *at = at.wrapping_offset(walk.step);
+                walk.left -= 1;
+                if walk.left == 0 {
+                    walk.left = walk.extent;
+                    if let Place::Input(s) = place {
+                        let source = &self.sources[s as usize];
+                        let Layout::Strided { rows, .. } = &source.layout else { continue };
+                        let start = (source.offset + offset(rows, row + 1)) * source.size as isize;
+                        *at = memory.ins[source.input as usize].wrapping_offset(start).cast_mut();
+                    }
+                }
+            }
+        }
+    }
+
+    /// How a place goes from row to row of a tile that has all columns.
+    fn walk(&self, place: Place, tile: Tile) -> Walk {
+        let endless = |step: usize| Walk { step: step as isize, left: usize::MAX, extent: usize::MAX };
+        match place {
+            Place::Input(s) => {
+                let source = &self.sources[s as usize];
+                match &source.layout {
+                    Layout::Dense => endless(tile.width * source.size),
+                    Layout::Single => endless(0),
+                    Layout::Strided { rows, .. } | Layout::Padded { rows, .. } => match &rows[..] {
+                        [] => endless(0),
+                        [line] => Walk { step: line.step * source.size as isize, ..endless(0) },
+                        [.., line] => Walk {
+                            step: line.step * source.size as isize,
+                            left: line.extent - tile.row % line.extent,
+                            extent: line.extent,
+                        },
+                    },
+                }
+            }
+            Place::Output(k) => {
+                let output = &self.outputs[k as usize];
+                endless(output.dtype.size() * if output.full { tile.width } else { 1 })
+            }
+            Place::Row(_, size) => endless(size as usize),
+            Place::Temp(_, size) | Place::Kept(_, size) => endless(size as usize * tile.width),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
+//! vector registers.
+//!
+//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `select.rs` says which
+//! operations an operator is made of, `allocate.rs` gives them registers, `encode.rs` knows their bytes.
+
+#![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
+
+mod allocate;
+mod encode;
+mod select;
+
+use memmap2::{Mmap, MmapMut};
+use penstock_data::DType;
+use penstock_kernels::Level;
+use smallvec::SmallVec;
+
+use select::{Builder, Elem};
+
+/// What an instruction takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Term {
+    /// Elements of an operand of the region.
+    Operand(u16),
+    /// What an instruction before made.
+    Made(u16),
+}
+
+/// An elementwise operator, applied.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The operator.
+    pub name: &'static str,
+    /// The dtype of what it gives.
+    pub to: DType,
+    /// What it takes.
+    pub ins: SmallVec<[Term; 3]>,
+}
+
+/// What a region reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// The dtype of its elements.
+    pub dtype: DType,
+    /// Whether it has one element for all.
+    pub fixed: bool,
+}
+
+/// Instructions that run as one loop.
+#[derive(Clone, Debug, Default)]
+pub struct Region {
+    /// What they read.
+    pub operands: Vec<Operand>,
+    /// In an order in which each follows those whose results it takes.
+    pub insts: Vec<Instruction>,
+    /// The instructions whose results are written.
+    pub results: Vec<u16>,
+}
+
+/// A table of addresses, and a number of elements.
+#[cfg(target_arch = "x86_64")]
+type Entry = unsafe extern "sysv64" fn(*const *mut u8, usize);
+/// There is no code for other machines.
+#[cfg(not(target_arch = "x86_64"))]
+type Entry = unsafe extern "C" fn(*const *mut u8, usize);
+
+/// The compiled loop of a [`Region`].
+pub struct VectorLoop {
+    entry: Entry,
+    lanes: usize,
+    /// The bytes of an element of each operand and result, 0 for operands of one element.
+    steps: SmallVec<[u8; 16]>,
+    /// Operands; the others are results.
+    operands: usize,
+    instructions: usize,
+    _code: Mmap,
+}
+
+/// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements have
+/// `widest` bytes.
+pub fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
+    cfg!(target_arch = "x86_64")
+        && level >= Level::V3
+        && matches!(widest, 4 | 8)
+        && select::supports(level, widest, inst, from)
+}
+
+/// The bytes of the largest vector.
+const VECTOR: usize = 64;
+
+impl VectorLoop {
+    /// Compiles a region for a processor of `level`, which is the present one or better.
+    ///
+    /// `None` for a region with instructions that are not supported, and where memory cannot be made executable.
+    pub fn compile(region: &Region, level: Level, widest: usize) -> Option<VectorLoop> {
+        if !cfg!(target_arch = "x86_64") || level < Level::V3 || level > penstock_kernels::level() {
+            return None;
+        }
+        let mut builder = Builder::new(level, widest);
+        builder.region(region)?;
+        let mut steps: SmallVec<[u8; 16]> = SmallVec::new();
+        for operand in &region.operands {
+            steps.push(if operand.fixed { 0 } else { operand.dtype.size() as u8 });
+        }
+        steps.extend(region.results.iter().map(|&r| region.insts[r as usize].to.size() as u8));
+        let instructions = builder.nodes.len();
+        let emitted = allocate::emit(&builder, steps.len());
+        let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
+        memory.copy_from_slice(&emitted.bytes);
+        let code = memory.make_exec().ok()?;
+        // SAFETY: the code at `entry` is a whole function of this signature, in this calling convention, and `code` keeps it
+        // where it is.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.as_ptr().add(emitted.entry)) };
+        Some(VectorLoop {
+            entry,
+            lanes: builder.lanes,
+            steps,
+            operands: region.operands.len(),
+            instructions,
+            _code: code,
+        })
+    }
+
+    /// Instructions of the machine for a vector, about.
+    pub fn instructions(&self) -> usize {
+        self.instructions
+    }
+
+    /// Computes `n` elements of all results.
+    ///
+    /// # Safety
+    /// `table` has an address for each operand and then for each result: of `n` readable elements, or of one for an operand
+    /// with one, and of `n` writable ones. What is written overlaps nothing else.
+    #[inline]
+    pub unsafe fn run(&self, table: &[*mut u8], n: usize) {
+        debug_assert_eq!(table.len(), self.steps.len());
+        if n >= self.lanes {
+            // SAFETY: the caller's contract; the code touches whole vectors of the `n` elements.
+            unsafe { (self.entry)(table.as_ptr(), n) }
+        } else if n > 0 {
+            // SAFETY: the caller's contract.
+            unsafe { self.few(table, n) }
+        }
+    }
+
+    /// Computes fewer elements than a vector has, by way of whole vectors.
+    ///
+    /// # Safety
+    /// As for [`VectorLoop::run`].
+    #[cold]
+    unsafe fn few(&self, table: &[*mut u8], n: usize) {
+        #[repr(C, align(64))]
+        #[derive(Clone)]
+        struct Vector([u8; VECTOR]);
+        let mut vectors = vec![Vector([0; VECTOR]); table.len()];
+        let mut whole: SmallVec<[*mut u8; 16]> = SmallVec::new();
+        for (k, ((vector, &at), &step)) in vectors.iter_mut().zip(table).zip(&self.steps).enumerate() {
+            if step == 0 {
+                whole.push(at);
+                continue;
+            }
+            if k < self.operands {
+                // SAFETY: the operand has `n` elements of `step` bytes, fewer than a vector.
+                unsafe { std::ptr::copy_nonoverlapping(at, vector.0.as_mut_ptr(), n * step as usize) };
+            }
+            whole.push(vector.0.as_mut_ptr());
+        }
+        // SAFETY: each address is of a vector's elements, or of the one of an operand; results have vectors of their own.
+        unsafe { (self.entry)(whole.as_ptr(), self.lanes) };
+        for k in self.operands..table.len() {
+            // SAFETY: the result has room for `n` elements of its size.
+            unsafe { std::ptr::copy_nonoverlapping(whole[k], table[k], n * self.steps[k] as usize) };
+        }
+    }
+}
+
+/// Whether elements of a dtype pass through vector loops.
+pub fn has_elements(dtype: DType) -> bool {
+    Elem::of(dtype).is_some()
+}

@@ -1,0 +1,335 @@
+//! Vector loops against the kernels of their operators, for every instruction set that this machine has.
+
+#![expect(unsafe_code, reason = "runs loops on the memory of vectors")]
+
+use penstock_data::DType;
+use penstock_ir::{Attr, Attrs, Cpu, OpDef};
+use penstock_jit::vector::{Instruction, Operand, Region, Term, VectorLoop, supports};
+use penstock_kernels::{Lane, Level, LoopFn, level};
+
+const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+
+fn levels() -> impl Iterator<Item = Level> {
+    [Level::V3, Level::V4].into_iter().filter(|&l| l <= level())
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 20
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n
+    }
+}
+
+/// Elements of a dtype, as bytes at an address that suits them.
+#[derive(Clone)]
+struct Array {
+    dtype: DType,
+    words: Vec<u64>,
+}
+
+impl Array {
+    fn of(dtype: DType, len: usize) -> Array {
+        Array { dtype, words: vec![0; (len * dtype.size()).div_ceil(8).max(1)] }
+    }
+
+    /// Numbers of all sizes, with those among them at which arithmetic changes its ways.
+    fn random(random: &mut Random, dtype: DType, len: usize) -> Array {
+        let mut array = Array::of(dtype, len);
+        for i in 0..len {
+            let (kind, word) = (random.below(4), random.next() ^ random.next() << 24);
+            let odd = [
+                f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                0.5,
+                -2.5,
+                6.0,
+                7.0,
+                5e-324,
+                -1e-310,
+                1e-40,
+                f64::MAX,
+                2147483647.0,
+                2147483648.0,
+                -2147483648.0,
+                -2147483649.0,
+                9.3e18,
+                -9.3e18,
+                3e38,
+                1e9,
+            ];
+            let x = match kind {
+                0 => odd[random.below(odd.len())],
+                1 => random.below(2001) as f64 / 100.0 - 10.0,
+                2 => f64::from_bits(word),
+                _ => random.below(64) as f64 - 32.0,
+            };
+            let integers = [0, 1, -1, 31, 32, 33, 63, 64, 65, i64::MAX, i64::MIN, 2_147_483_648, -2_147_483_648];
+            let whole = match kind {
+                0 => integers[random.below(integers.len())],
+                1 => random.below(80) as i64 - 10,
+                _ => word as i64,
+            };
+            let bits = match dtype {
+                DType::F32 if kind == 2 => u64::from(word as u32),
+                DType::F32 => u64::from((x as f32).to_bits()),
+                DType::F64 => x.to_bits(),
+                DType::Bool => word >> 7 & 1,
+                _ => whole as u64,
+            };
+            array.bytes_mut()[i * dtype.size()..(i + 1) * dtype.size()]
+                .copy_from_slice(&bits.to_le_bytes()[..dtype.size()]);
+        }
+        array
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the memory of the words, as bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.words.len() * 8) }
+    }
+
+    fn element(&self, i: usize) -> u64 {
+        let size = self.dtype.size();
+        let mut word = [0; 8];
+        // SAFETY: the words have more than `i` elements of this size.
+        let bytes = unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>().add(i * size), size) };
+        word[..size].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    }
+
+    /// The element, with one NaN for all: which it is depends on the order of operands.
+    fn settled(&self, i: usize) -> u64 {
+        let bits = self.element(i);
+        let nan = match self.dtype {
+            DType::F32 => f32::from_bits(bits as u32).is_nan(),
+            DType::F64 => f64::from_bits(bits).is_nan(),
+            _ => false,
+        };
+        if nan { u64::MAX } else { bits }
+    }
+
+    fn lane(&self, fixed: bool) -> Lane {
+        let ptr = self.words.as_ptr().cast();
+        if fixed { Lane::fixed(ptr) } else { Lane::new(ptr, self.dtype.size()) }
+    }
+}
+
+/// A region with the kernel of each instruction.
+#[derive(Default)]
+struct Program {
+    region: Region,
+    kernels: Vec<LoopFn>,
+}
+
+impl Program {
+    fn operand(&mut self, dtype: DType, fixed: bool) -> Term {
+        self.region.operands.push(Operand { dtype, fixed });
+        Term::Operand(self.region.operands.len() as u16 - 1)
+    }
+
+    fn dtype(&self, term: Term) -> DType {
+        match term {
+            Term::Operand(k) => self.region.operands[k as usize].dtype,
+            Term::Made(k) => self.region.insts[k as usize].to,
+        }
+    }
+
+    /// Adds an operator, where vector loops take it.
+    fn add(&mut self, op: &'static OpDef, ins: &[Term], to: DType, at: (Level, usize)) -> Option<Term> {
+        let Cpu::Elementwise(lookup) = op.cpu else { return None };
+        let attrs = if op.name == "cast" { Attrs([Attr::DType(to)].into_iter().collect()) } else { Attrs::default() };
+        let from: Vec<DType> = ins.iter().map(|&t| self.dtype(t)).collect();
+        let inst = Instruction { name: op.name, to, ins: ins.iter().copied().collect() };
+        if !supports(at.0, at.1, &inst, &from) {
+            return None;
+        }
+        let f = lookup(&from, &attrs).expect("what is compiled has a kernel");
+        self.region.insts.push(inst);
+        self.kernels.push(f);
+        Some(Term::Made(self.kernels.len() as u16 - 1))
+    }
+
+    /// Runs the loop and the kernels on the same operands.
+    fn check(&self, level: Level, widest: usize, n: usize, random: &mut Random, code: &VectorLoop) {
+        let operands: Vec<Array> = (self.region.operands.iter())
+            .map(|o| Array::random(random, o.dtype, if o.fixed { 1 } else { n }))
+            .collect();
+        let mut made: Vec<Array> = Vec::new();
+        for (inst, f) in self.region.insts.iter().zip(&self.kernels) {
+            let mut out = Array::of(inst.to, n);
+            let lanes: Vec<Lane> = (inst.ins.iter())
+                .map(|&t| match t {
+                    Term::Operand(k) => operands[k as usize].lane(self.region.operands[k as usize].fixed),
+                    Term::Made(k) => made[k as usize].lane(false),
+                })
+                .collect();
+            // SAFETY: the kernel is of these dtypes; all have `n` elements, or one.
+            unsafe { f(n, &lanes, out.words.as_mut_ptr().cast()) }.unwrap();
+            made.push(out);
+        }
+        // One element more, which must stay as it is.
+        let mut results: Vec<Array> = (self.region.results.iter())
+            .map(|&r| Array::random(random, self.region.insts[r as usize].to, n + 1))
+            .collect();
+        let ends: Vec<u64> = results.iter().map(|r| r.element(n)).collect();
+        let mut table: Vec<*mut u8> = operands.iter().map(|a| a.words.as_ptr().cast_mut().cast()).collect();
+        table.extend(results.iter_mut().map(|a| a.words.as_mut_ptr().cast::<u8>()));
+        // SAFETY: the table has the operands and results of the region, of `n` elements or one.
+        unsafe { code.run(&table, n) };
+        for ((result, &end), &r) in results.iter().zip(&ends).zip(&self.region.results) {
+            assert_eq!(result.element(n), end, "{level:?}: written behind the end of {n} elements");
+            for i in 0..n {
+                let (got, due) = (result.settled(i), made[r as usize].settled(i));
+                assert_eq!(
+                    got, due,
+                    "{level:?} {widest}: element {i} of {n} of result {r} is {got:#x}, not {due:#x}: {:?}",
+                    self.region
+                );
+            }
+        }
+    }
+}
+
+/// Ways to apply an operator: the dtypes of its operands, and of its result.
+fn applications(op: &'static OpDef) -> Vec<(Vec<DType>, DType)> {
+    let Cpu::Elementwise(lookup) = op.cpu else { return Vec::new() };
+    let mut found = Vec::new();
+    for dtype in DTYPES {
+        match op.name {
+            "cast" => found.extend(DTYPES.iter().map(|&to| (vec![dtype], to))),
+            "select" => found.push((vec![DType::Bool, dtype, dtype], dtype)),
+            _ => {
+                let from = vec![dtype; op.operands.len()];
+                if op.attrs.is_empty() && lookup(&from, &Attrs::default()).is_some() {
+                    let says = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
+                    let asks = says.contains(&op.name) || op.name.starts_with("is_");
+                    found.push((from, if asks { DType::Bool } else { dtype }));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_operator_gives_what_its_kernel_gives() {
+    let mut random = Random(1);
+    for level in levels() {
+        let mut count = 0;
+        for op in penstock_ops::all() {
+            for (from, to) in applications(op) {
+                for widest in [4, 8] {
+                    if from.iter().chain([&to]).any(|d| d.size() > widest) {
+                        continue;
+                    }
+                    // Each operand in turn has one element.
+                    for fixed in 0..=from.len() {
+                        let mut program = Program::default();
+                        let ins: Vec<Term> =
+                            from.iter().enumerate().map(|(k, &d)| program.operand(d, k + 1 == fixed)).collect();
+                        if program.add(op, &ins, to, (level, widest)).is_none() {
+                            continue;
+                        }
+                        program.region.results = vec![0];
+                        let code =
+                            VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
+                        count += 1;
+                        for n in (0..40).chain([63, 64, 100, 1000]) {
+                            program.check(level, widest, n, &mut random, &code);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(count > if level == Level::V4 { 400 } else { 150 }, "{level:?} has {count} operators");
+    }
+}
+
+#[test]
+fn random_regions_give_what_their_kernels_give() {
+    let ops: Vec<&'static OpDef> = penstock_ops::all().filter(|op| !applications(op).is_empty()).collect();
+    for seed in 0..300u64 {
+        for level in levels() {
+            let mut random = Random(seed);
+            let widest = [4, 8][random.below(2)];
+            let mut program = Program::default();
+            let mut terms = Vec::new();
+            for _ in 0..1 + random.below(if seed % 5 == 0 { 40 } else { 6 }) {
+                let dtype = DTYPES[random.below(5)];
+                if dtype.size() <= widest {
+                    let fixed = random.below(3) == 0;
+                    terms.push(program.operand(dtype, fixed));
+                }
+            }
+            let wanted = [3, 20, 150][random.below(3)];
+            for _ in 0..wanted * 40 {
+                let op = ops[random.below(ops.len())];
+                let ways = applications(op);
+                let (from, to) = &ways[random.below(ways.len())];
+                // The newest more often, so that chains are long.
+                let pick = |random: &mut Random, dtype: DType| {
+                    let fitting: Vec<Term> = terms.iter().copied().filter(|&t| program.dtype(t) == dtype).collect();
+                    let newest = fitting.len().saturating_sub(1 + random.below(4));
+                    let any = random.below(fitting.len().max(1));
+                    fitting.get(if random.below(2) == 0 { newest } else { any }).copied()
+                };
+                let ins: Option<Vec<Term>> = from.iter().map(|&d| pick(&mut random, d)).collect();
+                let Some(ins) = ins.filter(|_| to.size() <= widest) else { continue };
+                terms.extend(program.add(op, &ins, *to, (level, widest)));
+                if program.kernels.len() == wanted {
+                    break;
+                }
+            }
+            let count = program.kernels.len();
+            if count == 0 {
+                continue;
+            }
+            program.region.results = (0..count as u16).filter(|_| random.below(8) == 0).collect();
+            program.region.results.push(count as u16 - 1);
+            program.region.results.dedup();
+            let code = VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
+            for n in [1, 7, 8, 9, 16, 31, 64, 100 + random.below(100)] {
+                program.check(level, widest, n, &mut random, &code);
+            }
+        }
+    }
+}
+
+#[test]
+fn more_values_than_registers_are_all_kept() {
+    let op = |name: &str| penstock_ops::all().find(|op| op.name == name).expect("an operator");
+    for level in levels() {
+        for (dtype, first, join) in [(DType::F64, "sub", "add"), (DType::F32, "less", "logical_xor")] {
+            let (mut program, at) = (Program::default(), (level, dtype.size()));
+            let (x, y) = (program.operand(dtype, false), program.operand(dtype, true));
+            let mut chain = vec![x];
+            for _ in 0..200 {
+                let made = program.add(op("sub"), &[chain[chain.len() - 1], y], dtype, at);
+                chain.push(made.expect("is supported"));
+            }
+            // All made before any is used, and used in the order that they were made in.
+            let to = if first == "less" { DType::Bool } else { dtype };
+            let parts: Vec<Term> =
+                chain.iter().map(|&t| program.add(op(first), &[t, y], to, at).expect("is supported")).collect();
+            let mut sum = parts[0];
+            for &part in &parts[1..] {
+                sum = program.add(op(join), &[sum, part], to, at).expect("is supported");
+            }
+            program.region.results = vec![program.kernels.len() as u16 - 1];
+            let code = VectorLoop::compile(&program.region, level, dtype.size()).expect("compiles");
+            for n in [1, 8, 33, 500] {
+                program.check(level, dtype.size(), n, &mut Random(n as u64), &code);
+            }
+        }
+    }
+}
