@@ -51,7 +51,8 @@ struct Failed {
 struct Scratch(*mut u8);
 
 impl TileProgram {
-    /// Runs the program: `outputs` become its results, their memory used again where it may be.
+    /// Runs the program: `outputs` become its results, their memory used again where it may be. What it makes of a larger
+    /// tensor is written into that, which nobody else holds.
     ///
     /// # Errors
     /// `InvalidArgument` for inputs that are not those of the program and for a division by zero; `ResourceExhausted`.
@@ -74,7 +75,13 @@ impl TileProgram {
         }
         let mut outs: SmallVec<[*mut u8; 4]> = SmallVec::new();
         for (t, due) in outputs.iter_mut().zip(&self.outputs) {
-            outs.push(t.prepare(due.dtype, &due.dims)?);
+            outs.push(match &due.window {
+                None => t.prepare(due.dtype, &due.dims)?,
+                Some(window) if t.dtype() == window.dtype && t.dims() == window.dims.as_slice() => {
+                    t.as_mut_ptr().ok_or_else(|| Error::internal("what is written in part is shared"))?
+                }
+                Some(_) => return Err(Error::internal("what is written in part is of another type")),
+            });
         }
         if self.elements() == 0 {
             return Ok(());
@@ -132,8 +139,8 @@ impl TileProgram {
     /// `InvalidArgument` for a division by zero.
     ///
     /// # Safety
-    /// `ins` and `outs` are the memory of tensors of the types of the program; nobody else touches the stretch in `outs`, nor
-    /// writes what is read for it. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
+    /// `ins` and `outs` point to where the first elements of tensors of the types of the program would be, of which what is
+    /// read for the stretch is there, and the stretch of the outputs; nobody else touches this, nor writes what is read. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
     pub(crate) unsafe fn run_part(
         &self,
         ins: &[*const u8],
@@ -486,14 +493,15 @@ impl TileProgram {
             match place {
                 Place::Input(i) => {
                     let Source { input, size, offset: start, layout } = &self.sources[i as usize];
-                    let (size, ptr) = (*size, memory.ins[*input as usize].offset(start * *size as isize));
+                    let (size, ptr) = (*size, memory.ins[*input as usize]);
+                    let ptr = ptr.wrapping_offset(start * size as isize);
                     match layout {
                         Layout::Single => Lane::fixed(ptr),
-                        _ if !full => Lane::new(ptr.add(tile.row * size), size),
-                        Layout::Dense => Lane::new(ptr.add(first * size), size),
+                        _ if !full => Lane::new(ptr.wrapping_add(tile.row * size), size),
+                        Layout::Dense => Lane::new(ptr.wrapping_add(first * size), size),
                         Layout::Strided { rows, columns } | Layout::Padded { rows, columns, .. } => {
                             let start = offset(rows, tile.row) + tile.column as isize * columns.step;
-                            Lane { ptr: ptr.offset(start * size as isize), step: columns.step as usize * size }
+                            Lane { ptr: ptr.wrapping_offset(start * size as isize), step: columns.step as usize * size }
                         }
                     }
                 }
@@ -501,9 +509,9 @@ impl TileProgram {
                     let (output, ptr) = (&self.outputs[k as usize], memory.outs[k as usize]);
                     let size = output.dtype.size();
                     match (output.full, full) {
-                        (true, _) => Lane::new(ptr.add(first * size), size),
-                        (false, true) => Lane::fixed(ptr.add(tile.row * size)),
-                        (false, false) => Lane::new(ptr.add(tile.row * size), size),
+                        (true, _) => Lane::new(self.target(place, true, memory, scratch, tile), size),
+                        (false, true) => Lane::fixed(ptr.wrapping_add(tile.row * size)),
+                        (false, false) => Lane::new(ptr.wrapping_add(tile.row * size), size),
                     }
                 }
                 Place::Row(_, size) => {
@@ -525,9 +533,13 @@ impl TileProgram {
     unsafe fn target(&self, place: Place, full: bool, memory: &Memory<'_>, scratch: Scratch, tile: Tile) -> *mut u8 {
         match place {
             Place::Output(k) => {
-                let at = if full { tile.row * self.columns + tile.column } else { tile.row };
-                // SAFETY: the caller's contract.
-                unsafe { memory.outs[k as usize].add(at * self.outputs[k as usize].dtype.size()) }
+                let output = &self.outputs[k as usize];
+                let at = match &output.window {
+                    Some(window) => window.offset + offset(&window.rows, tile.row) + tile.column as isize,
+                    None if full => (tile.row * self.columns + tile.column) as isize,
+                    None => tile.row as isize,
+                };
+                memory.outs[k as usize].wrapping_offset(at * output.dtype.size() as isize)
             }
             // SAFETY: the caller's contract.
             _ => unsafe { self.slot(place, scratch, tile) },
@@ -592,7 +604,7 @@ impl TileProgram {
                     continue;
                 };
                 let start = source.offset + start + top as isize * inner.step + left as isize * columns.step;
-                let from = memory.ins[source.input as usize].offset(start * size as isize);
+                let from = memory.ins[source.input as usize].wrapping_offset(start * size as isize);
                 let to = to.add(((top - first) * tile.width + left - tile.column) * size);
                 let step = inner.step * size as isize;
                 let (rows, width) = (bottom - top, right - left);
