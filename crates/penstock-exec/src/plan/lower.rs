@@ -15,11 +15,11 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::native::NativeStep;
+use super::slab::{self, may_fail};
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
     WindowStep, WriteStep,
 };
-use super::slab::{self, may_fail};
 use super::strip;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
@@ -194,6 +194,8 @@ impl Lowerer<'_> {
         let (graph, mut rest) = (self.graph, insts);
         let does = |pass: &str| !self.options.skip.iter().any(|name| name == pass);
         let (strips, slabs) = (self.depth > 0 && does("strips"), does("slabs"));
+        // How many are left where slabs may start again.
+        let mut left = insts.len();
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
@@ -201,9 +203,14 @@ impl Lowerer<'_> {
                 rest = self.strip(rest, found)?;
                 continue;
             }
-            if let Some(found) = slabs.then(|| slab::find(graph, rest, &self.uses, self.options.slab_bytes)).flatten() {
-                rest = self.slab(rest, found)?;
-                continue;
+            if slabs && rest.len() <= left {
+                match slab::find(graph, rest, &self.uses, self.options.slab_bytes) {
+                    Ok(found) => {
+                        rest = self.slab(rest, found)?;
+                        continue;
+                    }
+                    Err(tried) => left = rest.len() - tried,
+                }
             }
             rest = after;
             if let [result] = graph.insts[*inst].results[..]

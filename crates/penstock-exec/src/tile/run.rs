@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use penstock_data::{ALIGNMENT, Error, Tensor};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
 use penstock_kernels::pool::{grain, parallel_for};
-use penstock_kernels::{Fault, Lane};
+use penstock_kernels::{Fault, Lane, copy};
 use penstock_passes::evaluate::fault;
 use penstock_passes::view::Line;
 use smallvec::SmallVec;
@@ -17,8 +17,6 @@ use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Elements that a thread is given at a time, where nothing is reduced.
 const PIECE: usize = 1 << 14;
-/// Rows of at most so many elements are copied in a loop: a call would take longer.
-const SHORT_ROW: usize = 64;
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
@@ -609,7 +607,7 @@ impl TileProgram {
                 let step = inner.step * size as isize;
                 let (rows, width) = (bottom - top, right - left);
                 if columns.step == 1 {
-                    copy_rows(size, from, step, rows, width, to, tile.width);
+                    copy::rows(size, from, step, rows, width, to, tile.width);
                 } else if width == tile.width {
                     spread(size, from, step, Tile { rows, ..tile }, to);
                 } else {
@@ -619,46 +617,6 @@ impl TileProgram {
                     }
                 }
             }
-        }
-    }
-}
-
-/// Copies rows that start `step` bytes apart to where they start `pitch` elements apart.
-///
-/// # Safety
-/// The rows are readable, of `width` elements of `size` bytes, 16 at most; `out` is writable for as many such rows.
-unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
-    /// # Safety
-    /// As for [`copy_rows`], with elements of `T`.
-    unsafe fn typed<T: Copy>(from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
-        for r in 0..rows {
-            // SAFETY: the caller's contract.
-            unsafe {
-                let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
-                if width <= SHORT_ROW {
-                    let mut j = 0;
-                    while j + 4 <= width {
-                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
-                        j += 4;
-                    }
-                    while j < width {
-                        to.add(j).write_unaligned(row.add(j).read_unaligned());
-                        j += 1;
-                    }
-                } else {
-                    std::ptr::copy_nonoverlapping(row.cast::<u8>(), to.cast::<u8>(), width * size_of::<T>());
-                }
-            }
-        }
-    }
-    // SAFETY: the caller's contract.
-    unsafe {
-        match size {
-            1 => typed::<u8>(from, step, rows, width, out, pitch),
-            2 => typed::<u16>(from, step, rows, width, out, pitch),
-            4 => typed::<u32>(from, step, rows, width, out, pitch),
-            8 => typed::<u64>(from, step, rows, width, out, pitch),
-            _ => typed::<u128>(from, step, rows, width, out, pitch),
         }
     }
 }

@@ -43,7 +43,8 @@ fn meet(b: &mut Builder, random: &mut Random, x: Value, y: Value) -> (Value, Val
     let (a, c) = (extents(b, x), extents(b, y));
     let count: Vec<i64> = a.iter().zip(&c).map(|(&m, &n)| (m.min(n) - random.below(2) as i64).max(1)).collect();
     let mut place = |b: &mut Builder, v: Value, dims: &[i64]| {
-        let begin: Vec<i64> = dims.iter().zip(&count).map(|(&d, &n)| random.below((d - n + 1) as usize) as i64).collect();
+        let begin: Vec<i64> =
+            dims.iter().zip(&count).map(|(&d, &n)| random.below((d - n + 1) as usize) as i64).collect();
         if dims == count { v } else { cut(b, v, &begin, &count) }
     };
     let x = place(b, x, &a);
@@ -59,8 +60,7 @@ fn program(seed: u64, dims: [usize; 3]) -> (Graph, Vec<Tensor>) {
     let graph = build(|b| {
         let mut values: Vec<Value> = Vec::new();
         for i in 0..3 {
-            let own: Vec<usize> =
-                dims.iter().map(|&d| if i > 0 && random.below(4) == 0 { 1 } else { d }).collect();
+            let own: Vec<usize> = dims.iter().map(|&d| if i > 0 && random.below(4) == 0 { 1 } else { d }).collect();
             inputs.push(tensor(&mut random, dtype, &own, i == 1));
             values.push(b.input(Type::tensor(dtype, Shape::known(&own)), None));
         }
@@ -129,10 +129,14 @@ fn agree(seed: u64, dims: [usize; 3], sizes: &[usize]) -> usize {
         let executable = slabs(&graph, bytes);
         for round in 0..2 {
             let got = executable.run(&args, &env());
-            let what = || format!("seed {seed}, slabs of {bytes} bytes, round {round}:\n{graph}\n{}", executable.text().unwrap());
+            let what = || {
+                format!("seed {seed}, slabs of {bytes} bytes, round {round}:\n{graph}\n{}", executable.text().unwrap())
+            };
             match (&expected, got) {
                 (Ok(due), Ok(got)) => assert!(due.iter().zip(&got).all(|(due, got)| same(got, due)), "{}", what()),
-                (Err(due), Err(got)) => assert_eq!((got.class(), got.message()), (due.class(), due.message()), "{}", what()),
+                (Err(due), Err(got)) => {
+                    assert_eq!((got.class(), got.message()), (due.class(), due.message()), "{}", what())
+                }
                 (due, got) => panic!("{due:?} {got:?} {}", what()),
             }
         }
@@ -200,21 +204,25 @@ fn a_part_of_a_variable_is_written_where_it_is_made() {
     let dims = [40, 300];
     let graph = build(|b| {
         let shape = Shape::known(&dims);
-        let (v, w) = (b.input(Type::Variable(DType::F64, shape.clone()), None), b.input(Type::Variable(DType::F64, shape), None));
+        let (v, w) = (
+            b.input(Type::Variable(DType::F64, shape.clone()), None),
+            b.input(Type::Variable(DType::F64, shape), None),
+        );
         for (from, to) in [(v, w), (w, v), (v, v)] {
             let x = b.emit(op("read_variable"), &[from], &[]).unwrap()[0];
             let (left, right) = (cut(b, x, &[1, 0], &[38, 298]), cut(b, x, &[0, 2], &[38, 298]));
             let sum = b.emit(op("add"), &[left, right], &[]).unwrap()[0];
             let spec = [vec![1i64, 1], vec![39, 299], vec![1, 1]].map(|v| b.constant(Tensor::vector(&v)));
-            b.inst(op("strided_slice_assign"), &[to, spec[0], spec[1], spec[2], sum], penstock_ir::Attrs::EMPTY, &[]).unwrap();
+            b.inst(op("strided_slice_assign"), &[to, spec[0], spec[1], spec[2], sum], penstock_ir::Attrs::EMPTY, &[])
+                .unwrap();
         }
         vec![b.emit(op("read_variable"), &[v], &[]).unwrap()[0]]
     });
     let first = tensor(&mut random, DType::F64, &dims, true);
     let second = tensor(&mut random, DType::F64, &dims, true);
     let run = |by: &dyn Fn(&[Arg]) -> Vec<Tensor>| {
-        let made = [&first, &second]
-            .map(|x| Variable::new("v", DType::F64, Shape::known(&dims), Some(x.clone())).unwrap());
+        let made =
+            [&first, &second].map(|x| Variable::new("v", DType::F64, Shape::known(&dims), Some(x.clone())).unwrap());
         let mut seen = by(&made.clone().map(Arg::from));
         seen.extend(made.iter().map(|v| v.read().unwrap()));
         seen

@@ -17,7 +17,7 @@ use penstock_passes::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::{Made, Part, Place, SlabStep, Work};
+use super::{Made, Part, Place, SlabStep, Slot, Work};
 use crate::tile::TileProgram;
 use crate::work::{is_heavy, per_element};
 
@@ -27,6 +27,8 @@ const MOST_ASIDE: usize = 64;
 const MIN_EXTENT: usize = 4;
 /// Coordinates of a chunk for each that is computed on both sides of its border.
 const PER_BORDER: usize = 12;
+/// Estimated nanoseconds of a step that has to be shared by all threads.
+const LONG_NS: f64 = 100_000.0;
 /// Estimated nanoseconds of moving a byte.
 const NS_PER_BYTE: f64 = 0.1;
 
@@ -95,13 +97,13 @@ struct Finder<'a> {
     ins: Vec<Value>,
 }
 
-/// The step of the first instructions of `insts`; `None` where it would not pay. A thread's memory is to have about so many
-/// bytes.
-pub(in crate::plan) fn find(graph: &Graph, insts: &[Inst], uses: &Uses, bytes: usize) -> Option<Found> {
+/// The step of the first instructions of `insts`; where it would not pay, the number of instructions that no such step
+/// starts with. A thread's memory is to have about so many bytes.
+pub(in crate::plan) fn find(graph: &Graph, insts: &[Inst], uses: &Uses, bytes: usize) -> Result<Found, usize> {
     let mut finder =
         Finder { graph, drafts: Vec::new(), own: Vec::new(), number: FxHashMap::default(), ins: Vec::new() };
-    if !starts(graph, *insts.first()?) || !finder.join(insts[0]) {
-        return None;
+    if !insts.first().is_some_and(|&inst| starts(graph, inst) && finder.join(inst)) {
+        return Err(1);
     }
     let (mut taken, mut since) = (1, 0);
     let (mut before, mut behind) = (Vec::new(), Vec::new());
@@ -132,8 +134,8 @@ pub(in crate::plan) fn find(graph: &Graph, insts: &[Inst], uses: &Uses, bytes: u
     }
     before.truncate(last.0);
     behind.truncate(last.1);
-    let (step, outs) = finder.step(uses, bytes)?;
-    Some(Found { step, ins: finder.ins, outs, taken, before, behind })
+    let (step, outs) = finder.step(uses, bytes).ok_or(taken)?;
+    Ok(Found { step, ins: finder.ins, outs, taken, before, behind })
 }
 
 /// Whether a step can start with an instruction.
@@ -265,97 +267,32 @@ impl Finder<'_> {
     fn step(&self, uses: &Uses, bytes: usize) -> Option<(SlabStep, Vec<Value>)> {
         let graph = self.graph;
         let leaves: Vec<bool> = self.own.iter().map(|own| uses.of(graph, own.value) > own.reads).collect();
-        let size = |i: usize| graph.ty(self.own[i].value).dtype().size();
         // What passes between parts and is not there as a whole.
-        if !(0..self.own.len()).any(|i| !leaves[i]) {
+        if !leaves.contains(&false) {
             return None;
         }
-        // From the last part to the first: which rows of each the others need.
-        let mut spans: Vec<Option<(isize, isize)>> = vec![None; self.drafts.len()];
-        let mut origins = vec![0; self.drafts.len()];
-        let mut span: Option<Range<isize>> = None;
-        for (p, draft) in self.drafts.iter().enumerate().rev() {
-            if draft.whole || draft.outs.clone().any(|i| leaves[i]) {
-                let origin = spans[p].map_or(draft.origin, |(before, _)| -before);
-                origins[p] = origin;
-                spans[p] = Some(joined(spans[p], (-origin, -origin)));
-                let own = origin..origin + draft.dims[0] as isize;
-                span = Some(span.map_or(own.clone(), |all| all.start.min(own.start)..all.end.max(own.end)));
-            }
-            let (before, after) = spans[p]?;
-            for &(i, (low, high)) in &draft.reads {
-                let producer = self.own[i].part;
-                spans[producer] = Some(joined(spans[producer], (before + low, after + high)));
-            }
-        }
-        let span = span?;
-        if span.len() < (2 * threads()).max(MIN_EXTENT) || span.len() > 2 * self.drafts[0].dims[0] {
+        let Layout { spans, origins, span } = self.layout(&leaves)?;
+        if span.len() < MIN_EXTENT || span.len() > 2 * self.drafts[0].dims[0] {
             return None;
         }
-        let spans: Vec<(isize, isize)> = spans.into_iter().collect::<Option<_>>()?;
-        let border = |p: usize| (spans[p].1 - spans[p].0) as usize;
-        let most = (0..spans.len()).map(border).max().unwrap_or(0);
-        // Memory: results that go from slab to slab, or that others than parts need too, have their own.
-        let bytes_of = |i: usize| self.own[i].row * size(i);
-        let mut last: Vec<usize> = self.own.iter().map(|own| own.part).collect();
-        for (p, draft) in self.drafts.iter().enumerate() {
-            draft.reads.iter().for_each(|&(i, _)| last[i] = p);
-        }
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut free: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); self.drafts.len()];
-        let mut made: Vec<Made> = Vec::with_capacity(self.own.len());
-        let mut outs = Vec::new();
-        for (p, draft) in self.drafts.iter().enumerate() {
-            for i in draft.outs.clone() {
-                let row = bytes_of(i);
-                let out = leaves[i].then(|| {
-                    outs.push(self.own[i].value);
-                    outs.len() - 1
-                });
-                let slot = if leaves[i] && border(p) == 0 {
-                    None
-                } else if border(p) > 0 {
-                    slots.push(Slot { row, border: border(p) });
-                    Some(slots.len() - 1)
-                } else {
-                    let slot = free.get_mut(&row).and_then(Vec::pop).unwrap_or_else(|| {
-                        slots.push(Slot { row, border: 0 });
-                        slots.len() - 1
-                    });
-                    ends[last[i]].push(i);
-                    Some(slot)
-                };
-                made.push(Made { row, slot, out });
-            }
-            for &i in &ends[p] {
-                free.entry(made[i].row).or_default().extend(made[i].slot);
-            }
-        }
-        let in_rows: Vec<usize> = self
-            .ins
-            .iter()
-            .map(|&v| Some(self.extents(v).filter(|d| !d.is_empty()).map_or(0, |d| row_of(&d)) * graph.ty(v).dtype().size()))
-            .collect::<Option<_>>()?;
-        let streams: usize = in_rows.iter().sum::<usize>()
-            + made.iter().filter(|m| m.out.is_some()).map(|m| m.row).sum::<usize>();
+        let most = spans.iter().map(border).max().unwrap_or(0);
+        let (made, slots, outs) = self.memory(&leaves, &spans);
+        let row_bytes = |&v: &Value| {
+            let dims = self.extents(v).filter(|dims| !dims.is_empty());
+            dims.map_or(0, |dims| row_of(&dims)) * graph.ty(v).dtype().size()
+        };
+        let in_rows: Vec<usize> = self.ins.iter().map(row_bytes).collect();
+        let streams: usize =
+            in_rows.iter().sum::<usize>() + made.iter().filter(|m| m.out.is_some()).map(|m| m.row).sum::<usize>();
+        let streams = streams * std::env::var("PSTREAM").ok().and_then(|v| v.parse().ok()).unwrap_or(4) / 4;
         let per_row: usize = streams + slots.iter().map(|s| s.row).sum::<usize>();
         let borders: usize = slots.iter().map(|s| s.row * s.border).sum();
+        let bytes: usize = std::env::var("PSLAB").ok().and_then(|v| v.parse().ok()).unwrap_or(bytes);
         let room = bytes.saturating_sub(borders) / per_row.max(1);
         let slab = room.max(most).clamp(1, span.len());
-        let mut at = 0;
-        let places: Vec<usize> = slots
-            .iter()
-            .map(|s| {
-                let place = at;
-                at += (s.row * (slab + s.border)).next_multiple_of(64);
-                place
-            })
-            .collect();
-        made.iter_mut().for_each(|m| m.slot = m.slot.map(|s| places[s]));
         let (mut ns, mut heavy_ns, mut parts) = (0.0, 0.0, Vec::with_capacity(self.drafts.len()));
         for (p, draft) in self.drafts.iter().enumerate() {
-            let moved: usize = draft.outs.clone().map(bytes_of).sum();
+            let moved: usize = draft.outs.clone().map(|i| made[i].row).sum();
             let (work, each) = self.work(draft)?;
             ns += each + (moved * draft.dims[0]) as f64 * NS_PER_BYTE;
             heavy_ns += (row_of(&draft.dims) * draft.dims[0]) as f64 * self.per_element(draft.inst);
@@ -369,17 +306,22 @@ impl Finder<'_> {
                 outs: draft.outs.clone(),
                 extent: draft.dims[0] as isize,
                 row: row_of(&draft.dims),
-                size: size(draft.outs.start),
+                size: self.size(draft.outs.start),
                 before: spans[p].0,
                 after: spans[p].1,
                 origin: origins[p],
             });
         }
         let least = grain(ns / span.len() as f64).max(PER_BORDER * most);
+        // Long steps that the threads cannot share evenly are better off one by one.
+        if span.len() < threads() && ns > LONG_NS {
+            return None;
+        }
         let type_of = |v: &Value| Some((graph.ty(*v).dtype(), self.extents(*v)?));
         let step = SlabStep {
             parts,
             made,
+            slots,
             ins: SmallVec::new(),
             outs: SmallVec::new(),
             due: self.ins.iter().map(type_of).collect::<Option<_>>()?,
@@ -388,11 +330,73 @@ impl Finder<'_> {
             grain: least.min(span.len().div_ceil(threads())),
             span,
             slab,
-            scratch: at,
             nanoseconds: ns as u64,
             heavy: is_heavy(1, heavy_ns),
         };
         Some((step, outs))
+    }
+
+    /// Which rows each part makes, from the last part to the first: those that leave the step, and those that others read.
+    fn layout(&self, leaves: &[bool]) -> Option<Layout> {
+        let mut spans: Vec<Option<Reach>> = vec![None; self.drafts.len()];
+        let mut origins = vec![0; self.drafts.len()];
+        let mut all: Option<Range<isize>> = None;
+        for (p, draft) in self.drafts.iter().enumerate().rev() {
+            if draft.whole || draft.outs.clone().any(|i| leaves[i]) {
+                let origin = spans[p].map_or(draft.origin, |(before, _)| -before);
+                origins[p] = origin;
+                spans[p] = Some(joined(spans[p], (-origin, -origin)));
+                let own = origin..origin + draft.dims[0] as isize;
+                all = Some(all.map_or(own.clone(), |all| all.start.min(own.start)..all.end.max(own.end)));
+            }
+            let (before, after) = spans[p]?;
+            for &(i, (low, high)) in &draft.reads {
+                let producer = self.own[i].part;
+                spans[producer] = Some(joined(spans[producer], (before + low, after + high)));
+            }
+        }
+        Some(Layout { spans: spans.into_iter().collect::<Option<_>>()?, origins, span: all? })
+    }
+
+    fn size(&self, i: usize) -> usize {
+        self.graph.ty(self.own[i].value).dtype().size()
+    }
+
+    /// Where results are, the slots, and the values that leave the step. Results of which rows are kept from slab to slab
+    /// have slots of their own; others share them where they are not needed at once.
+    fn memory(&self, leaves: &[bool], spans: &[Reach]) -> (Vec<Made>, Vec<Slot>, Vec<Value>) {
+        let mut last: Vec<usize> = self.own.iter().map(|own| own.part).collect();
+        for (p, draft) in self.drafts.iter().enumerate() {
+            draft.reads.iter().for_each(|&(i, _)| last[i] = p);
+        }
+        let (mut made, mut slots, mut outs) = (Vec::with_capacity(self.own.len()), Vec::new(), Vec::new());
+        let mut free: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let mut ends: Vec<Vec<usize>> = vec![Vec::new(); self.drafts.len()];
+        for (p, draft) in self.drafts.iter().enumerate() {
+            let border = border(&spans[p]);
+            for i in draft.outs.clone() {
+                let row = self.own[i].row * self.size(i);
+                let out = leaves[i].then(|| {
+                    outs.push(self.own[i].value);
+                    outs.len() - 1
+                });
+                let again = free.get_mut(&row).filter(|_| border == 0 && !leaves[i]).and_then(Vec::pop);
+                let slot = (border > 0 || !leaves[i]).then(|| {
+                    again.unwrap_or_else(|| {
+                        slots.push(Slot { row, border });
+                        slots.len() - 1
+                    })
+                });
+                if border == 0 {
+                    ends[last[i]].push(i);
+                }
+                made.push(Made { row, slot, out });
+            }
+            for &i in &ends[p] {
+                free.entry(made[i].row).or_default().extend(made[i].slot);
+            }
+        }
+        (made, slots, outs)
     }
 
     /// What a part does, and the estimated nanoseconds of all its rows but for moving their bytes.
@@ -445,23 +449,36 @@ impl Finder<'_> {
         Some((Work::Slice { first, dims: from, begin, step, counts }, 0.0))
     }
 
-    /// Estimated nanoseconds of an element, as for what runs apart.
+    /// Estimated nanoseconds of an element, as for what runs apart: what is in the cache goes quicker.
     fn per_element(&self, inst: Inst) -> f64 {
+        let of = |inst: Inst| match per_element(self.graph.insts[inst].op.0) {
+            ns if ns > 1.0 => ns,
+            ns => ns / 2.0,
+        };
         let data = &self.graph.insts[inst];
-        if !data.op.is(&FUSED) {
-            return per_element(data.op.0);
+        match data.regions[..] {
+            [region] => self.graph.regions[region].insts.iter().map(|&i| of(i)).sum(),
+            _ => of(inst),
         }
-        self.graph.regions[data.regions[0]].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum()
     }
 }
 
-/// A place in a thread's memory: bytes of a row, and rows beside those of a slab.
-struct Slot {
-    row: usize,
-    border: usize,
+/// Which rows parts make.
+struct Layout {
+    /// For coordinates from `a` to `b`, rows from `a` plus the first to `b` plus the second number.
+    spans: Vec<Reach>,
+    /// The coordinate of row 0, for parts of which rows leave the step.
+    origins: Vec<isize>,
+    /// All coordinates.
+    span: Range<isize>,
 }
 
-fn joined(span: Option<(isize, isize)>, other: (isize, isize)) -> (isize, isize) {
+/// How many more rows of a part there are than coordinates.
+fn border(span: &Reach) -> usize {
+    (span.1 - span.0) as usize
+}
+
+fn joined(span: Option<Reach>, other: Reach) -> Reach {
     span.map_or(other, |span| (span.0.min(other.0), span.1.max(other.1)))
 }
 
@@ -487,7 +504,8 @@ fn region_reaches(graph: &Graph, region: Region) -> Option<SmallVec<[Option<Reac
     let maps: Vec<Inst> = data.insts.iter().copied().filter(|&i| is_map(graph, i)).collect();
     let made: FxHashSet<Value> = maps.iter().map(|&i| graph.insts[i].results[0]).collect();
     let dims = work(graph, *maps.first()?)?;
-    let mut reaches: SmallVec<[Option<Reach>; 8]> = SmallVec::from_elem(Some((isize::MAX, isize::MIN)), data.params.len());
+    let mut reaches: SmallVec<[Option<Reach>; 8]> =
+        SmallVec::from_elem(Some((isize::MAX, isize::MIN)), data.params.len());
     for v in maps.iter().flat_map(|&i| &graph.insts[i].operands).filter(|v| !made.contains(v)) {
         let view = View::of(graph, *v)?;
         let number = data.params.iter().position(|&p| p == view.base)?;

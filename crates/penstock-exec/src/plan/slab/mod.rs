@@ -12,7 +12,7 @@ mod find;
 
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use penstock_data::{ALIGNMENT, DType, Dims, Error, Result, Tensor};
 use penstock_kernels::pool::parallel_for;
@@ -69,15 +69,22 @@ struct Part {
 struct Made {
     /// Bytes of a row.
     row: usize,
-    /// The place in a thread's memory of rows that are needed at a time; `None` where the result goes to the step's own.
+    /// The slot of a thread's memory for the rows that are needed at a time; `None` where the result goes to the step's own.
     slot: Option<usize>,
     /// The number of the step's result that it is.
     out: Option<usize>,
 }
 
+/// A part of a thread's memory: bytes of a row, and how many rows it has beside those of a slab.
+struct Slot {
+    row: usize,
+    border: usize,
+}
+
 pub(crate) struct SlabStep {
     parts: Vec<Part>,
     made: Vec<Made>,
+    slots: Vec<Slot>,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 4]>,
     due: Vec<(DType, Dims)>,
@@ -89,8 +96,6 @@ pub(crate) struct SlabStep {
     /// How many of them make a slab, and at least a chunk.
     slab: usize,
     grain: usize,
-    /// Bytes of a thread's memory.
-    scratch: usize,
     /// Estimated nanoseconds of a run on one thread.
     pub(crate) nanoseconds: u64,
     /// Whether it runs apart.
@@ -110,17 +115,24 @@ unsafe impl Sync for Memory<'_> {}
 /// What a thread has of a chunk.
 struct State<'a> {
     memory: &'a Memory<'a>,
-    scratch: *mut u8,
+    /// Where the slots are.
+    slots: &'a [*mut u8],
     /// The rows of each part that are there.
     have: SmallVec<[Range<isize>; 32]>,
     /// Where row 0 of each result would be.
     bases: SmallVec<[*mut u8; 64]>,
 }
 
+impl Slot {
+    fn bytes(&self, slab: usize) -> usize {
+        (self.row * (slab + self.border)).next_multiple_of(ALIGNMENT)
+    }
+}
+
 impl SlabStep {
     /// What the step does, for a listing.
     pub(crate) fn summary(&self) -> String {
-        let bytes = self.scratch >> 10;
+        let bytes = self.scratch(self.slab) >> 10;
         format!("{} parts, {} of {} indices at a time, {bytes} KiB", self.parts.len(), self.slab, self.span.len())
     }
 
@@ -142,58 +154,66 @@ impl SlabStep {
             outs.push(t.prepare(*dtype, dims)?);
         }
         let memory = Memory { ins: &ins, outs: &outs };
-        // Of several errors that of the first part.
-        let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        let failed = AtomicBool::new(false);
+        // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of its
+        // own; chunks do not overlap.
+        let run = |chunk: Range<isize>, slab: usize| unsafe { self.chunk(&memory, chunk, slab) };
         parallel_for(self.span.len(), self.grain, |range| {
-            let chunk = self.span.start + range.start as isize..self.span.start + range.end as isize;
-            // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of
-            // memory of its own; chunks do not overlap.
-            let result = with_scratch(self.scratch, |scratch| unsafe { self.chunk(&memory, scratch, chunk) });
-            if let Err((part, error)) = result {
-                let mut kept = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.as_ref().is_none_or(|kept| part < kept.0) {
-                    *kept = Some((part, error));
-                }
+            let at = |i: usize| self.span.start + i as isize;
+            if run(at(range.start)..at(range.end), self.slab).is_err() {
+                failed.store(true, Ordering::Relaxed);
             }
         });
-        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+        // The error is that of the first part which has one.
+        if failed.into_inner() { run(self.span.clone(), self.span.len()) } else { Ok(()) }
     }
 
-    /// Runs all parts for some coordinates, slab by slab. An error comes with the number of its part.
+    /// Bytes of a thread's memory.
+    fn scratch(&self, slab: usize) -> usize {
+        self.slots.iter().map(|slot| slot.bytes(slab)).sum()
+    }
+
+    /// Runs all parts for some coordinates, `slab` of them at a time.
     ///
     /// # Safety
-    /// `memory` is that of a run, `scratch` has as many bytes as the step asks for, and nobody else writes what leaves the
-    /// step at these coordinates.
-    unsafe fn chunk(
-        &self,
-        memory: &Memory<'_>,
-        scratch: *mut u8,
-        chunk: Range<isize>,
-    ) -> std::result::Result<(), (usize, Error)> {
-        let start = |made: &Made| made.out.map_or(scratch, |k| memory.outs[k]);
-        let mut state = State {
-            memory,
-            scratch,
-            have: self.parts.iter().map(|_| 0..0).collect(),
-            bases: self.made.iter().map(start).collect(),
-        };
-        for start in chunk.clone().step_by(self.slab) {
-            let slab = start..chunk.end.min(start + self.slab as isize);
-            for (p, part) in self.parts.iter().enumerate() {
-                let inside = |at: isize| at.clamp(0, part.extent);
-                let need = inside(slab.start + part.before)..inside(slab.end + part.after);
-                if need.is_empty() {
-                    continue;
-                }
-                // SAFETY: the caller's contract; the parts before this one have made what it reads.
-                unsafe {
-                    let fresh = self.keep(&mut state, p, &need);
-                    self.part(&state, part, &fresh).map_err(|error| (p, error))?;
-                    self.hand_out(&state, part, &slab);
+    /// `memory` is that of a run, and nobody else writes what leaves the step at these coordinates.
+    unsafe fn chunk(&self, memory: &Memory<'_>, chunk: Range<isize>, slab: usize) -> Result<()> {
+        with_scratch(self.scratch(slab), |mut scratch| {
+            let place = |slot: &Slot| {
+                let place = scratch;
+                scratch = scratch.wrapping_add(slot.bytes(slab));
+                place
+            };
+            let slots: SmallVec<[*mut u8; 64]> = self.slots.iter().map(place).collect();
+            let start = |made: &Made| match *made {
+                Made { slot: Some(slot), .. } => slots[slot],
+                Made { out: Some(out), .. } => memory.outs[out],
+                _ => std::ptr::null_mut(),
+            };
+            let mut state = State {
+                memory,
+                slots: &slots,
+                have: self.parts.iter().map(|_| 0..0).collect(),
+                bases: self.made.iter().map(start).collect(),
+            };
+            for start in chunk.clone().step_by(slab) {
+                let slab = start..chunk.end.min(start + slab as isize);
+                for (p, part) in self.parts.iter().enumerate() {
+                    let inside = |at: isize| at.clamp(0, part.extent);
+                    let need = inside(slab.start + part.before)..inside(slab.end + part.after);
+                    if need.is_empty() {
+                        continue;
+                    }
+                    // SAFETY: the caller's contract; the parts before this one have made what it reads.
+                    unsafe {
+                        let fresh = self.keep(&mut state, p, &need);
+                        self.part(&state, part, &fresh)?;
+                        self.hand_out(&state, part, &slab);
+                    }
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Moves the rows of a part that are needed again to the front of its memory, and gives the rows to make.
@@ -206,7 +226,7 @@ impl SlabStep {
         for made in self.parts[p].outs.clone() {
             let Made { row, slot: Some(slot), .. } = self.made[made] else { continue };
             let base = state.bases[made];
-            let front = state.scratch.wrapping_add(slot);
+            let front = state.slots[slot];
             if !again.is_empty() {
                 let from = base.wrapping_offset(again.start * row as isize).cast_const();
                 // SAFETY: these rows were made, and lie in the memory of this result.
