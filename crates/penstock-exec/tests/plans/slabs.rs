@@ -86,7 +86,7 @@ fn program(seed: u64, dims: [usize; 3]) -> (Graph, Vec<Tensor>) {
                 10 => {
                     // The entries of one dimension, each changed, in the reverse order.
                     let axis = 1 + random.below(2) as i64;
-                    let parts = b.emit_all(x, axis);
+                    let parts = b.emit(op("unstack"), &[x], &[("axis", axis.into())]).unwrap();
                     let mut turned: Vec<Value> = Vec::new();
                     for &part in &parts {
                         let before = turned.last().copied().unwrap_or(part);
@@ -107,17 +107,6 @@ fn program(seed: u64, dims: [usize; 3]) -> (Graph, Vec<Tensor>) {
         outputs
     });
     (graph, inputs)
-}
-
-trait EmitAll {
-    fn emit_all(&mut self, x: Value, axis: i64) -> Vec<Value>;
-}
-
-impl EmitAll for Builder {
-    /// The entries of a value along a dimension.
-    fn emit_all(&mut self, x: Value, axis: i64) -> Vec<Value> {
-        self.emit(op("unstack"), &[x], &[("axis", axis.into())]).unwrap().to_vec()
-    }
 }
 
 fn agree(seed: u64, dims: [usize; 3], sizes: &[usize]) -> usize {

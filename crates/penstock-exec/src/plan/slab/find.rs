@@ -284,10 +284,9 @@ impl Finder<'_> {
         let in_rows: Vec<usize> = self.ins.iter().map(row_bytes).collect();
         let streams: usize =
             in_rows.iter().sum::<usize>() + made.iter().filter(|m| m.out.is_some()).map(|m| m.row).sum::<usize>();
-        let streams = streams * std::env::var("PSTREAM").ok().and_then(|v| v.parse().ok()).unwrap_or(4) / 4;
-        let per_row: usize = streams + slots.iter().map(|s| s.row).sum::<usize>();
+        // What passes through takes part of the cache, too.
+        let per_row: usize = streams / 2 + slots.iter().map(|s| s.row).sum::<usize>();
         let borders: usize = slots.iter().map(|s| s.row * s.border).sum();
-        let bytes: usize = std::env::var("PSLAB").ok().and_then(|v| v.parse().ok()).unwrap_or(bytes);
         let room = bytes.saturating_sub(borders) / per_row.max(1);
         let slab = room.max(most).clamp(1, span.len());
         let (mut ns, mut heavy_ns, mut parts) = (0.0, 0.0, Vec::with_capacity(self.drafts.len()));
