@@ -502,7 +502,7 @@ fn region_reaches(graph: &Graph, region: Region) -> Option<SmallVec<[Option<Reac
     let data = &graph.regions[region];
     let maps: Vec<Inst> = data.insts.iter().copied().filter(|&i| is_map(graph, i)).collect();
     let made: FxHashSet<Value> = maps.iter().map(|&i| graph.insts[i].results[0]).collect();
-    let dims = work(graph, *maps.first()?)?;
+    let dims = work(graph, *maps.first()?).filter(|dims| !dims.is_empty())?;
     let mut reaches: SmallVec<[Option<Reach>; 8]> =
         SmallVec::from_elem(Some((isize::MAX, isize::MIN)), data.params.len());
     for v in maps.iter().flat_map(|&i| &graph.insts[i].operands).filter(|v| !made.contains(v)) {
