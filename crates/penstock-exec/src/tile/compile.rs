@@ -38,12 +38,12 @@ impl TileProgram {
     }
 
     /// The program with its result in a box of a tensor of extents `dims`: for each dimension the first index, the step and
-    /// the number of indices. `None` where rows of the result are not rows of the box.
+    /// the number of indices. `None` where rows of the result are not rows of the box, or are short: they go one by one.
     pub(crate) fn within(mut self, dims: &Dims, cuts: &[(usize, isize, usize)]) -> Option<TileProgram> {
         let columns = self.columns;
         let [phase] = &self.phases[..] else { return None };
         let [output] = &mut self.outputs[..] else { return None };
-        if self.batch != 1 || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
+        if columns < CALL || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
             return None;
         }
         if !cuts.iter().map(|cut| cut.2).eq(output.dims.iter().copied()) {
@@ -70,6 +70,7 @@ impl TileProgram {
             }
         }
         rows.reverse();
+        self.batch = 1;
         output.window = Some(Window { dtype: output.dtype, dims: dims.clone(), offset, rows });
         (inner == columns).then_some(self)
     }
