@@ -10,6 +10,7 @@ use penstock_ops::updates::{RNG_READ_AND_SKIP, Update, update_of};
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
+use crate::tile::TileProgram;
 use crate::variable::{Arg, Variable};
 
 /// Runs an operator that accesses a variable, its first operand.
@@ -55,6 +56,16 @@ pub(crate) fn update_part(
         Ok((done.map(|()| results), shared))
     })?;
     drop(shared); // outside of the lock, even where the kernel failed
+    done
+}
+
+/// Runs a program whose result is a part of the variable's value, on the value itself where nobody else holds it.
+pub(crate) fn update_window(variable: &Variable, program: &TileProgram, inputs: &[&Tensor]) -> Result<()> {
+    let (done, shared) = variable.update(|value| {
+        let shared = own(value)?;
+        Ok((program.run(inputs, std::slice::from_mut(value)), shared))
+    })?;
+    drop(shared); // outside of the lock
     done
 }
 

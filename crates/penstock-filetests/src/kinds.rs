@@ -160,7 +160,7 @@ type Tier<'a> = dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>> + 'a;
 /// # Errors
 /// `Internal` where two tiers disagree; what the passes report.
 pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
-    let small = Options { min_fused_bytes: 0, ..Options::default() };
+    let small = Options { min_fused_bytes: 0, slab_bytes: 0, ..Options::default() };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
     let shuffled = |graph: &Graph, seed: u64| {

@@ -219,7 +219,11 @@ impl Generator<'_> {
     fn tensor(&mut self) -> Tensor {
         const DTYPES: [DType; 6] = [DType::F32, DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
         let dtype = DTYPES[self.rng.below(DTYPES.len())];
-        let dims: Vec<usize> = (0..self.rng.below(3)).map(|_| [1, 2, 3, 0][self.rng.below(16) / 5]).collect();
+        let mut dims: Vec<usize> = (0..self.rng.below(3)).map(|_| [1, 2, 3, 0][self.rng.below(16) / 5]).collect();
+        // Enough indices to be gone through in slabs.
+        if self.rng.one_in(4) {
+            dims.iter_mut().take(1).for_each(|d| *d = 6);
+        }
         let count = dims.iter().product();
         let small: Vec<i8> = (0..count).map(|_| self.rng.below(9) as i8 - 4).collect();
         let half: Vec<f64> = small.iter().map(|&n| f64::from(n) / 2.0).collect();

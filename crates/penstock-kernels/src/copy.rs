@@ -273,8 +273,17 @@ unsafe fn turn<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isi
 ///
 /// # Safety
 /// Each stream is readable for `n` elements; `dst` is writable for `n * W`. Neither need be aligned.
-#[inline(never)]
 unsafe fn interleave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { weave(srcs, dst, W, n) }
+}
+
+/// Writes element `i` of stream `j` to place `i * pitch + j`.
+///
+/// # Safety
+/// Each stream is readable for `n` elements; these places are writable. None need be aligned.
+#[inline(never)]
+unsafe fn weave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, pitch: usize, n: usize) {
     dispatch_v3(
         #[inline(always)]
         move || {
@@ -285,11 +294,18 @@ unsafe fn interleave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, 
                     let columns: [[T; SQUARE]; W] =
                         std::array::from_fn(|j| srcs[j].add(b * SQUARE).cast::<[T; SQUARE]>().read_unaligned());
                     let block: [[T; W]; SQUARE] = std::array::from_fn(|i| std::array::from_fn(|j| columns[j][i]));
-                    dst.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().write_unaligned(block);
+                    let to = dst.add(b * SQUARE * pitch);
+                    if pitch == W {
+                        to.cast::<[[T; W]; SQUARE]>().write_unaligned(block);
+                        continue;
+                    }
+                    for (i, row) in block.into_iter().enumerate() {
+                        to.add(i * pitch).cast::<[T; W]>().write_unaligned(row);
+                    }
                 }
                 for i in blocks * SQUARE..n {
                     for (j, src) in srcs.iter().enumerate() {
-                        dst.add(i * W + j).write_unaligned(src.add(i).read_unaligned());
+                        dst.add(i * pitch + j).write_unaligned(src.add(i).read_unaligned());
                     }
                 }
             }
@@ -301,8 +317,17 @@ unsafe fn interleave<T: Copy, const W: usize>(srcs: [*const T; W], dst: *mut T, 
 ///
 /// # Safety
 /// `src` is readable for `n * W` elements, each stream writable for `n`. Neither need be aligned.
-#[inline(never)]
 unsafe fn deinterleave<T: Copy, const W: usize>(src: *const T, dsts: [*mut T; W], n: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { unweave(src, W, dsts, n) }
+}
+
+/// The reverse of [`weave`].
+///
+/// # Safety
+/// The places are readable, each stream is writable for `n` elements. None need be aligned.
+#[inline(never)]
+unsafe fn unweave<T: Copy, const W: usize>(src: *const T, pitch: usize, dsts: [*mut T; W], n: usize) {
     dispatch_v3(
         #[inline(always)]
         move || {
@@ -310,7 +335,12 @@ unsafe fn deinterleave<T: Copy, const W: usize>(src: *const T, dsts: [*mut T; W]
             // SAFETY: the caller's contract; the rest begins behind the blocks.
             unsafe {
                 for b in 0..blocks {
-                    let block = src.add(b * SQUARE * W).cast::<[[T; W]; SQUARE]>().read_unaligned();
+                    let from = src.add(b * SQUARE * pitch);
+                    let block: [[T; W]; SQUARE] = if pitch == W {
+                        from.cast::<[[T; W]; SQUARE]>().read_unaligned()
+                    } else {
+                        std::array::from_fn(|i| from.add(i * pitch).cast::<[T; W]>().read_unaligned())
+                    };
                     for (j, dst) in dsts.iter().enumerate() {
                         let column: [T; SQUARE] = std::array::from_fn(|i| block[i][j]);
                         dst.add(b * SQUARE).cast::<[T; SQUARE]>().write_unaligned(column);
@@ -318,7 +348,7 @@ unsafe fn deinterleave<T: Copy, const W: usize>(src: *const T, dsts: [*mut T; W]
                 }
                 for i in blocks * SQUARE..n {
                     for (j, dst) in dsts.iter().enumerate() {
-                        dst.add(i).write_unaligned(src.add(i * W + j).read_unaligned());
+                        dst.add(i).write_unaligned(src.add(i * pitch + j).read_unaligned());
                     }
                 }
             }
@@ -577,13 +607,56 @@ unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pitch:
     }
 }
 
+/// The most streams that are interleaved, or taken apart, at a time.
+const STREAMS: usize = 8;
+/// Rows of at most so many elements are copied in a loop: a call would take longer.
+const SHORT_ROW: usize = 64;
+
+/// Copies rows that start `step` bytes apart to where they start `pitch` elements apart, on this thread.
+///
+/// # Safety
+/// The rows are readable, of `width` elements of `size` bytes; `out` is writable for as many such rows. Neither need be
+/// aligned, and they do not overlap.
+pub unsafe fn rows(size: usize, from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
+    with_size!(size, T => dispatch_v3(
+        #[inline(always)]
+        || {
+            for r in 0..rows {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
+                    match width {
+                        0..4 => (0..width).for_each(|j| to.add(j).write_unaligned(row.add(j).read_unaligned())),
+                        4..8 => blocks::<T, 4>(row, to, width),
+                        8..=SHORT_ROW => blocks::<T, 8>(row, to, width),
+                        _ => row.cast::<u8>().copy_to_nonoverlapping(to.cast(), width * size_of::<T>()),
+                    }
+                }
+            }
+        },
+    ));
+}
+
+/// Copies `n` elements, at least `N`, so many at a time; the last of these blocks may overlap the one before.
+///
+/// # Safety
+/// The elements are readable and writable; neither need be aligned.
+#[inline(always)]
+unsafe fn blocks<T: Copy, const N: usize>(from: *const T, to: *mut T, n: usize) {
+    let last = (!n.is_multiple_of(N)).then_some(n - N);
+    for j in (0..n / N).map(|b| b * N).chain(last) {
+        // SAFETY: the caller's contract: `j + N` is at most `n`.
+        unsafe { to.add(j).cast::<[T; N]>().write_unaligned(from.add(j).cast::<[T; N]>().read_unaligned()) }
+    }
+}
+
 /// Bytes of joined rows that stay in the cache while one input after the other is copied into them.
 const JOINED: usize = 1 << 14;
 
 /// Calls `f` with stretches of the `outer` rows of `pitch` bytes that a join or a cut goes by, on several threads where
 /// there are many.
 fn stretches(outer: usize, pitch: usize, parts: usize, f: impl Fn(std::ops::Range<usize>) + Sync) {
-    let rows = (JOINED / pitch.max(1)).max(SQUARE);
+    let rows = (JOINED / pitch.max(1)).max(1).next_multiple_of(SQUARE);
     let ns = (pitch as f64 * NS_PER_BYTE + parts as f64 * NS_PER_RUN) * rows as f64;
     parallel_for(outer.div_ceil(rows), grain(ns), |range| {
         dispatch_v3(
@@ -612,16 +685,19 @@ pub unsafe fn concat(ins: &[(*const u8, usize)], outer: usize, out: *mut u8) {
     let sizes: SmallVec<[usize; 8]> = ins.iter().map(|i| i.1).collect();
     let out = Shared(out);
     let alike = sizes.iter().all(|&n| n == sizes[0] && matches!(n, 1 | 2 | 4 | 8 | 16));
-    if alike && (2..=8).contains(&ins.len()) {
+    if alike && ins.len() >= 2 {
         return stretches(outer, pitch, 0, |rows| {
-            with_size!(sizes[0], T => with_width!(sources.len(), W => {
-                // SAFETY: these rows of each input are readable, and those of the output writable, for `W` elements each.
+            with_size!(sizes[0], T => for first in (0..sources.len()).step_by(STREAMS) {
+                let width = STREAMS.min(sources.len() - first);
+                // SAFETY: these rows of each input are readable, and those of the output writable, for an element each.
                 unsafe {
-                    let srcs: [*const T; W] =
-                        std::array::from_fn(|j| sources[j].get().cast::<T>().add(rows.start).cast_const());
-                    interleave(srcs, out.get().cast::<T>().add(rows.start * W), rows.len());
+                    let from = |j: usize| sources[first + j].get().cast::<T>().add(rows.start).cast_const();
+                    let to = out.get().cast::<T>().add(rows.start * sources.len() + first);
+                    with_width!(width, W => {
+                        weave::<T, W>(std::array::from_fn(from), to, sources.len(), rows.len())
+                    }, else weave::<T, 1>([from(0)], to, sources.len(), rows.len()));
                 }
-            }, else unreachable!("checked")));
+            });
         });
     }
     stretches(outer, pitch, ins.len(), |rows| {
@@ -656,15 +732,19 @@ pub unsafe fn split(input: *const u8, outer: usize, outs: &[(*mut u8, usize)]) {
     let sizes: SmallVec<[usize; 8]> = outs.iter().map(|o| o.1).collect();
     let input = Shared(input.cast_mut());
     let alike = sizes.iter().all(|&n| n == sizes[0] && matches!(n, 1 | 2 | 4 | 8 | 16));
-    if alike && (2..=8).contains(&outs.len()) {
+    if alike && outs.len() >= 2 {
         return stretches(outer, pitch, 0, |rows| {
-            with_size!(sizes[0], T => with_width!(dests.len(), W => {
-                // SAFETY: these rows of the input are readable, and those of each output writable, for `W` elements each.
+            with_size!(sizes[0], T => for first in (0..dests.len()).step_by(STREAMS) {
+                let width = STREAMS.min(dests.len() - first);
+                // SAFETY: these rows of the input are readable, and those of each output writable, for an element each.
                 unsafe {
-                    let dsts: [*mut T; W] = std::array::from_fn(|j| dests[j].get().cast::<T>().add(rows.start));
-                    deinterleave(input.get().cast::<T>().add(rows.start * W).cast_const(), dsts, rows.len());
+                    let to = |j: usize| dests[first + j].get().cast::<T>().add(rows.start);
+                    let from = input.get().cast::<T>().add(rows.start * dests.len() + first).cast_const();
+                    with_width!(width, W => {
+                        unweave::<T, W>(from, dests.len(), std::array::from_fn(to), rows.len())
+                    }, else unweave::<T, 1>(from, dests.len(), [to(0)], rows.len()));
                 }
-            }, else unreachable!("checked")));
+            });
         });
     }
     stretches(outer, pitch, outs.len(), |rows| {

@@ -7,7 +7,7 @@ use penstock_ops::reduce::reduction_of;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::group::{Rule, group};
+use crate::group::{Members, Rule, group};
 use crate::space::{Space, work};
 use crate::view::is_view;
 use crate::{Cx, dce};
@@ -27,7 +27,11 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         graph.insts[i].operands.iter().any(|&v| graph.def_inst(v).is_some_and(|i| is_view(graph, i)))
     };
     let pays = |graph: &Graph, insts: &[Inst]| insts.len() > 1 || insts.iter().any(|&i| reads_view(graph, i));
-    group(graph, cx, &Rule { op: &FUSED, candidate: &candidate, fits: &fits, pays: &pays, own: &is_view });
+    group(
+        graph,
+        cx,
+        &Rule { op: &FUSED, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &is_view },
+    );
     // Views that groups have copies of.
     dce::run(graph, cx)
 }
@@ -52,6 +56,25 @@ fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
 
 fn fits(graph: &Graph, insts: &[Inst]) -> bool {
     insts.len() <= MAX_INSTS && streams(graph, insts) <= MAX_STREAMS && Space::of(graph, insts).is_some()
+}
+
+/// Whether an elementwise instruction reads nothing but what the group reads and makes, and single elements, all of its extents
+/// already: then it adds no stream and rows and columns stay as they are.
+fn extends(graph: &Graph, group: &Members<'_>, inst: Inst) -> bool {
+    let data = &graph.insts[inst];
+    let same = |v: Value| graph.ty(v).shape() == graph.ty(data.results[0]).shape();
+    let alike = |&v: &Value| {
+        let one = graph.ty(v).shape().num_elements() == Some(1);
+        let view = graph.def_inst(v).is_some_and(|i| is_view(graph, i));
+        if one { !view } else { same(v) && group.values.contains(&v) }
+    };
+    group.insts.len() < MAX_INSTS
+        && matches!(data.op.cpu, Cpu::Elementwise(_))
+        && data.operands.iter().all(alike)
+        && group
+            .insts
+            .iter()
+            .all(|&i| matches!(graph.insts[i].op.cpu, Cpu::Elementwise(_)) && same(graph.insts[i].results[0]))
 }
 
 /// The number of operands from outside of more than one element.

@@ -18,6 +18,8 @@ pub(crate) struct Rule<'a> {
     pub(crate) candidate: &'a dyn Fn(&Graph, Inst, &Cx) -> Option<bool>,
     /// Whether these instructions, in their order in the region, may be one group.
     pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
+    /// Whether a group certainly still is one with an instruction behind it, where that is known without looking at all of it.
+    pub(crate) extends: &'a dyn Fn(&Graph, &Members<'_>, Inst) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Instructions of which a region has copies of its own, with the constants that they have behind their first operand;
@@ -49,9 +51,19 @@ pub(crate) fn group(graph: &mut Graph, cx: &Cx, rule: &Rule<'_>) {
     graph.replace_uses(&replaced);
 }
 
+/// A group, for whether it extends to another instruction.
+pub(crate) struct Members<'a> {
+    /// Its instructions.
+    pub(crate) insts: &'a [Inst],
+    /// Their operands and results.
+    pub(crate) values: &'a FxHashSet<Value>,
+}
+
 /// Instructions that will be one, at the place of the last of them.
 struct Group {
     insts: Vec<Inst>,
+    /// Their operands and results.
+    values: FxHashSet<Value>,
     /// Assignments of results to variables, which can wait until the group has run.
     assigns: Vec<Inst>,
     /// Whether something outside has used a result already: then no instruction can move past it.
@@ -94,6 +106,8 @@ fn group_region(
             continue;
         }
         let candidate = (rule.candidate)(graph, inst, cx);
+        let mut values: FxHashSet<Value> =
+            candidate.map_or_else(FxHashSet::default, |_| values_of(graph, inst).collect());
         let (mut merged, mut assigns) = (vec![inst], Vec::new());
         for group in used {
             // What is joined is closed as a group of its own, as is what another instruction has used.
@@ -101,13 +115,26 @@ fn group_region(
             if candidate.is_none() {
                 continue;
             }
-            let mut both: Vec<Inst> = groups[group].insts.iter().chain(&merged).copied().collect();
-            both.sort_unstable_by_key(|i| position[i]);
-            if (rule.fits)(graph, &both) {
+            let joined = &mut groups[group];
+            let members = Members { insts: &joined.insts, values: &joined.values };
+            if merged.len() == 1 && (rule.extends)(graph, &members, inst) {
+                joined.insts.push(inst);
+                merged = std::mem::take(&mut joined.insts);
+            } else {
+                let mut both: Vec<Inst> = joined.insts.iter().chain(&merged).copied().collect();
+                both.sort_unstable_by_key(|i| position[i]);
+                if !(rule.fits)(graph, &both) {
+                    continue;
+                }
                 merged = both;
-                groups[group].insts.clear();
-                assigns.append(&mut groups[group].assigns);
+                joined.insts.clear();
             }
+            // The fewer are put among the others.
+            if values.len() < joined.values.len() {
+                std::mem::swap(&mut values, &mut joined.values);
+            }
+            values.extend(joined.values.drain());
+            assigns.append(&mut joined.assigns);
         }
         let starts = candidate.is_some_and(|starts| starts);
         if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged)) {
@@ -117,7 +144,7 @@ fn group_region(
         for &member in &merged {
             group_of.extend(graph.insts[member].results.iter().map(|&v| (v, groups.len())));
         }
-        groups.push(Group { insts: merged, assigns, closed: false, user: None });
+        groups.push(Group { insts: merged, values, assigns, closed: false, user: None });
     }
     let mut at: FxHashMap<Inst, SmallVec<[Inst; 1]>> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
@@ -144,6 +171,11 @@ fn group_region(
             at.get(&inst).cloned().unwrap_or_else(stays)
         })
         .collect();
+}
+
+fn values_of(graph: &Graph, inst: Inst) -> impl Iterator<Item = Value> {
+    let data = &graph.insts[inst];
+    data.operands.iter().chain(&data.results).copied()
 }
 
 /// Closes the groups with an assignment that cannot wait until an instruction has run. `assigned` has the group of each

@@ -57,16 +57,20 @@ pub static PASSES: &[Pass] = &[
 /// Runs after which it pays to compile a group of scalar instructions: each saves about 5 ns an instruction, and
 /// compiling takes about 10 µs an instruction.
 const NATIVE_AFTER: u32 = 1000;
+/// Half of a second-level cache.
+const SLAB_BYTES: usize = 1 << 20;
 
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips` and `vectors` stand for those of the executor's.
+    /// Passes that are left out, by name; `strips`, `slabs` and `vectors` stand for those of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,
     /// The least bytes of a result for which elementwise instructions are grouped.
     pub min_fused_bytes: usize,
+    /// The bytes of memory that a thread goes through in a slab of fused regions.
+    pub slab_bytes: usize,
     /// How many runs a group of scalar instructions without a loop makes before it is compiled.
     pub native_after: u32,
     /// Whether every floating point result is checked to be finite.
@@ -79,6 +83,7 @@ impl Default for Options {
             skip: Vec::new(),
             fuel: u64::MAX,
             min_fused_bytes: MIN_FUSED_BYTES,
+            slab_bytes: SLAB_BYTES,
             native_after: NATIVE_AFTER,
             check_numerics: false,
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::Cx;
-use crate::group::{Rule, group};
+use crate::group::{Members, Rule, group};
 
 /// The fewest instructions that pay for entering and leaving machine code.
 const MIN_INSTS: usize = 4;
@@ -24,7 +24,12 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         |graph: &Graph, insts: &[Inst]| size(insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
     let candidate = |_: &Graph, inst: Inst, _: &Cx| sizes.0.contains_key(&inst).then_some(true);
     let own = |graph: &Graph, inst: Inst| graph.insts[inst].op.is(&CONST);
-    group(graph, cx, &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, pays: &pays, own: &own });
+    let extends = |_: &Graph, _: &Members<'_>, _: Inst| false;
+    group(
+        graph,
+        cx,
+        &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &own },
+    );
     Ok(())
 }
 

@@ -5,8 +5,9 @@ use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Region, Type, Value}
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
+use penstock_ops::slicing::box_of;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
-use penstock_ops::updates::update_of;
+use penstock_ops::updates::{STRIDED_SLICE_ASSIGN, update_of};
 use penstock_passes::Options;
 use penstock_passes::evaluate::resolve;
 use rustc_hash::FxHashMap;
@@ -14,9 +15,10 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::native::NativeStep;
+use super::slab::{self, may_fail};
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
-    WriteStep,
+    WindowStep, WriteStep,
 };
 use super::strip;
 use crate::state::{update_kind, update_loop};
@@ -65,6 +67,8 @@ pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         depth: 0,
+        uses: slab::Uses::default(),
+        windows: FxHashMap::default(),
         out: Lowered {
             steps: Vec::new(),
             origins: Vec::new(),
@@ -105,6 +109,9 @@ struct Lowerer<'a> {
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
     depth: usize,
+    uses: slab::Uses,
+    /// What becomes a part of a variable where it is made, by the instruction that assigns it.
+    windows: FxHashMap<Inst, WindowStep>,
     out: Lowered,
 }
 
@@ -180,18 +187,40 @@ impl Lowerer<'_> {
     }
 
     fn region(&mut self, region: Region) -> Result<()> {
-        let graph = self.graph;
-        let mut rest = &graph.regions[region].insts[..];
-        let strips = self.depth > 0 && self.allows("strips");
+        self.list(&self.graph.regions[region].insts)
+    }
+
+    fn list(&mut self, insts: &[Inst]) -> Result<()> {
+        let (graph, mut rest) = (self.graph, insts);
+        let (strips, slabs) = (self.depth > 0 && self.allows("strips"), self.allows("slabs"));
+        let (vectors, bytes) = (self.allows("vectors"), self.options.slab_bytes);
+        // How many are left where slabs may start again.
+        let mut left = insts.len();
+        let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
+        let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
-            let found = if strips { strip::find(graph, rest, self.allows("vectors")) } else { None };
-            rest = match found {
-                Some(found) => self.strip(rest, found)?,
-                None => {
-                    self.one(*inst)?;
-                    after
+            if let Some(found) = strips.then(|| strip::find(graph, rest, vectors)).flatten() {
+                rest = self.strip(rest, found)?;
+                continue;
+            }
+            if slabs && rest.len() <= left {
+                match slab::find(graph, rest, &self.uses, bytes, vectors) {
+                    Ok(found) => {
+                        rest = self.slab(rest, found)?;
+                        continue;
+                    }
+                    Err(tried) => left = rest.len() - tried,
                 }
-            };
+            }
+            rest = after;
+            if let [result] = graph.insts[*inst].results[..]
+                && let Some(&assign) = assigned.get(&result)
+                && let Some(step) = self.window(*inst, assign)
+            {
+                self.windows.insert(assign, step);
+                continue;
+            }
+            self.one(*inst)?;
         }
         Ok(())
     }
@@ -216,6 +245,39 @@ impl Lowerer<'_> {
         step.outs = found.values.outs.iter().map(|&v| self.define(v)).collect();
         self.push(Step::Strip(Box::new(step)));
         Ok(&insts[found.taken..])
+    }
+
+    /// Lowers the first instructions of `insts` as one step that goes through them slab by slab; gives the rest.
+    fn slab<'i>(&mut self, insts: &'i [Inst], found: slab::Found) -> Result<&'i [Inst]> {
+        self.list(&found.before)?;
+        let (inst, mut step) = (insts[0], found.step);
+        self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
+        step.ins = self.regs(&found.ins)?.into_iter().collect();
+        step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Slab(Box::new(step)));
+        self.list(&found.behind)?;
+        Ok(&insts[found.taken..])
+    }
+
+    /// The step of a fused region whose result is only assigned to a part of a variable, where all of that is known ahead.
+    fn window(&self, inst: Inst, assign: Inst) -> Option<WindowStep> {
+        let graph = self.graph;
+        let (data, to) = (&graph.insts[inst], &graph.insts[assign]);
+        if !data.op.is(&FUSED) || self.uses.of(graph, data.results[0]) != 1 {
+            return None;
+        }
+        let region = data.regions[0];
+        // An error must leave the variable as it was.
+        if graph.regions[region].insts.iter().any(|&i| may_fail(graph, i)) {
+            return None;
+        }
+        let dims = graph.ty(to.operands[0]).shape().extents()?;
+        let spec: Option<SmallVec<[_; 3]>> = to.operands[1..4].iter().map(|&v| graph.constant(v)).collect();
+        let cuts = box_of("strided_slice", &dims, &spec?, &to.attrs)?;
+        let program = TileProgram::new(graph, region, self.allows("vectors")).ok()?.within(&dims, &cuts)?;
+        let elements = program.elements() as i64;
+        let ins = self.regs(&data.operands).ok()?.into_iter().collect();
+        Some(WindowStep { variable: self.variable(to.operands[0]).ok()?, program, elements, ins, release: Vec::new() })
     }
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
@@ -281,6 +343,10 @@ impl Lowerer<'_> {
                 self.out.snapshots[out as usize] = Some(variable);
                 let ty = self.graph.ty(data.results[0]).clone();
                 self.push(Step::Read(Box::new(ReadStep { variable, out, ty })));
+                Ok(())
+            }
+            Cpu::Executor if let Some(step) = self.windows.remove(&inst) => {
+                self.push(Step::Window(Box::new(step)));
                 Ok(())
             }
             Cpu::Executor if let Some(run) = update_of(op) => {

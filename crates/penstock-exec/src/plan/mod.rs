@@ -8,6 +8,7 @@ mod lower;
 mod native;
 mod registers;
 mod run;
+mod slab;
 mod spares;
 mod step;
 mod strip;

@@ -12,6 +12,7 @@ use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
 
+use super::slab::SlabStep;
 use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
 use super::{Frame, Kind, Plan, calls};
 use crate::eager::panicked;
@@ -227,6 +228,16 @@ impl Plan {
                     // SAFETY: as said above.
                     unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }?;
                 }
+                Step::Slab(s) => {
+                    budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
+                    poll(&mut budget, env)?;
+                    if s.heavy {
+                        regs = self.run_apart(*at, own, env)?;
+                    } else {
+                        // SAFETY: as said above.
+                        unsafe { run_slab(s, regs)? };
+                    }
+                }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars.
                     if unsafe { s.run(regs, env)? } {
@@ -269,6 +280,15 @@ impl Plan {
                 Step::Update(s) => {
                     // SAFETY: as said above.
                     unsafe { update(s, regs, args, env)? };
+                }
+                Step::Window(s) => {
+                    budget -= s.elements;
+                    poll(&mut budget, env)?;
+                    // SAFETY: as said above; the registers that are read are left out.
+                    unsafe { release(&s.release, &s.ins, regs) };
+                    // SAFETY: as said above.
+                    let ins = unsafe { regs.list(&s.ins) };
+                    state::update_window(variable(args, s.variable)?, &s.program, &ins)?;
                 }
                 Step::Call(_) => return Ok(true),
                 Step::Branch { pred, target } => {
@@ -320,6 +340,8 @@ impl Plan {
                 Step::Broadcast(s) => unsafe { run_broadcast(s, at_hand) },
                 // SAFETY: as above.
                 Step::Fused(s) => unsafe { run_fused(s, at_hand) },
+                // SAFETY: as above.
+                Step::Slab(s) => unsafe { run_slab(s, at_hand) },
                 // SAFETY: as above.
                 Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
                 _ => Err(Error::internal("the step does not run apart")),
@@ -397,6 +419,15 @@ unsafe fn run_fused(s: &FusedStep, regs: Regs) -> Result<()> {
         // SAFETY: the caller's promise.
         _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&ins, outs)) },
     }
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn run_slab(s: &SlabStep, regs: Regs) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let ins = unsafe { regs.list(&s.ins) };
+    // SAFETY: the caller's promise.
+    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }
 }
 
 /// The registers of a frame, by number.

@@ -9,6 +9,7 @@ use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::native::NativeStep;
+use super::slab::SlabStep;
 use super::strip::StripStep;
 use crate::tile::TileProgram;
 use crate::work::Weight;
@@ -32,6 +33,8 @@ pub(crate) enum Step {
     Fused(Box<FusedStep>),
     /// Products of few rows and fused regions, a strip of rows at a time.
     Strip(Box<StripStep>),
+    /// Fused regions and moves between them, a slab of outermost indices at a time.
+    Slab(Box<SlabStep>),
     /// The machine code of a group of scalar instructions.
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
@@ -42,6 +45,8 @@ pub(crate) enum Step {
     Write(Box<WriteStep>),
     /// Changes a part of a variable.
     Update(Box<UpdateStep>),
+    /// A fused region whose result becomes a part of a variable, where it is made.
+    Window(Box<WindowStep>),
     /// Runs another function.
     Call(Box<CallStep>),
     /// Goes on where the scalar is false.
@@ -138,6 +143,17 @@ pub(crate) struct UpdateStep {
     pub(crate) release: Vec<Reg>,
 }
 
+pub(crate) struct WindowStep {
+    /// The position of the variable among the arguments.
+    pub(crate) variable: usize,
+    pub(crate) program: TileProgram,
+    /// Elements that it works on.
+    pub(crate) elements: i64,
+    pub(crate) ins: SmallVec<[Reg; 8]>,
+    /// Dead registers that may share the variable's memory.
+    pub(crate) release: Vec<Reg>,
+}
+
 pub(crate) struct CallStep {
     pub(crate) function: FuncRef,
     pub(crate) args: Vec<CallArg>,
@@ -195,6 +211,10 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Slab(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs.iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Native(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -209,6 +229,7 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Window(s) => s.ins.iter_mut().for_each(|r| visit(r, ReadLate)),
             Step::Call(s) => {
                 for arg in &mut s.args {
                     if let CallArg::Reg(r) = arg {
@@ -250,6 +271,7 @@ impl Step {
         match self {
             Step::Write(s) => Some((s.variable, &mut s.release)),
             Step::Update(s) => Some((s.variable, &mut s.release)),
+            Step::Window(s) => Some((s.variable, &mut s.release)),
             _ => None,
         }
     }
@@ -268,6 +290,7 @@ impl Step {
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
             Step::Fused(s) => s.program.nanoseconds(),
             Step::Strip(s) => s.nanoseconds,
+            Step::Slab(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
@@ -279,6 +302,7 @@ impl Step {
             Step::Call(_) => return None,
             Step::Read(_) | Step::Write(_) => 50,
             Step::Update(_) => 200,
+            Step::Window(s) => s.program.nanoseconds(),
             _ => 4,
         })
     }
@@ -316,6 +340,7 @@ impl fmt::Debug for Step {
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Strip(s) => write!(f, "{:?} = strips {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Slab(s) => write!(f, "{:?} = slabs {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
             Step::Native(s) => {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }
@@ -325,6 +350,7 @@ impl fmt::Debug for Step {
                 write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)
             }
             Step::Update(s) => write!(f, "{:?} = update v{}, {:?}", Regs(&s.outs), s.variable, Regs(&s.ins)),
+            Step::Window(s) => write!(f, "part of v{} = fused {:?}", s.variable, Regs(&s.ins)),
             Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.get().name(), s.args),
             Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
             Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),

@@ -1,17 +1,17 @@
 //! From a fused region to steps over tiles.
 
-use penstock_data::{Error, Result};
+use penstock_data::{Dims, Error, Result};
 use penstock_ir::{Cpu, Def, Graph, Inst, Region, Value};
 use penstock_kernels::fold::{BLOCK, ROWS, folds};
 use penstock_ops::reduce::reduction_of;
 use penstock_passes::evaluate::resolve;
 use penstock_passes::space::{Class, Over, Space, Strides, work};
-use penstock_passes::view::View;
+use penstock_passes::view::{Line, View};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::runs::{self, Former};
-use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram};
+use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram, Window};
 
 /// Bytes of temporaries of one tile: half of a first-level data cache.
 const SCRATCH: usize = 24 << 10;
@@ -36,6 +36,44 @@ impl TileProgram {
         let space = Space::of(graph, &insts).ok_or_else(|| Error::internal("a fused region does not fit together"))?;
         let compiler = Compiler::new(graph, region, insts, &space, vectors && runs::available());
         compiler.program()
+    }
+
+    /// The program with its result in a box of a tensor of extents `dims`: for each dimension the first index, the step and
+    /// the number of indices. `None` where rows of the result are not rows of the box, or are short: they go one by one.
+    pub(crate) fn within(mut self, dims: &Dims, cuts: &[(usize, isize, usize)]) -> Option<TileProgram> {
+        let columns = self.columns;
+        let [phase] = &self.phases[..] else { return None };
+        let [output] = &mut self.outputs[..] else { return None };
+        if columns < CALL || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
+            return None;
+        }
+        if !cuts.iter().map(|cut| cut.2).eq(output.dims.iter().copied()) {
+            return None;
+        }
+        let (mut offset, mut stride, mut inner) = (0, 1, 1);
+        let mut along = Line::whole(1, 1);
+        let mut rows: SmallVec<[Line; 2]> = SmallVec::new();
+        for (&(begin, step, count), &extent) in cuts.iter().zip(dims).rev() {
+            offset += begin as isize * stride;
+            let line = Line::whole(count, step * stride);
+            stride *= extent as isize;
+            if count == 1 {
+                continue;
+            }
+            if inner < columns {
+                along = along.within(line)?;
+                inner *= count;
+            } else {
+                match rows.last_mut().and_then(|last| Some((last.within(line)?, last))) {
+                    Some((both, last)) => *last = both,
+                    None => rows.push(line),
+                }
+            }
+        }
+        rows.reverse();
+        self.batch = 1;
+        output.window = Some(Window { dtype: output.dtype, dims: dims.clone(), offset, rows });
+        (inner == columns).then_some(self)
     }
 }
 
@@ -128,7 +166,7 @@ impl<'a> Compiler<'a> {
             if !made || data.results.iter().filter(|&&r| r == v).count() > 1 {
                 return Err(Error::internal("a fused region gives a value twice, or one that it does not make"));
             }
-            outputs.push(Output { dtype: graph.ty(v).dtype(), dims, full: class == Some(Class::Full) });
+            outputs.push(Output { dtype: graph.ty(v).dtype(), dims, full: class == Some(Class::Full), window: None });
         }
         for (number, &inst) in self.work.clone().iter().enumerate() {
             let result = graph.insts[inst].results[0];

@@ -104,6 +104,18 @@ struct Output {
     dims: Dims,
     /// Whether there is an element for each row and column.
     full: bool,
+    /// Where its rows lie, if it is a part of something larger.
+    window: Option<Window>,
+}
+
+/// A part of a tensor. Neighbours of one row are neighbours there.
+struct Window {
+    /// The dtype and the extents of the tensor.
+    dtype: DType,
+    dims: Dims,
+    /// The element at index 0.
+    offset: isize,
+    rows: SmallVec<[Line; 2]>,
 }
 
 /// A fused region, resolved to loops over tiles.

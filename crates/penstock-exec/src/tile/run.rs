@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use penstock_data::{ALIGNMENT, Error, Tensor};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
 use penstock_kernels::pool::{grain, parallel_for};
-use penstock_kernels::{Fault, Lane};
+use penstock_kernels::{Fault, Lane, copy};
 use penstock_passes::evaluate::fault;
 use penstock_passes::view::Line;
 use smallvec::SmallVec;
@@ -17,8 +17,6 @@ use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Elements that a thread is given at a time, where nothing is reduced.
 const PIECE: usize = 1 << 14;
-/// Rows of at most so many elements are copied in a loop: a call would take longer.
-const SHORT_ROW: usize = 64;
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
@@ -51,7 +49,8 @@ struct Failed {
 pub(super) struct Scratch(*mut u8);
 
 impl TileProgram {
-    /// Runs the program: `outputs` become its results, their memory used again where it may be.
+    /// Runs the program: `outputs` become its results, their memory used again where it may be. What it makes of a larger
+    /// tensor is written into that, which nobody else holds.
     ///
     /// # Errors
     /// `InvalidArgument` for inputs that are not those of the program and for a division by zero; `ResourceExhausted`.
@@ -74,7 +73,13 @@ impl TileProgram {
         }
         let mut outs: SmallVec<[*mut u8; 4]> = SmallVec::new();
         for (t, due) in outputs.iter_mut().zip(&self.outputs) {
-            outs.push(t.prepare(due.dtype, &due.dims)?);
+            outs.push(match &due.window {
+                None => t.prepare(due.dtype, &due.dims)?,
+                Some(window) if t.dtype() == window.dtype && t.dims() == window.dims.as_slice() => {
+                    t.as_mut_ptr().ok_or_else(|| Error::internal("what is written in part is shared"))?
+                }
+                Some(_) => return Err(Error::internal("what is written in part is of another type")),
+            });
         }
         if self.elements() == 0 {
             return Ok(());
@@ -132,8 +137,8 @@ impl TileProgram {
     /// `InvalidArgument` for a division by zero.
     ///
     /// # Safety
-    /// `ins` and `outs` are the memory of tensors of the types of the program; nobody else touches the stretch in `outs`, nor
-    /// writes what is read for it. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
+    /// `ins` and `outs` point to where the first elements of tensors of the types of the program would be, of which what is
+    /// read for the stretch is there, and the stretch of the outputs; nobody else touches this, nor writes what is read. [`TileProgram::splits`] holds for multiples at which the stretch begins and ends.
     pub(crate) unsafe fn run_part(
         &self,
         ins: &[*const u8],
@@ -494,14 +499,15 @@ impl TileProgram {
             match place {
                 Place::Input(i) => {
                     let Source { input, size, offset: start, layout } = &self.sources[i as usize];
-                    let (size, ptr) = (*size, memory.ins[*input as usize].offset(start * *size as isize));
+                    let (size, ptr) = (*size, memory.ins[*input as usize]);
+                    let ptr = ptr.wrapping_offset(start * size as isize);
                     match layout {
                         Layout::Single => Lane::fixed(ptr),
-                        _ if !full => Lane::new(ptr.add(tile.row * size), size),
-                        Layout::Dense => Lane::new(ptr.add(first * size), size),
+                        _ if !full => Lane::new(ptr.wrapping_add(tile.row * size), size),
+                        Layout::Dense => Lane::new(ptr.wrapping_add(first * size), size),
                         Layout::Strided { rows, columns } | Layout::Padded { rows, columns, .. } => {
                             let start = offset(rows, tile.row) + tile.column as isize * columns.step;
-                            Lane { ptr: ptr.offset(start * size as isize), step: columns.step as usize * size }
+                            Lane { ptr: ptr.wrapping_offset(start * size as isize), step: columns.step as usize * size }
                         }
                     }
                 }
@@ -509,9 +515,9 @@ impl TileProgram {
                     let (output, ptr) = (&self.outputs[k as usize], memory.outs[k as usize]);
                     let size = output.dtype.size();
                     match (output.full, full) {
-                        (true, _) => Lane::new(ptr.add(first * size), size),
-                        (false, true) => Lane::fixed(ptr.add(tile.row * size)),
-                        (false, false) => Lane::new(ptr.add(tile.row * size), size),
+                        (true, _) => Lane::new(self.target(place, true, memory, scratch, tile), size),
+                        (false, true) => Lane::fixed(ptr.wrapping_add(tile.row * size)),
+                        (false, false) => Lane::new(ptr.wrapping_add(tile.row * size), size),
                     }
                 }
                 Place::Row(_, size) => {
@@ -540,9 +546,13 @@ impl TileProgram {
     ) -> *mut u8 {
         match place {
             Place::Output(k) => {
-                let at = if full { tile.row * self.columns + tile.column } else { tile.row };
-                // SAFETY: the caller's contract.
-                unsafe { memory.outs[k as usize].add(at * self.outputs[k as usize].dtype.size()) }
+                let output = &self.outputs[k as usize];
+                let at = match &output.window {
+                    Some(window) => window.offset + offset(&window.rows, tile.row) + tile.column as isize,
+                    None if full => (tile.row * self.columns + tile.column) as isize,
+                    None => tile.row as isize,
+                };
+                memory.outs[k as usize].wrapping_offset(at * output.dtype.size() as isize)
             }
             // SAFETY: the caller's contract.
             _ => unsafe { self.slot(place, scratch, tile) },
@@ -607,12 +617,12 @@ impl TileProgram {
                     continue;
                 };
                 let start = source.offset + start + top as isize * inner.step + left as isize * columns.step;
-                let from = memory.ins[source.input as usize].offset(start * size as isize);
+                let from = memory.ins[source.input as usize].wrapping_offset(start * size as isize);
                 let to = to.add(((top - first) * tile.width + left - tile.column) * size);
                 let step = inner.step * size as isize;
                 let (rows, width) = (bottom - top, right - left);
                 if columns.step == 1 {
-                    copy_rows(size, from, step, rows, width, to, tile.width);
+                    copy::rows(size, from, step, rows, width, to, tile.width);
                 } else if width == tile.width {
                     spread(size, from, step, Tile { rows, ..tile }, to);
                 } else {
@@ -622,52 +632,6 @@ impl TileProgram {
                     }
                 }
             }
-        }
-    }
-}
-
-/// Copies rows that start `step` bytes apart to where they start `pitch` elements apart.
-///
-/// # Safety
-/// The rows are readable, of `width` elements of `size` bytes, 16 at most; `out` is writable for as many such rows.
-unsafe fn copy_rows(size: usize, from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
-    /// # Safety
-    /// As for [`copy_rows`], with elements of `T`.
-    unsafe fn typed<T: Copy>(from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
-        for r in 0..rows {
-            // SAFETY: the caller's contract.
-            unsafe {
-                let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
-                if width <= SHORT_ROW {
-                    let mut j = 0;
-                    while j + 4 <= width {
-                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
-                        j += 4;
-                    }
-                    if j < width && width >= 4 {
-                        // Four that overlap those before.
-                        let j = width - 4;
-                        to.add(j).cast::<[T; 4]>().write_unaligned(row.add(j).cast::<[T; 4]>().read_unaligned());
-                        continue;
-                    }
-                    while j < width {
-                        to.add(j).write_unaligned(row.add(j).read_unaligned());
-                        j += 1;
-                    }
-                } else {
-                    std::ptr::copy_nonoverlapping(row.cast::<u8>(), to.cast::<u8>(), width * size_of::<T>());
-                }
-            }
-        }
-    }
-    // SAFETY: the caller's contract.
-    unsafe {
-        match size {
-            1 => typed::<u8>(from, step, rows, width, out, pitch),
-            2 => typed::<u16>(from, step, rows, width, out, pitch),
-            4 => typed::<u32>(from, step, rows, width, out, pitch),
-            8 => typed::<u64>(from, step, rows, width, out, pitch),
-            _ => typed::<u128>(from, step, rows, width, out, pitch),
         }
     }
 }

@@ -5,6 +5,7 @@ mod lists;
 mod ops;
 mod random;
 mod rows;
+mod slabs;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -13,7 +13,7 @@ fn op(name: &str) -> &'static penstock_ir::OpDef {
 }
 
 /// A tensor of a dtype with fractions of both signs, among them NaN, infinities and -0 where `odd`.
-fn tensor(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor {
+pub(crate) fn tensor(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor {
     let n = dims.iter().product();
     let odds = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0];
     let one = |random: &mut Random| match odd && random.below(40) == 0 {
@@ -117,7 +117,7 @@ fn program(seed: u64) -> (Graph, Vec<Tensor>) {
 }
 
 /// Whether two tensors are equal bit for bit, whichever bits a NaN has: those depend on the order of operands.
-fn same(a: &Tensor, b: &Tensor) -> bool {
+pub(crate) fn same(a: &Tensor, b: &Tensor) -> bool {
     fn floats<T: penstock_data::Element + Into<f64>>(a: &Tensor, b: &Tensor) -> bool {
         let pairs = a.as_slice::<T>().iter().zip(b.as_slice::<T>());
         pairs.map(|(&a, &b)| (a.into(), b.into())).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
