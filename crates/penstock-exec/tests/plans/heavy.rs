@@ -99,8 +99,11 @@ fn a_heavy_update_that_is_interrupted_is_done_as_a_whole_or_not_at_all() {
         &Attrs::EMPTY,
         &env(),
     );
-    let args =
-        [Arg::from(v.clone()), Arg::from(Tensor::zeros(DType::I32, &[ROWS + 3, 1]).unwrap()), by.unwrap().remove(0).into()];
+    let args = [
+        Arg::from(v.clone()),
+        Arg::from(Tensor::zeros(DType::I32, &[ROWS + 3, 1]).unwrap()),
+        by.unwrap().remove(0).into(),
+    ];
     let error = Executable::new(&function).unwrap().run(&args, &stopping()).unwrap_err();
     assert_eq!(error.class(), Class::Cancelled);
     // Reading waits for what goes on. The sum of the ones wraps around to 3; nothing is written after it.
@@ -110,7 +113,8 @@ fn a_heavy_update_that_is_interrupted_is_done_as_a_whole_or_not_at_all() {
 
 #[test]
 fn updates_count_as_work_between_polls() {
-    let text = format!("func @f(%v: var f32[1000000], %x: f32[1000000]) {{\n{}return\n}}", "assign_add %v, %x\n".repeat(20));
+    let text =
+        format!("func @f(%v: var f32[1000000], %x: f32[1000000]) {{\n{}return\n}}", "assign_add %v, %x\n".repeat(20));
     let function = read(&text);
     let zeros = || Tensor::zeros(DType::F32, &[1_000_000]).unwrap();
     let v = Variable::new("v", DType::F32, Shape::known(&[1_000_000]), Some(zeros())).unwrap();
