@@ -104,6 +104,14 @@ def test_a_variable_is_a_target():
     assert tape.gradient(v, v) is None
 
 
+def test_powers_with_the_exponent_zero_are_constant():
+    x, y = tf.constant([0.0, 2.0, -1.0, float("inf")]), tf.zeros([4])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        z = x**y
+    assert tape.gradient(z, x).numpy().tolist() == [0, 0, 0, 0]
+
+
 def test_unconnected_sources():
     x, other = tf.Variable(1.0), tf.Variable([1.0, 2.0])
     with tf.GradientTape(persistent=True) as tape:
