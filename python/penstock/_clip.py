@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._indexed_slices import IndexedSlices
 from penstock._wrap import axes as axis_list
 
 
@@ -34,7 +35,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
     """The Euclidean norm of all elements of all tensors of a list; `None` entries count nothing.
 
     Args:
-        t_list: tensors, or None in their place.
+        t_list: tensors, or None in their place; of `IndexedSlices` the slices count, each for itself.
         name: ignored.
 
     Returns:
@@ -46,7 +47,7 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
     >>> float(global_norm([[3.0], [4.0]]))
     5.0
     """
-    tensors = [_core._convert(t) for t in _sequence(t_list) if t is not None]
+    tensors = [_elements(t) for t in _sequence(t_list) if t is not None]
     if not tensors:
         raise ValueError("argument 't_list' must hold at least one tensor")
     return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]))
@@ -58,7 +59,7 @@ def clip_by_global_norm(
     """The tensors, all scaled by one factor where their common norm is above `clip_norm`.
 
     Args:
-        t_list: tensors; `None` entries stay.
+        t_list: tensors; `None` entries stay, `IndexedSlices` stay such.
         clip_norm: the greatest norm that is left as it is.
         use_norm: the common norm where it is known already.
         name: ignored.
@@ -75,10 +76,15 @@ def clip_by_global_norm(
     scale = limit * raw_ops.minimum(raw_ops.reciprocal(norm), raw_ops.reciprocal(limit))
     # Infinity and NaN make every result NaN; nothing else changes the scale.
     scale = scale + (norm - norm)
-    clipped = [
-        None if t is None else t * raw_ops.cast(scale, dtype=t.dtype) for t in map(_tensor, _sequence(t_list))
-    ]
-    return clipped, norm
+
+    def scaled(t: Any) -> Any:
+        if t is None:
+            return None
+        values = _elements(t)
+        values = values * raw_ops.cast(scale, dtype=values.dtype)
+        return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+
+    return [scaled(t) for t in _sequence(t_list)], norm
 
 
 def _sequence(t_list: Any) -> Sequence[Any]:
@@ -87,5 +93,5 @@ def _sequence(t_list: Any) -> Sequence[Any]:
     return t_list
 
 
-def _tensor(t: Any) -> Any:
-    return None if t is None else _core._convert(t)
+def _elements(t: Any) -> Any:
+    return _core._convert(t.values if isinstance(t, IndexedSlices) else t)

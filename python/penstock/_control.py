@@ -430,13 +430,18 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
     Effects keep the order of the program anyhow, and operations without effects need none.
 
     Args:
-        control_inputs: tensors, or what `group` gives; None for none.
+        control_inputs: tensors, or what `group` gives; None for none. Functions among them are called
+            first, outside of traced functions and graphs.
 
     >>> with control_dependencies([]):
     ...     pass
     """
     graph = _open.current()
     if graph is None:
+        if _core._current_trace() is None:
+            for item in control_inputs or ():
+                if callable(item):
+                    item()
         yield
         return
     with graph.control_dependencies(control_inputs):

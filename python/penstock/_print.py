@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import pprint
 import sys
 from typing import Any
 
@@ -14,6 +16,9 @@ _LOG_LEVELS = ("info", "warning", "error")
 
 def print(*inputs: Any, **kwargs: Any) -> Any:
     """Prints tensors and other values; in a traced function each time that it runs.
+
+    Numbers are shown as TensorFlow shows them, dictionaries in the order of their keys, and a scalar
+    tensor of dtype `string` in quotes, unless it is all that is printed.
 
     Args:
         *inputs: tensors, strings, other values, and nests of them.
@@ -42,7 +47,8 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
     if kwargs:
         raise TypeError(f"print() got an unexpected keyword argument '{next(iter(kwargs))}'")
     tensors: list[Any] = []
-    parts = [_literal(x) if isinstance(x, str) else _part(x, tensors) for x in inputs]
+    alone = len(inputs) == 1 and not nest.is_nested(inputs[0])
+    parts = [_literal(x) if isinstance(x, str) else _part(x, tensors, summarize, alone) for x in inputs]
     start = _open.mark()
     raw_ops.print(
         tensors,
@@ -62,28 +68,56 @@ def _literal(text: str) -> str:
 class _Hole:
     """The place of a tensor in the printed form of a nest."""
 
+    def __init__(self, quoted: bool = False) -> None:
+        self.quoted = quoted
+
     def __repr__(self) -> str:
-        return "\0"
+        return '"\0"' if self.quoted else "\0"
 
 
-def _part(value: Any, tensors: list[Any]) -> str:
-    """The template of a value; its tensors are appended."""
+def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
+    """The template of a value; its tensors are appended. A string is quoted unless it stands alone."""
 
     def leaf(x: Any) -> Any:
         if isinstance(x, _core._Variable):
             x = x.read_value()
-        if _composite.is_composite(x) and any(part._is_symbolic for part in _composite.flatten(x)):
-            from penstock._host import py_function
+        if _composite.is_composite(x):
+            show = functools.partial(_show_composite, summarize=summarize)
+            if any(part._is_symbolic for part in _composite.flatten(x)):
+                from penstock._host import py_function
 
-            # A callback, since how a composite value looks is its own class's affair.
-            x = py_function(repr, [x], TensorSpec([], _core.string))
+                # A callback, since how a composite value looks is its own class's affair.
+                tensors.append(py_function(show, [x], TensorSpec([], _core.string)))
+            else:
+                tensors.append(_core._convert(show(x)))
+            return _Hole()
         if isinstance(x, _core.Tensor):
             tensors.append(x)
-            return _Hole()
+            return _Hole(quoted=x.dtype == _core.string and x.shape.rank == 0 and not alone)
         return x
 
-    shown = nest.map_structure(leaf, value) if nest.is_nested(value) else leaf(value)
-    return _literal(repr(shown)).replace("\0", "{}")
+    nested = nest.is_nested(value)
+    shown = nest.map_structure(leaf, value) if nested else leaf(value)
+    # Dictionaries are shown in the order of their keys.
+    text = pprint.saferepr(shown) if nested else repr(shown)
+    return _literal(text).replace("\0", "{}")
+
+
+def _show_composite(value: Any, summarize: int) -> str:
+    from penstock._ragged import RaggedTensor
+
+    if not isinstance(value, RaggedTensor):
+        return repr(value)
+
+    def show(x: Any) -> str:
+        if isinstance(x, list):
+            rows = x if summarize < 0 or len(x) <= 2 * summarize else [*x[:summarize], ..., *x[-summarize:]]
+            return "[" + ", ".join(map(show, rows)) + "]"
+        if x is ...:
+            return "..."
+        return repr(x.decode(errors="replace")) if isinstance(x, bytes) else str(x)
+
+    return show(value.to_list())
 
 
 def _stream(stream: Any) -> str:

@@ -113,7 +113,7 @@ class GradientTape(_core._Tape):
             raise TypeError("argument 'target' must be a tensor, a variable or a nest of them, got None")
         unconnected = UnconnectedGradients(unconnected_gradients)
         flat = _sources(sources)
-        targets = [_tensor_target(t) for t in nest.flatten(target)]
+        targets = [self._target(t) for t in nest.flatten(target)]
         seeds = [None] * len(targets) if output_gradients is None else list(nest.flatten(output_gradients))
         if len(seeds) != len(targets):
             raise ValueError(
@@ -131,6 +131,22 @@ class GradientTape(_core._Tape):
             else:
                 found.append(grad)
         return nest.pack_sequence_as(sources, found)
+
+    def _target(self, target: Any) -> Any:
+        """The tensor that is differentiated; a variable is read, which the tape sees."""
+        if isinstance(target, _core.Tensor):
+            return target
+        if not isinstance(target, _core._Variable):
+            return _core._convert(target)
+        if self._recording:
+            return target.read_value()
+        with self:
+            return target.read_value()
+
+    def _only_target(self, target: Any) -> Any:
+        if nest.is_nested(target):
+            raise TypeError(f"argument 'target' must be one tensor, got a {type(target).__name__}")
+        return self._target(target)
 
     def jacobian(
         self,
@@ -169,7 +185,7 @@ class GradientTape(_core._Tape):
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
         flat = _sources(sources)
-        value = _only_target(target)
+        value = self._only_target(target)
         self._check_loop(experimental_use_pfor)
         self._use("jacobian")
         rows = self._rows(value, flat, one_hot_rows(value), not experimental_use_pfor)
@@ -221,7 +237,7 @@ class GradientTape(_core._Tape):
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
         (given,) = _sources([source])
-        value = _only_target(target)
+        value = self._only_target(target)
         for name, shape in (("target", value.shape), ("source", given.shape)):
             if shape.rank is None or shape.rank < 1:
                 raise ValueError(f"argument '{name}' must have a known rank of at least 1, got shape {shape}")
@@ -257,25 +273,12 @@ class GradientTape(_core._Tape):
             )
 
 
-def _tensor_target(target: Any) -> Any:
-    if isinstance(target, _core.Tensor | _core._Variable):
-        return target
-    return _core._convert(target)
-
-
 def _sources(sources: Any) -> list[Any]:
     flat = nest.flatten(sources)
     for source in flat:
         if not isinstance(source, _core.Tensor | _core._Variable):
             raise TypeError(f"argument 'sources' must hold tensors or variables, got {type(source).__name__}")
     return flat
-
-
-def _only_target(target: Any) -> Any:
-    if nest.is_nested(target):
-        raise TypeError(f"argument 'target' must be one tensor, got a {type(target).__name__}")
-    value = _tensor_target(target)
-    return value.read_value() if isinstance(value, _core._Variable) else value
 
 
 def _check_seed(seed: Any, target: Any) -> None:

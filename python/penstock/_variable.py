@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -57,17 +59,19 @@ class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creator: Callable[..., Any] = super().__call__
+        if not _creators:
+            return creator(*args, **kwargs)
         for wrapped in _creators:
-            creator = _wrap(wrapped, creator)
-        return creator(*args, **kwargs)
-
-
-def _wrap(outer: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
-    def create(*args: Any, **kwargs: Any) -> Any:
-        names = ("initial_value", "trainable", "validate_shape", "caching_device", "name")
-        return outer(inner, **dict(zip(names, args, strict=False)), **kwargs)
-
-    return create
+            creator = functools.partial(wrapped, creator)
+        # Creators see all arguments, those that were left out with their defaults.
+        bound = inspect.signature(cls.__new__).bind(cls, *args, **kwargs)
+        bound.apply_defaults()
+        given: dict[str, Any] = {}
+        for (name, value), parameter in zip(
+            list(bound.arguments.items())[1:], list(bound.signature.parameters.values())[1:], strict=True
+        ):
+            given.update(value if parameter.kind is parameter.VAR_KEYWORD else {name: value})
+        return creator(**given)
 
 
 class Variable(_core._Variable, metaclass=_VariableMeta):

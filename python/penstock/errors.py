@@ -5,6 +5,8 @@ Each derives from `OpError`, and from the Python builtin that a user would catch
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ABORTED",
     "ALREADY_EXISTS",
@@ -68,6 +70,9 @@ UNAUTHENTICATED = 16
 class OpError(Exception):
     """A failed operation.
 
+    It is made of a message and the name of an operator or, as in TensorFlow, of `(node_def, op, message)`,
+    where `node_def` is ignored.
+
     Attributes:
         message: what went wrong.
         op: the name of the operator at fault, or None.
@@ -81,10 +86,17 @@ class OpError(Exception):
 
     error_code = UNKNOWN
 
-    def __init__(self, message: str = "", op: str | None = None) -> None:
+    def __init__(self, *args: Any, message: str = "", op: Any = None, node_def: Any = None) -> None:
+        match args:
+            case (_, op, message, *_):
+                pass
+            case (message, op):
+                pass
+            case (message,):
+                pass
         super().__init__(message)
         self.message = message
-        self.op = op
+        self.op: str | None = getattr(op, "name", op)
 
 
 class CancelledError(OpError):

@@ -36,6 +36,8 @@ def format(
 ) -> _core.Tensor:
     """The template with each placeholder replaced by the text of the next tensor, as a string scalar.
 
+    Strings are quoted.
+
     Args:
         template: text with placeholders.
         inputs: a tensor for each, or a nest of them.
@@ -58,8 +60,13 @@ def format(
         raise ValueError(
             f"argument 'template' has {len(parts) - 1} placeholders, argument 'inputs' {len(tensors)} tensors"
         )
-    text = "{}".join(part.replace("{", "{{").replace("}", "}}") for part in parts)
-    return raw_ops.string_format([_core._convert(t) for t in tensors], template=text, summarize=summarize)
+    tensors = [_core._convert(t) for t in tensors]
+    text = parts[0].replace("{", "{{").replace("}", "}}")
+    for tensor, part in zip(tensors, parts[1:], strict=True):
+        # Strings are quoted, in tensors by the operator.
+        bare = tensor.dtype == _core.string and tensor.shape.rank == 0
+        text += ('"{}"' if bare else "{}") + part.replace("{", "{{").replace("}", "}}")
+    return raw_ops.string_format(tensors, template=text, summarize=summarize)
 
 
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> _core.Tensor:

@@ -27,6 +27,17 @@ def test_a_session_runs_what_is_fetched_with_what_is_fed():
             assert sess.run(z, {y: [10.0, 20.0]}) == 30.0
 
 
+def test_variables_are_fetched_by_name():
+    with tf.Graph().as_default(), v1.Session() as sess:
+        w = v1.get_variable("w", [2], initializer=v1.constant_initializer(2.0))
+        sess.run(w.initializer)
+        assert sess.run("w:0").tolist() == [2.0, 2.0]
+        sess.run(w.assign([1.0, 3.0]))
+        assert sess.run(["w:0"])[0].tolist() == [1.0, 3.0]
+        with pytest.raises(KeyError, match="u:0"):
+            sess.run("u:0")
+
+
 def test_what_is_not_fetched_does_not_run():
     ran = []
 

@@ -219,6 +219,12 @@ def test_an_error_in_a_loop_stops_it():
     assert f(tf.constant(2)).numpy() == 2
 
 
+def test_functions_among_dependencies_are_called_at_the_prompt():
+    v = tf.Variable(0)
+    with tf.control_dependencies([lambda: v.assign_add(1), tf.constant(1)]):
+        assert v.numpy() == 1
+
+
 def test_dependencies_and_groups_are_accepted():
     v = tf.Variable(0)
 

@@ -246,6 +246,15 @@ def test_an_uncaught_error_ends_the_program_with_a_traceback_and_no_abort():
     assert "panicked" not in done.stderr
 
 
+def test_errors_are_made_as_in_tensorflow_too():
+    error = tf.errors.InvalidArgumentError(None, None, "bad")
+    assert (str(error), error.message, error.op) == ("bad", "bad", None)
+    error = tf.errors.NotFoundError(node_def=None, op=None, message="gone")
+    assert (str(error), error.message) == ("gone", "gone")
+    error = tf.errors.InternalError("short", "add")
+    assert (error.message, error.op) == ("short", "add")
+
+
 def test_error_codes_are_numbered_as_in_grpc():
     assert (tf.errors.OK, tf.errors.INVALID_ARGUMENT, tf.errors.UNAUTHENTICATED) == (0, 3, 16)
     assert tf.errors.ResourceExhaustedError.error_code == tf.errors.RESOURCE_EXHAUSTED

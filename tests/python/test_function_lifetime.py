@@ -556,6 +556,73 @@ def test_a_function_whose_callback_refers_to_it_is_collected(use):
     assert [r() for r in gone] == [None] * 3
 
 
+def two_functions(callback):
+    """Two functions in a cycle with a callback that is in the graphs of both."""
+    f = function_with_callback(callback)
+    g = tf.function(lambda x: f(x) + f(-x))
+    callback.other = g
+    return f, g
+
+
+def shared_with_a_loop(callback):
+    f, _ = two_functions(callback)
+
+    @tf.function
+    def h(x):
+        for _ in tf.range(2):
+            x = f(x)
+        return x
+
+    callback.third = h
+    return f, h
+
+
+TOGETHER = {"a call": two_functions, "a loop": shared_with_a_loop}
+
+
+@pytest.mark.parametrize(
+    "use", ["plain", "tape", "persistent", "nested", "vectorized", "concrete", "forward"]
+)
+@pytest.mark.parametrize("make_functions", TOGETHER)
+def test_functions_that_share_a_callback_are_collected_together(make_functions, use):
+    def make():
+        callback = Callback()
+        functions = TOGETHER[make_functions](callback)
+        for function in functions:
+            USES[use](function)
+        return [weakref.ref(x) for x in (*functions, callback, callback.large)]
+
+    gone = make()
+    collect()
+    assert [r() for r in gone] == [None] * len(gone)
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_shared_callback_lives_as_long_as_one_of_its_functions(kept):
+    def make():
+        callback = Callback()
+        functions = two_functions(callback)
+        for function in functions:
+            called_with_tape(function)
+        return weakref.ref(callback), functions[kept]
+
+    gone, function = make()
+    for generation in (0, 1, 2):
+        gc.collect(generation)
+    assert gone() is not None
+    np.testing.assert_array_equal(function(X).numpy(), [[1, 4], [3, 9]][kept])
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        y = function(X)
+    assert tape.gradient(y, X).shape == [2]
+    del function
+    collect()
+    # What the tape has of it is gone with the tape.
+    del tape, y
+    collect()
+    assert gone() is None
+
+
 def test_a_callback_lives_as_long_as_a_function_or_a_tape_needs_it():
     def make():
         callback = Callback()

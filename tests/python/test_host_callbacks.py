@@ -244,12 +244,24 @@ def test_what_is_no_function_is_refused():
 
 def test_print_writes_values_and_nests(capsys):
     def show(x):
-        tf.print("x:", x, [x, "s", 1.5], {"k": (x, None)}, True, output_stream=sys.stdout)
+        tf.print("x:", x, [x, "s", 1.5], {"k": (x, None), "a": b"b"}, True, output_stream=sys.stdout)
 
     for run in ways(show):
         run(tf.constant([1, 2]))
-    line = "x: [1 2] [[1 2], 's', 1.5] {'k': ([1 2], None)} True\n"
+    line = "x: [1 2] [[1 2], 's', 1.5] {'a': b'b', 'k': ([1 2], None)} True\n"
     assert capsys.readouterr().out == line * 2
+
+
+def test_a_scalar_string_is_quoted_unless_it_is_all_that_is_printed(capsys):
+    def show(x):
+        tf.print(x, output_stream=sys.stdout)
+        tf.print([x], output_stream=sys.stdout)
+        tf.print("of", x, {"k": x}, output_stream=sys.stdout)
+
+    for run in ways(show):
+        run(tf.constant("a"))
+    assert capsys.readouterr().out == 'a\n["a"]\nof "a" {\'k\': "a"}\n' * 2
+    assert tf.strings.format("{} of {}", ("a", ["b"])).numpy() == b'"a" of ["b"]'
 
 
 def test_print_takes_separators_ends_and_braces_literally(capsys):
@@ -285,13 +297,15 @@ def test_print_summarizes_long_tensors(capsys):
     assert capsys.readouterr().out == "[0 1 2 ... 7 8 9]\n[0 1 ... 8 9]\n[0 1 2 3 4 5 6 7 8 9]\n"
 
 
-def test_composite_values_print_as_they_are(capsys):
+def test_ragged_values_print_as_the_rows_that_they_are(capsys):
     rows = tf.ragged.constant([[1], [2, 3]])
+    words = tf.ragged.constant([["a"], [], ["b"], ["c", "d"], ["e"]])
 
-    def show(r):
+    def show(r, w):
         tf.print("rows", r, {"k": [r]}, output_stream=sys.stdout)
+        tf.print(w, summarize=1, output_stream=sys.stdout)
 
     for run in ways(show):
-        run(rows)
-        shown = "<tf.RaggedTensor [[1], [2, 3]]>"
-        assert capsys.readouterr().out == f"rows {shown} {{'k': [{shown}]}}\n"
+        run(rows, words)
+        shown = "[[1], [2, 3]]"
+        assert capsys.readouterr().out == f"rows {shown} {{'k': [{shown}]}}\n[['a'], ..., ['e']]\n"

@@ -71,3 +71,17 @@ def test_every_name_of_the_package_can_be_had():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         tf.no_such_name
+
+
+def test_another_interpreter_of_the_process_is_refused():
+    program = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import penstock
+other = interpreters.create()
+code = "try: import penstock" + chr(10) + "except ImportError as e: print('refused', flush=True)"
+interpreters.run_string(other, code)
+"""
+    assert run_python(program).stdout == "refused\n"

@@ -113,3 +113,16 @@ def test_nests_take_slices_apart_where_they_are_told_to():
     assert [p.shape.as_list() for p in parts] == [[2, 2], [2], [2]]
     again = tf.nest.pack_sequence_as([s], parts, expand_composites=True)
     assert dense(again[0]) == dense(s)
+
+
+def test_slices_are_clipped_as_slices():
+    rows = tf.IndexedSlices(tf.constant([[3.0], [4.0]]), tf.constant([1, 1]), tf.constant([5, 1]))
+    other = tf.constant([12.0])
+    assert tf.linalg.global_norm([rows, None, other]).numpy() == 13
+    for clip in (tf.clip_by_global_norm, tf.function(tf.clip_by_global_norm)):
+        (clipped, dense, nothing), norm = clip([rows, other, None], 6.5)
+        assert isinstance(clipped, tf.IndexedSlices)
+        assert (norm.numpy(), nothing, dense.numpy().tolist()) == (13, None, [6])
+        assert clipped.values.numpy().tolist() == [[1.5], [2]]
+        assert clipped.indices.numpy().tolist() == [1, 1]
+        assert clipped.dense_shape.numpy().tolist() == [5, 1]

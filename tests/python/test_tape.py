@@ -91,6 +91,27 @@ def test_output_gradients_weigh_the_targets():
     assert tape.gradient(y, x, output_gradients=tf.constant([10.0, 100.0])).numpy().tolist() == [20, 400]
 
 
+def test_a_variable_is_a_target():
+    v, other = tf.Variable([1.0, 2.0]), tf.Variable(1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        inside = tape.gradient(v, v)
+    assert inside.numpy().tolist() == [1, 1]
+    assert tape.gradient([v, other], [v, other])[1].numpy() == 1
+    assert tape.gradient(v, other) is None
+    assert tape.jacobian(v, v).numpy().tolist() == [[1, 0], [0, 1]]
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        pass
+    assert tape.gradient(v, v) is None
+
+
+def test_powers_with_the_exponent_zero_are_constant():
+    x, y = tf.constant([0.0, 2.0, -1.0, float("inf")]), tf.zeros([4])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        z = x**y
+    assert tape.gradient(z, x).numpy().tolist() == [0, 0, 0, 0]
+
+
 def test_unconnected_sources():
     x, other = tf.Variable(1.0), tf.Variable([1.0, 2.0])
     with tf.GradientTape(persistent=True) as tape:

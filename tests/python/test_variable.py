@@ -147,6 +147,21 @@ def test_creators_wrap_one_another():
     assert v.name == "renamed:0"
 
 
+def test_creators_see_all_arguments_whichever_were_given():
+    seen = []
+
+    def note(next_creator, **kwargs):
+        seen.append(kwargs)
+        return next_creator(**kwargs)
+
+    with tf.variable_creator_scope(note):
+        v = tf.Variable(1.0, False, name="v", dtype=tf.float64)
+    assert (v.trainable, v.name, v.dtype) == (False, "v:0", tf.float64)
+    expected = {"initial_value": 1.0, "trainable": False, "name": "v", "dtype": tf.float64, "shape": None}
+    assert seen[0].items() >= expected.items()
+    assert {"constraint", "validate_shape", "synchronization", "aggregation"} <= seen[0].keys()
+
+
 def test_copies_are_variables_of_their_own():
     v = tf.Variable([1.0, 2.0], name="v", trainable=False)
     for other in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):

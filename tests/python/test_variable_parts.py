@@ -186,8 +186,7 @@ def test_a_refused_write_leaves_the_value_as_it_was(run):
         (lambda: v.scatter_nd_add([[0], [3]], [1.0, 1.0]), "index into shape"),
         (lambda: v.scatter_add(slices([0, -1], [1.0, 1.0])), "index into shape"),
         (lambda: v.scatter_nd_add([[0]], [1.0, 2.0]), "updates"),
-        (lambda: v[:2].assign([1.0, 2.0, 3.0]), "slice has shape"),
-        (lambda: v[:2].assign(1.0), "slice has shape"),
+        (lambda: v[:2].assign([1.0, 2.0, 3.0]), "does not broadcast"),
     ]:
         with pytest.raises(tf.errors.InvalidArgumentError, match=match):
             run(write)()
@@ -215,3 +214,26 @@ def test_other_names_of_variables():
         assert tf.Variable(1.0).name == "a/b/Variable:0"
     w = tf.Variable(1.0, synchronization="auto", aggregation="mean", trainable=False)
     assert (w.synchronization, w.aggregation, w.initializer) == ("auto", "mean", None)
+
+
+def test_what_is_assigned_to_a_slice_broadcasts():
+    def write(v, row, number):
+        v[1:].assign(row)
+        v[:, 0].assign(number)
+
+    for run in (write, tf.function(write)):
+        v = tf.Variable(tf.zeros([3, 2]))
+        run(v, tf.constant([1.0, 2.0]), tf.constant(5.0))
+        assert v.numpy().tolist() == [[5, 0], [5, 2], [5, 2]]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        v[:2].assign([1.0, 2.0, 3.0])
+    v = tf.Variable([1.0, 2.0, 3.0], shape=[None])
+
+    @tf.function
+    def fill(x):
+        v[1:].assign(x)
+
+    fill(tf.constant(7.0))
+    v.assign([0.0] * 5)
+    fill(tf.constant(7.0))
+    assert v.numpy().tolist() == [0, 7, 7, 7, 7]

@@ -38,14 +38,45 @@ enum Message<R> {
 /// # Errors
 /// The host's, where it wants the run to stop; `Internal` for a panic.
 pub(crate) fn run<R: Send + 'static>(env: &dyn Env, work: impl FnOnce(&dyn Env) -> R + Send + 'static) -> Result<R> {
-    let (sender, messages) = channel();
     let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    start(env, &|| stop.store(true, Ordering::Relaxed), move |env| pool::stoppable(stopped, || work(env)))
+}
+
+/// As [`run`], for work that is done as a whole or not at all. It takes a lock and calls its second argument, whose error
+/// says that the host wanted the run to stop before that; what it writes is seen only under the lock.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_whole<R: Send + 'static>(
+    env: &dyn Env,
+    work: impl FnOnce(&dyn Env, &dyn Fn() -> Result<()>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    // Set by whoever comes first: the work that begins, or the caller that gives it up.
+    let decided = Arc::new(AtomicBool::new(false));
+    let theirs = decided.clone();
+    let begin = move || if theirs.swap(true, Ordering::AcqRel) { Err(given_up()) } else { Ok(()) };
+    start(env, &|| decided.store(true, Ordering::Release), move |env| work(env, &begin))?
+}
+
+#[cold]
+fn given_up() -> Error {
+    Error::cancelled("nobody waits for this run any more")
+}
+
+/// Does `work` on another thread; `abandon` is called where the host wants the run to stop.
+fn start<R: Send + 'static>(
+    env: &dyn Env,
+    abandon: &dyn Fn(),
+    work: impl FnOnce(&dyn Env) -> R + Send + 'static,
+) -> Result<R> {
+    let (sender, messages) = channel();
     let work = Arc::new(Mutex::new(Some(work)));
-    let (theirs, stopped) = (work.clone(), stop.clone());
+    let theirs = work.clone();
     let body = move || {
         let Some(work) = take(&theirs) else { return };
         let waiting = Waiting(sender);
-        let result = catch_unwind(AssertUnwindSafe(|| pool::stoppable(stopped, || work(&waiting))));
+        let result = catch_unwind(AssertUnwindSafe(|| work(&waiting)));
         // Where nobody waits any more, the result is dropped here.
         drop(waiting.0.send(Message::Done(result)));
     };
@@ -57,7 +88,7 @@ pub(crate) fn run<R: Send + 'static>(env: &dyn Env, work: impl FnOnce(&dyn Env) 
         match messages.recv_timeout(PATIENCE) {
             Ok(Message::Ask(question)) => question(env),
             Ok(Message::Done(result)) => return result.map_err(|panic| panicked(&*panic)),
-            Err(RecvTimeoutError::Timeout) => env.poll().inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
+            Err(RecvTimeoutError::Timeout) => env.poll().inspect_err(|_| abandon())?,
             Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("the work ended without a result")),
         }
     }
@@ -77,7 +108,7 @@ impl<R: Send> Waiting<R> {
         let ask = move |env: &dyn Env| drop(sender.send(question(env)));
         let asked = self.0.send(Message::Ask(Box::new(ask))).is_ok();
         let answer = asked.then(|| answer.recv().ok()).flatten();
-        answer.unwrap_or_else(|| Err(Error::cancelled("nobody waits for this run any more")))
+        answer.unwrap_or_else(|| Err(given_up()))
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "runs a resolved loop in place")]
 
+use std::sync::Arc;
+
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Call, Env, OpDef};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
@@ -10,8 +12,13 @@ use penstock_ops::updates::{RNG_READ_AND_SKIP, Update, update_of};
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
+use crate::apart;
 use crate::tile::TileProgram;
 use crate::variable::{Arg, Variable};
+use crate::work::is_heavy;
+
+/// Estimated nanoseconds of an element that an update changes.
+const UPDATE_NS: f64 = 1.0;
 
 /// Runs an operator that accesses a variable, its first operand.
 pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn Env) -> Result<Outputs> {
@@ -26,7 +33,7 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
             if op.is(&ASSIGN) {
                 v.assign(value.clone())?;
             } else if let Some(kind) = update_kind(op) {
-                update(v, update_loop(kind, v.dtype())?, value)?;
+                update(v, update_loop(kind, v.dtype())?, value, env)?;
             } else {
                 return Err(Error::unimplemented("does not run on variables"));
             }
@@ -36,17 +43,50 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
     }
 }
 
+/// Does a heavy update apart, while the host may let others run. It is done as a whole, or not at all, where the host wants
+/// the run to stop meanwhile.
+fn update_apart<R: Send + 'static>(
+    env: &dyn Env,
+    work: impl FnOnce(&dyn Env, &dyn Fn() -> Result<()>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let (mut work, mut result) = (Some(work), None);
+    env.run_long(&mut || result = work.take().map(|work| apart::run_whole(env, work)));
+    result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))
+}
+
 /// Runs a kernel that changes a part of the variable's value, on the value itself where nobody else holds it. Gives its
 /// `results` further results.
 pub(crate) fn update_part(
-    variable: &Variable,
+    variable: &Arc<Variable>,
     run: Update,
     inputs: &[&Tensor],
     results: usize,
     attrs: &Attrs,
     env: &dyn Env,
 ) -> Result<Outputs> {
+    let elements = inputs.iter().map(|t| t.len()).fold(variable.elements_to_copy(), usize::max);
+    if !is_heavy(elements, UPDATE_NS) {
+        return update_part_now(variable, run, inputs, results, attrs, env, &|| Ok(()));
+    }
+    let (variable, attrs) = (variable.clone(), attrs.clone());
+    let own: SmallVec<[Tensor; 4]> = inputs.iter().map(|&t| t.clone()).collect();
+    update_apart(env, move |env, begin| {
+        let inputs: SmallVec<[&Tensor; 4]> = own.iter().collect();
+        update_part_now(&variable, run, &inputs, results, &attrs, env, begin)
+    })
+}
+
+fn update_part_now(
+    variable: &Variable,
+    run: Update,
+    inputs: &[&Tensor],
+    results: usize,
+    attrs: &Attrs,
+    env: &dyn Env,
+    begin: &dyn Fn() -> Result<()>,
+) -> Result<Outputs> {
     let (done, shared) = variable.update(|value| {
+        begin()?;
         let shared = own(value)?;
         let mut outputs: Outputs = smallvec![std::mem::take(value)];
         outputs.resize_with(1 + results, Tensor::default);
@@ -109,7 +149,15 @@ pub(crate) fn update_loop(kind: Binary, dtype: DType) -> Result<LoopFn> {
 /// Makes the variable's value `f(value, operand)`, in place where nobody else holds it.
 ///
 /// `f` is a loop of the variable's dtype.
-pub(crate) fn update(variable: &Variable, f: LoopFn, operand: &Tensor) -> Result<()> {
+pub(crate) fn update(variable: &Arc<Variable>, f: LoopFn, operand: &Tensor, env: &dyn Env) -> Result<()> {
+    if !is_heavy(operand.len(), UPDATE_NS) {
+        return update_now(variable, f, operand, &|| Ok(()));
+    }
+    let (variable, operand) = (variable.clone(), operand.clone());
+    update_apart(env, move |_, begin| update_now(&variable, f, &operand, begin))
+}
+
+fn update_now(variable: &Variable, f: LoopFn, operand: &Tensor, begin: &dyn Fn() -> Result<()>) -> Result<()> {
     if operand.dtype() != variable.dtype() {
         return Err(Error::dtype(format!(
             "the variable has dtype {}, the value {}",
@@ -119,6 +167,7 @@ pub(crate) fn update(variable: &Variable, f: LoopFn, operand: &Tensor) -> Result
         .argument("value"));
     }
     let replaced = variable.update(|value| {
+        begin()?;
         if value.dims() != operand.dims() {
             return Err(Error::invalid(format!(
                 "the variable has shape {}, the value {}",

@@ -163,6 +163,11 @@ impl Variable {
         Ok(result)
     }
 
+    /// How many elements an update has to copy first, since somebody else sees them too.
+    pub(crate) fn elements_to_copy(&self) -> usize {
+        self.cell().as_mut().map_or(0, |value| if value.as_mut_ptr().is_none() { value.len() } else { 0 })
+    }
+
     fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {
         match &self.origin {
             None => self.value.lock().unwrap_or_else(PoisonError::into_inner),

@@ -317,7 +317,7 @@ impl FuncRef {
     }
 
     /// The function, where this keeps it.
-    pub(crate) fn kept(&self) -> Option<&Arc<Function>> {
+    pub fn kept(&self) -> Option<&Arc<Function>> {
         match &self.0 {
             Target::Kept(function) => Some(function),
             Target::Within(_) => None,

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::attr::{Attr, Attrs, FuncRef, HostFn, HostRef};
 use crate::graph::{Function, Graph};
@@ -53,49 +53,74 @@ struct Found<T> {
     thing: T,
     found: usize,
     total: usize,
+    /// The functions that hold it.
+    holders: Vec<*const Function>,
 }
 
-/// A count of the references to functions and host code among all that one function holds.
+/// A count of the references to functions and host code among all that some owners hold.
 #[derive(Default)]
 pub struct Census {
     hosts: FxHashMap<*const (), Found<Arc<dyn HostFn>>>,
     functions: FxHashMap<*const Function, Found<()>>,
+    /// How many references to what was derived from a function its owners have.
+    held: FxHashMap<*const Function, usize>,
+    /// The functions that what is counted lies in, outermost first.
+    path: Vec<*const Function>,
 }
 
 impl Census {
-    /// Takes the census of a function that one owner holds, by one reference. `held` counts what that owner holds of what
-    /// was derived from the function. `None` where somebody else holds a part of it all, or it is in use.
-    pub fn of(function: &Arc<Function>, held: usize) -> Option<Census> {
+    /// Takes the census of functions, each of which one owner holds by one reference. The numbers count what that owner holds
+    /// of what was derived from the function. `None` where somebody else holds a part of that, or it is in use.
+    pub fn of(owned: &[(&Arc<Function>, usize)]) -> Option<Census> {
         let mut census = Census::default();
-        let whole = census.function_held(function, held);
-        let alone = census.functions.values().all(|f| f.found == f.total);
-        (whole && alone).then_some(census)
+        for (function, held) in owned {
+            *census.held.entry(Arc::as_ptr(function)).or_default() += held;
+        }
+        owned.iter().all(|(function, _)| census.function(function)).then_some(census)
     }
 
-    /// The host code to which there are no other references than those that were counted.
-    pub fn hosts(&self) -> impl Iterator<Item = &Arc<dyn HostFn>> {
-        self.hosts.values().filter(|host| host.found == host.total).map(|host| &host.thing)
+    /// How many pieces of host code `is_sought` tells, where nobody but the owners holds them or a function that has one of
+    /// them in it.
+    pub fn alone(&self, is_sought: impl Fn(&dyn HostFn) -> bool) -> Option<usize> {
+        let sought: Vec<_> = self.hosts.values().filter(|host| is_sought(&*host.thing)).collect();
+        let mut seen = FxHashSet::default();
+        let mut due: Vec<*const Function> = sought.iter().flat_map(|host| host.holders.iter().copied()).collect();
+        while let Some(at) = due.pop() {
+            if seen.insert(at) {
+                let function = self.functions.get(&at).filter(|function| function.found == function.total)?;
+                due.extend(&function.holders);
+            }
+        }
+        sought.iter().all(|host| host.found == host.total).then_some(sought.len())
     }
 
     /// Counts a reference to host code.
     pub fn host(&mut self, host: &HostRef) {
         let at = Arc::as_ptr(&host.0).cast::<()>();
         let total = Arc::strong_count(&host.0);
-        self.hosts.entry(at).or_insert_with(|| Found { thing: host.0.clone(), found: 0, total }).found += 1;
-    }
-
-    /// Counts a reference to a function, and what that holds.
-    pub fn function(&mut self, function: &Arc<Function>) -> bool {
-        self.function_held(function, 0)
-    }
-
-    fn function_held(&mut self, function: &Arc<Function>, held: usize) -> bool {
-        let total = Arc::strong_count(function);
-        let entry = self.functions.entry(Arc::as_ptr(function)).or_insert(Found { thing: (), found: 0, total });
+        let made = || Found { thing: host.0.clone(), found: 0, total, holders: Vec::new() };
+        let entry = self.hosts.entry(at).or_insert_with(made);
         entry.found += 1;
-        // Another reference to it: what it holds is counted once.
-        entry.found > 1
-            || (function.graph().is_none_or(|graph| self.graph(graph)) && function.count_derived(held, self))
+        entry.holders.extend(self.path.last());
+    }
+
+    /// Counts a reference to a function, and what that holds. False where somebody else holds a part of what was derived
+    /// from it, or it is in use.
+    pub fn function(&mut self, function: &Arc<Function>) -> bool {
+        let (at, total) = (Arc::as_ptr(function), Arc::strong_count(function));
+        let made = || Found { thing: (), found: 0, total, holders: Vec::new() };
+        let entry = self.functions.entry(at).or_insert_with(made);
+        entry.found += 1;
+        entry.holders.extend(self.path.last());
+        if entry.found > 1 {
+            // What it holds is counted once.
+            return true;
+        }
+        self.path.push(at);
+        let held = self.held.get(&at).copied().unwrap_or(0);
+        let whole = function.graph().is_none_or(|graph| self.graph(graph)) && function.count_derived(held, self);
+        self.path.pop();
+        whole
     }
 
     /// Counts what a graph holds.

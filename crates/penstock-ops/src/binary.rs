@@ -214,7 +214,7 @@ fn pow_x<'t>(g: Ex<'t>, x: Ex<'t>, y: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
         Some(2.0) => g * x * 2.0,
         Some(c) if c != 0.0 => g * c * x.emit(&POW, &[x.number(c - 1.0)], &[]).conj(),
         _ => {
-            let less = (y - 1.0).or(y.is_number(&NOT_EQUAL, 0.0), y.number(1.0));
+            let less = (y - 1.0).or(y.is_number(&NOT_EQUAL, 0.0), y.number(0.0));
             g * (y * x.emit(&POW, &[less], &[])).conj()
         }
     }

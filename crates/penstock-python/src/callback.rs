@@ -4,18 +4,20 @@
 //! a derivative of the same kind, to any order.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use penstock_autodiff::Tape;
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{HostFn, HostRef};
-use penstock_trace::{self as trace, Concrete, Recorder, Var};
+use penstock_ir::{Attr, Census, Function, HostFn, HostRef};
+use penstock_trace::{self as trace, Entry, Recorder, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use crate::concrete::Trace;
 use crate::errors::{OrPy, from_py, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
@@ -32,7 +34,11 @@ enum Form {
 }
 
 /// A Python function with the types of its results.
-struct Callback {
+///
+/// It is an object of Python's, so that the garbage collector knows it. The engine holds it by one reference, the callback's
+/// [`Held`]; each trace with a graph that it is in has a reference of its own, which the collector follows.
+#[pyclass(frozen, name = "_Callback", module = "penstock._core")]
+pub(crate) struct Callback {
     function: Py<PyAny>,
     name: String,
     /// The file and line of its definition; empty where it has none.
@@ -43,6 +49,42 @@ struct Callback {
     as_numpy: bool,
     /// Makes the arguments of the tensors, where they are not the tensors themselves.
     pack: Option<Py<PyAny>>,
+    /// The reference that the engine has.
+    held: OnceLock<Weak<Held>>,
+    /// The traces that have references.
+    owners: Mutex<Vec<Weak<Entry<Trace>>>>,
+}
+
+/// What graphs and what is derived from them hold of a callback.
+struct Held(Py<Callback>);
+
+impl Held {
+    fn new(py: Python<'_>, callback: Callback) -> PyResult<Arc<Held>> {
+        let held = Arc::new(Held(Py::new(py, callback)?));
+        let _ = held.get().held.set(Arc::downgrade(&held));
+        Ok(held)
+    }
+
+    fn get(&self) -> &Callback {
+        self.0.get()
+    }
+}
+
+#[pymethods]
+impl Callback {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        if let Form::Nested(unpack) = &self.form {
+            visit.call(unpack)?;
+        }
+        visit.call(self.pack.as_ref())?;
+        // Where traces alone lead to the engine's reference, each of which has one of its own, it adds nothing to them: it
+        // counts as one that the callback has to itself.
+        match self.held_by_owners() {
+            Some(held) => visit.call(&held.0),
+            None => Ok(()),
+        }
+    }
 }
 
 type Tensors<'py> = SmallVec<[Bound<'py, PyTensor>; 2]>;
@@ -61,16 +103,21 @@ impl Callback {
             form: Form::Flat,
             as_numpy: false,
             pack: None,
+            held: OnceLock::new(),
+            owners: Mutex::default(),
         })
     }
 
-    /// For the garbage collector: the Python objects that it holds.
-    fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&self.function)?;
-        if let Form::Nested(unpack) = &self.form {
-            visit.call(unpack)?;
-        }
-        visit.call(self.pack.as_ref())
+    /// The engine's reference, where nobody but the traces that have references too leads to it: no tape, no session, and no
+    /// run that is under way.
+    fn held_by_owners(&self) -> Option<Arc<Held>> {
+        let held = self.held.get()?.upgrade()?;
+        let owners: Vec<Arc<Entry<Trace>>> = self.owners.try_lock().ok()?.iter().filter_map(Weak::upgrade).collect();
+        let owned: Vec<_> = owners.iter().map(|entry| entry.trace.concrete.held()).collect();
+        let codes =
+            Census::of(&owned)?.alone(|host| callback_of(host).is_some_and(|other| Arc::ptr_eq(other, &held)))?;
+        // This has a reference as well.
+        (Arc::strong_count(&held) == codes + 1).then_some(held)
     }
 
     fn describe(&self) -> String {
@@ -226,21 +273,21 @@ struct Pass {
 
 /// A Python function, or a derivative of it: host code for graphs.
 struct Code {
-    callback: Arc<Callback>,
+    callback: Arc<Held>,
     name: String,
     /// The derivatives that were taken of the function, each of what the one before gives.
     passes: Vec<Pass>,
 }
 
 impl Code {
-    fn new(callback: Callback) -> Code {
-        Code { name: callback.name.clone(), callback: Arc::new(callback), passes: Vec::new() }
+    fn new(py: Python<'_>, callback: Callback) -> PyResult<Code> {
+        Ok(Code { name: callback.name.clone(), callback: Held::new(py, callback)?, passes: Vec::new() })
     }
 
     /// The results of the derivative of this order, which the recorders of the thread follow.
     fn run<'py>(&self, py: Python<'py>, order: usize, inputs: &[Bound<'py, PyTensor>]) -> PyResult<Tensors<'py>> {
         let Some(below) = order.checked_sub(1) else {
-            return self.callback.run(py, inputs.iter().map(|t| Ok(t.clone().into_any())));
+            return self.callback.get().run(py, inputs.iter().map(|t| Ok(t.clone().into_any())));
         };
         let Pass { needed, flowing } = &self.passes[below];
         let (args, cotangents) = inputs.split_at(needed.len());
@@ -273,7 +320,7 @@ impl HostFn for Code {
     }
 
     fn place(&self) -> &str {
-        &self.callback.place
+        &self.callback.get().place
     }
 
     /// Calls the Python function with eager tensors. Traces and tapes that the thread has open are left for the call:
@@ -284,7 +331,7 @@ impl HostFn for Code {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {
                 let inputs = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Tensors<'_>>>()?;
-                let describe = || self.callback.describe();
+                let describe = || self.callback.get().describe();
                 let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", describe()));
                 let results = self.run(py, self.passes.len(), &inputs)?;
                 results.iter().map(|t| t.get().var.tensor().cloned().ok_or_else(symbolic)).collect()
@@ -294,7 +341,7 @@ impl HostFn for Code {
     }
 
     fn derivative(&self, needed: &[bool], flowing: &[bool]) -> Option<HostRef> {
-        if self.callback.as_numpy {
+        if self.callback.get().as_numpy {
             return None;
         }
         let mut passes = self.passes.clone();
@@ -327,6 +374,7 @@ impl PyHostFunction {
         pack: Option<Py<PyAny>>,
     ) -> PyResult<PyHostFunction> {
         let mut callback = Callback::new(function)?;
+        let py = function.py();
         let declared = outs.iter().map(|spec| {
             let ty = ops::spec_type(spec)?;
             Ok((ty.dtype(), ty.shape().erased()))
@@ -339,13 +387,13 @@ impl PyHostFunction {
         };
         callback.as_numpy = as_numpy;
         callback.pack = pack;
-        Ok(PyHostFunction(Arc::new(Code::new(callback))))
+        Ok(PyHostFunction(Arc::new(Code::new(py, callback)?)))
     }
 
     /// Calls the function now; the results are tensors of the declared types.
     #[pyo3(signature = (*tensors))]
     fn __call__<'py>(&self, py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
-        let results = self.0.callback.run(py, tensors.iter().map(Ok))?;
+        let results = self.0.callback.get().run(py, tensors.iter().map(Ok))?;
         PyList::new(py, results)
     }
 
@@ -357,15 +405,15 @@ impl PyHostFunction {
 }
 
 /// A Python function of tensors without results.
-struct Action(Callback);
+struct Action(Arc<Held>);
 
 impl HostFn for Action {
     fn name(&self) -> &str {
-        &self.0.name
+        &self.0.get().name
     }
 
     fn place(&self) -> &str {
-        &self.0.place
+        &self.0.get().place
     }
 
     /// Its result is a sequence of values that become tensors of whatever dtype they have.
@@ -375,8 +423,9 @@ impl HostFn for Action {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {
                 let args = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Vec<_>>>()?;
-                let out = self.0.function.bind(py).call1(PyTuple::new(py, args)?)?;
-                let symbolic = || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.0.describe()));
+                let out = self.0.get().function.bind(py).call1(PyTuple::new(py, args)?)?;
+                let symbolic =
+                    || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.0.get().describe()));
                 let tensor = |v: PyResult<Bound<'_, PyAny>>| {
                     convert::to_var(&v?, None, None)?.tensor().cloned().ok_or_else(symbolic)
                 };
@@ -391,31 +440,48 @@ impl HostFn for Action {
     }
 }
 
-/// For the garbage collector: the Python objects that the host code of a graph holds, where `trace` alone holds that.
-pub(crate) fn visit_callbacks(trace: &Concrete, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-    let Some(census) = trace.own_hosts() else { return Ok(()) };
-    // A function and its derivatives share the callback.
-    let mut shared: Vec<(&Arc<Callback>, usize)> = Vec::new();
-    for host in census.hosts() {
-        if let Some(code) = host.as_any().downcast_ref::<Code>() {
-            match shared.iter_mut().find(|(callback, _)| Arc::ptr_eq(callback, &code.callback)) {
-                Some((_, count)) => *count += 1,
-                None => shared.push((&code.callback, 1)),
+/// The callback that host code calls.
+fn callback_of(host: &dyn HostFn) -> Option<&Arc<Held>> {
+    let host = host.as_any();
+    host.downcast_ref::<Code>().map(|c| &c.callback).or_else(|| host.downcast_ref::<Action>().map(|a| &a.0))
+}
+
+/// The callbacks in the graph of a function and in what it calls, which a trace of it has to hold.
+pub(crate) fn callbacks_in(py: Python<'_>, function: &Arc<Function>) -> Vec<Py<Callback>> {
+    let (mut found, mut seen, mut due) = (Vec::<Py<Callback>>::new(), FxHashSet::default(), vec![function]);
+    while let Some(function) = due.pop() {
+        if !seen.insert(Arc::as_ptr(function)) {
+            continue;
+        }
+        for attr in function.graph().into_iter().flat_map(|g| g.insts.iter()).flat_map(|(_, data)| &data.attrs.0) {
+            match attr {
+                Attr::Func(callee) => due.extend(callee.kept()),
+                Attr::Host(host) => {
+                    let callback = callback_of(&*host.0).filter(|held| !found.iter().any(|f| f.is(&held.0)));
+                    found.extend(callback.map(|held| held.0.clone_ref(py)));
+                }
+                _ => {}
             }
-        } else if let Some(action) = host.as_any().downcast_ref::<Action>() {
-            action.0.visit(visit)?;
         }
     }
-    shared
-        .iter()
-        .filter(|(callback, count)| Arc::strong_count(callback) == *count)
-        .try_for_each(|(c, _)| c.visit(visit))
+    found
+}
+
+/// Notes that a trace holds the callbacks in its graph.
+pub(crate) fn note_owner(entry: &Arc<Entry<Trace>>) {
+    for callback in &entry.trace.callbacks {
+        let mut owners = callback.get().owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if owners.len() == owners.capacity() {
+            owners.retain(|owner| owner.strong_count() > 0);
+        }
+        owners.push(Arc::downgrade(entry));
+    }
 }
 
 /// A Python callable as host code.
 pub(crate) fn host_ref(function: &Bound<'_, PyAny>) -> PyResult<HostRef> {
     Ok(HostRef(match function.cast::<PyHostFunction>() {
         Ok(host) => host.get().0.clone(),
-        Err(_) => Arc::new(Action(Callback::new(function)?)),
+        Err(_) => Arc::new(Action(Held::new(function.py(), Callback::new(function)?)?)),
     }))
 }

@@ -14,7 +14,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
-use crate::callback::visit_callbacks;
+use crate::callback::Callback;
 use crate::convert::to_var;
 use crate::errors::OrPy;
 use crate::function::PyFunction;
@@ -60,8 +60,8 @@ pub(crate) struct Trace {
     pub(crate) params: Arc<Params>,
     /// What each named parameter is.
     pub(crate) uses: Vec<Use>,
-    /// Whether its graph refers to host code.
-    pub(crate) calls_host: bool,
+    /// The callbacks in its graph and in those that it calls.
+    pub(crate) callbacks: Vec<Py<Callback>>,
     /// The names of the inputs that are arguments, in order.
     pub(crate) inputs: Vec<String>,
     /// Whether the first parameter is the instance of a method.
@@ -161,7 +161,7 @@ impl Trace {
         self.tree.visit(visit)?;
         visit.call(&self.signature.0)?;
         visit.call(&self.signature.1)?;
-        if self.calls_host { visit_callbacks(&self.concrete, visit) } else { Ok(()) }
+        self.callbacks.iter().try_for_each(|callback| visit.call(callback))
     }
 }
 

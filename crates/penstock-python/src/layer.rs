@@ -1,17 +1,33 @@
 //! What the Python layer hands over at import: classes and functions that the binding needs.
 
+#![expect(unsafe_code, reason = "asks the interpreter for its number")]
+
+use std::sync::OnceLock;
+
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyImportError, PyRuntimeError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
 static LAYER: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+/// The number of the interpreter whose layer that is.
+static INTERPRETER: OnceLock<i64> = OnceLock::new();
 
 /// Sets the table of the Python layer: `TensorShape`, `TensorSpec`, `constant`, `tensor_repr`, …
 #[pyfunction]
-pub(crate) fn _set_layer(py: Python<'_>, table: Py<PyDict>) {
+pub(crate) fn _set_layer(py: Python<'_>, table: Py<PyDict>) -> PyResult<()> {
+    // SAFETY: the thread is attached to the interpreter that it asks, as `py` shows.
+    let number = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if *INTERPRETER.get_or_init(|| number) != number {
+        // Objects of one interpreter must not reach another.
+        return Err(PyImportError::new_err(
+            "penstock serves one interpreter of a process, and another one imported it first",
+        ));
+    }
     let _ = LAYER.set(py, table);
+    Ok(())
 }
 
 /// An entry of the table.

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
 use smallvec::SmallVec;
 
+use crate::callback::{callbacks_in, note_owner};
 use crate::concrete::{Trace, Use};
 use crate::errors::OrPy;
 use crate::function::{Call, PyFunction, note_pinned, purge};
@@ -153,6 +154,7 @@ impl PyFunction {
         let (made, ty, lasting) = traced.map_err(|e| filtered(py, self.noted(py, open.error(py, &self.name, e))))?;
         note_pinned(&ty, &call.leaves);
         let entry = Arc::new(Entry::new(ty, made));
+        note_owner(&entry);
         self.history().push(Miss { loc, differences: differences.clone(), outcome });
         if called {
             let number = self.cache().calls() + 1;
@@ -227,7 +229,7 @@ impl PyFunction {
             params: self.params.clone(),
             uses: Vec::new(),
             inputs: Vec::new(),
-            calls_host: false,
+            callbacks: Vec::new(),
             instance: false,
             signature: (PyTuple::empty(py).unbind(), PyDict::new(py).unbind()),
             guards: Vec::new(),
@@ -310,8 +312,7 @@ impl PyFunction {
             }
         }
         ty.reached = reached;
-        let calls_host =
-            graph.graph().is_some_and(|g| g.insts.iter().any(|(_, data)| data.attrs.hosts().next().is_some()));
+        let callbacks = callbacks_in(py, &graph);
         let made = Trace {
             concrete: Concrete::new(graph, traced.captures, traced.trainable),
             tree: body.tree,
@@ -319,7 +320,7 @@ impl PyFunction {
             params: self.params.clone(),
             uses: uses(bound)?,
             inputs: body.inputs,
-            calls_host,
+            callbacks,
             instance: bound.instance,
             signature: body.signature,
             guards,

@@ -202,12 +202,13 @@ impl PyVariableSlice {
 
 #[pymethods]
 impl PyVariableSlice {
-    /// Writes `value`, of the slice's shape and the variable's dtype, to this part of the variable, in place.
+    /// Writes `value`, of the variable's dtype and a shape that broadcasts to the slice's, to this part of the variable, in
+    /// place.
     ///
     /// Returns the variable, or its new value while a function is traced; None if `read_value` is false.
     #[pyo3(signature = (value, use_locking=false, name=None, read_value=true))]
     fn assign<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         value: &Bound<'py, PyAny>,
         use_locking: bool,
         name: Option<&str>,
@@ -215,9 +216,14 @@ impl PyVariableSlice {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = (use_locking, name);
         let py = value.py();
-        let variable = self.variable.bind(py);
-        let value = to_var(value, None, Some(variable.get().variable.dtype()))?;
-        crate::index::assign(py, &variable.get().var(), self.key.bind(py), value)?;
+        let (variable, part) = (slf.get().variable.bind(py), &slf.as_super().get().var);
+        let mut value = to_var(value, None, Some(variable.get().variable.dtype()))?;
+        if value.shape() != part.shape() {
+            let extents = trace::apply(find("shape"), std::slice::from_ref(part), &[]).or_py(py)?;
+            let same = trace::apply(find("broadcast_to"), &[value, extents[0].clone()], &[]).or_py(py)?;
+            value = same[0].clone();
+        }
+        crate::index::assign(py, &variable.get().var(), slf.get().key.bind(py), value)?;
         variable.call_method1("_after", (read_value,))
     }
 }

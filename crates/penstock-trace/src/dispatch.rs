@@ -10,7 +10,7 @@ use penstock_autodiff::{
 };
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable};
-use penstock_ir::{Attr, Attrs, Census, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -241,12 +241,11 @@ impl Concrete {
         Ok(self.executable.get_or_init(|| made))
     }
 
-    /// The host code that nothing but this holds, in its graph or in what was derived from that: plans, derivatives, batched
-    /// functions. None of it where somebody else, such as a tape or another function, holds a part of all that.
+    /// The function, and how many references it has to what was derived from that, for a [`Census`].
     ///
-    /// A collector of garbage may follow it, as long as nobody uses this meanwhile.
-    pub fn own_hosts(&self) -> Option<Census> {
-        Census::of(&self.function, usize::from(self.executable.get().is_some()))
+    /// [`Census`]: penstock_ir::Census
+    pub fn held(&self) -> (&Arc<Function>, usize) {
+        (&self.function, usize::from(self.executable.get().is_some()))
     }
 
     /// Runs it now, where no trace and no tape is open. Adds the captures to the arguments, may take these, and adds the

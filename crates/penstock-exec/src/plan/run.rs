@@ -275,11 +275,13 @@ impl Plan {
                 }
                 Step::Write(s) => {
                     // SAFETY: as said above.
-                    unsafe { write(s, regs, args)? };
+                    budget -= unsafe { write(s, regs, args, env)? };
+                    poll(&mut budget, env)?;
                 }
                 Step::Update(s) => {
                     // SAFETY: as said above.
-                    unsafe { update(s, regs, args, env)? };
+                    budget -= unsafe { update(s, regs, args, env)? };
+                    poll(&mut budget, env)?;
                 }
                 Step::Window(s) => {
                     budget -= s.elements;
@@ -594,23 +596,26 @@ unsafe fn with_outs(regs: Regs, outs: &[Reg], f: impl FnOnce(&mut [Tensor]) -> R
     result
 }
 
-fn variable(args: &[Arg], index: usize) -> Result<&Variable> {
+fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
     match args.get(index) {
         Some(Arg::Variable(v)) => Ok(v),
         _ => Err(Error::internal("an argument is not a variable")),
     }
 }
 
+/// Gives an estimate of the nanoseconds that it took.
+///
 /// # Safety
 /// The registers are there.
-unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg]) -> Result<()> {
+unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<i64> {
     let variable = variable(args, s.variable)?;
     // SAFETY: the caller's promise.
     let value = unsafe { regs.get(s.value) };
-    let Some(f) = s.f else { return variable.assign_from(value) };
+    let Some(f) = s.f else { return variable.assign_from(value).map(|()| 0) };
     // SAFETY: the caller's promise; the register that is read is left out.
     unsafe { release(&s.release, &[s.value], regs) };
-    state::update(variable, f, value)
+    state::update(variable, f, value, env)?;
+    Ok(value.len() as i64)
 }
 
 /// Lets go of memory that dead registers share, but for those that are still read.
@@ -627,18 +632,21 @@ unsafe fn release(dead: &[Reg], read: &[Reg], regs: Regs) {
     }
 }
 
+/// Gives an estimate of the nanoseconds that it took.
+///
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
-unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<()> {
+unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<i64> {
     let variable = variable(args, s.variable)?;
     // SAFETY: the caller's promise; what is read is left out.
     unsafe { release(&s.release, &s.ins, regs) };
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
+    let ns = inputs.iter().map(|t| t.len() as i64).sum();
     let results = state::update_part(variable, s.run, &inputs, s.outs.len(), &s.attrs, env)?;
     for (&out, result) in s.outs.iter().zip(results) {
         // SAFETY: the caller's promise.
         unsafe { *regs.get_mut(out) = result };
     }
-    Ok(())
+    Ok(ns)
 }

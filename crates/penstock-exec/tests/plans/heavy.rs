@@ -86,6 +86,44 @@ fn to_f64() -> Attrs {
 }
 
 #[test]
+fn a_heavy_update_that_is_interrupted_is_done_as_a_whole_or_not_at_all() {
+    const ROWS: usize = 1 << 25;
+    let function = read(
+        "func @f(%v: var i8[1], %at: i32[?,1], %by: i8[?]) {\nscatter_variable %v, %at, %by {mode=\"add\"}\n\
+         assign_add %v, %by\nreturn\n}",
+    );
+    let v = Variable::new("v", DType::I8, Shape::known(&[1]), Some(Tensor::zeros(DType::I8, &[1]).unwrap())).unwrap();
+    let by = eager(
+        penstock_ops::Ops.find("add").unwrap(),
+        &[&Tensor::zeros(DType::I8, &[ROWS + 3]).unwrap(), &Tensor::from(1i8)],
+        &Attrs::EMPTY,
+        &env(),
+    );
+    let args = [
+        Arg::from(v.clone()),
+        Arg::from(Tensor::zeros(DType::I32, &[ROWS + 3, 1]).unwrap()),
+        by.unwrap().remove(0).into(),
+    ];
+    let error = Executable::new(&function).unwrap().run(&args, &stopping()).unwrap_err();
+    assert_eq!(error.class(), Class::Cancelled);
+    // Reading waits for what goes on. The sum of the ones wraps around to 3; nothing is written after it.
+    let after = v.read().unwrap();
+    assert!([0, 3].contains(&after.as_slice::<i8>()[0]), "{after:?}");
+}
+
+#[test]
+fn updates_count_as_work_between_polls() {
+    let text =
+        format!("func @f(%v: var f32[1000000], %x: f32[1000000]) {{\n{}return\n}}", "assign_add %v, %x\n".repeat(20));
+    let function = read(&text);
+    let zeros = || Tensor::zeros(DType::F32, &[1_000_000]).unwrap();
+    let v = Variable::new("v", DType::F32, Shape::known(&[1_000_000]), Some(zeros())).unwrap();
+    let stopping = Recorder { stop_after: Some(0), ..Recorder::default() };
+    let error = Executable::new(&function).unwrap().run(&[v.into(), zeros().into()], &stopping).unwrap_err();
+    assert_eq!(error.class(), Class::Cancelled);
+}
+
+#[test]
 fn a_heavy_operator_can_be_interrupted() {
     let op = penstock_ops::Ops.find("singular_values").unwrap();
     let x = random(&[1200, 1200]);

@@ -137,12 +137,17 @@ class Graph:
         return [v for v in values if scope is None or getattr(v, "name", "").startswith(scope)]
 
     def get_tensor_by_name(self, name: str) -> _core.Tensor:
-        """The placeholder of a name such as `x:0`.
+        """The placeholder of a name such as `x:0`, or the value of a variable of that name.
 
         Raises:
             KeyError: where there is none.
         """
         if name not in self.named:
+            for variable in self.get_collection(GraphKeys.GLOBAL_VARIABLES):
+                if variable.name == name:
+                    with self.entered():
+                        value: _core.Tensor = variable.read_value()
+                    return value
             raise KeyError(f"the name {name!r} refers to a tensor which does not exist")
         tensor: _core.Tensor = self.named[name]
         return tensor
