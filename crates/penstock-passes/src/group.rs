@@ -101,12 +101,23 @@ fn group_region(
             if candidate.is_none() {
                 continue;
             }
-            let mut both: Vec<Inst> = groups[group].insts.iter().chain(&merged).copied().collect();
-            both.sort_unstable_by_key(|i| position[i]);
+            let mut both = std::mem::take(&mut groups[group].insts);
+            let (own, last) = (both.len(), both.last().map(|i| position[i]));
+            // Mostly all of one comes before all of the other.
+            let apart = last < merged.first().map(|i| position[i]);
+            let before = if apart { Vec::new() } else { both.clone() };
+            both.extend(&merged);
+            if !apart {
+                both.sort_unstable_by_key(|i| position[i]);
+            }
             if (rule.fits)(graph, &both) {
                 merged = both;
-                groups[group].insts.clear();
                 assigns.append(&mut groups[group].assigns);
+            } else if apart {
+                both.truncate(own);
+                groups[group].insts = both;
+            } else {
+                groups[group].insts = before;
             }
         }
         let starts = candidate.is_some_and(|starts| starts);
