@@ -25,8 +25,8 @@ _LEAST = {_core.float32: 2.0**-126, _core.float64: 2.0**-1022}
 def _normal(moment: _core.Tensor) -> _core.Tensor:
     """The moment with 0 in place of subnormal numbers, as TensorFlow's threads leave it.
 
-    A mean of gradients that have become 0 would end at the least number there is and stay there, and arithmetic
-    with subnormal numbers takes many times as long.
+    A mean of gradients that have become 0 would end at the least number there is and stay there, and
+    arithmetic with subnormal numbers takes many times as long.
     """
     least = _LEAST.get(moment.dtype)
     if least is None:
