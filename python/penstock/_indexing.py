@@ -267,16 +267,18 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     """
     x = _core._convert(tensor)
     mask = _core._convert(mask)
-    covered = len(known_rank(mask))
+    of_mask = known_rank(mask)
+    covered = len(of_mask)
     if covered == 0:
         raise ValueError("boolean_mask: argument 'mask' cannot be a scalar")
     if mask.dtype != _core.bool:
         raise TypeError(f"boolean_mask: argument 'mask' must be bool, got {mask.dtype.name}")
-    static, of_mask = known_rank(x), known_rank(mask)
+    static = known_rank(x)
     start = 0 if axis is None else axis_of(axis, len(static))
     along = static[start : start + covered]
-    if len(along) != covered or any(
-        a != b and a is not None and b is not None for a, b in zip(along, of_mask, strict=True)
+    if along != of_mask and (
+        len(along) != covered
+        or any(a != b and a is not None and b is not None for a, b in zip(along, of_mask, strict=True))
     ):
         raise ValueError(
             f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit {x.shape} from axis {start}"

@@ -166,7 +166,9 @@ def range(
     if limit is None:
         start, limit = 0, start
     if dtype is None and type(start) is type(limit) is type(delta) is int:
-        dtype = _core.int32 if all(-(2**31) <= v < 2**31 for v in (start, limit, delta)) else _core.int64
+        if max(start, limit, delta) < 2**31 and min(start, limit, delta) >= -(2**31):
+            return raw_ops.range(start, limit, delta)
+        dtype = _core.int64
     if dtype is not None:
         target = _core.DType(dtype)
         return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)))

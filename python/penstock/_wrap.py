@@ -131,10 +131,10 @@ def known_rank(tensor: _core.Tensor) -> list[int | None]:
     Raises:
         ValueError: where not even their number is known.
     """
-    dims: list[int | None] | None = tensor.shape.dims
+    dims = tensor._dims
     if dims is None:
         raise ValueError("the rank of the tensor must be known, got a tensor of unknown rank")
-    return dims
+    return [*dims]
 
 
 def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:

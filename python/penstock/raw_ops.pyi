@@ -2500,6 +2500,19 @@ def slice_grad(shape: _TensorLike, begin: _TensorLike, dy: _TensorLike, *, name:
             float64, complex64, complex128, string.
     """
 
+def part(x: _TensorLike, *indices: _TensorLike, name: str | None = None) -> Tensor:
+    """`x[indices[0], indices[1], …]`: what `x` has at scalar indices of its leading dimensions; negative ones
+    count from the end.
+
+    The optimiser makes it of a `strided_slice` that takes single indices alone. Raises OutOfRange for an
+    index that is not there, InvalidArgument for more indices than dimensions.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+        indices: int32, int64.
+    """
+
 def gather(
     params: _TensorLike,
     indices: _TensorLike,
@@ -3407,9 +3420,9 @@ def fused(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
 def native(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
     """The results of its region, whose parameters are the operands.
 
-    The region holds elementwise instructions on scalars, constants, and `cond`, `switch` and `while` over
-    such regions, and uses no value from outside. The optimiser makes these instructions, so that a device
-    runs the group as machine code.
+    The region holds elementwise instructions on scalars, constants, elements of arrays by `part` and
+    `gather`, and `cond`, `switch` and `while` over such regions, and uses no value from outside. The
+    optimiser makes these instructions, so that a device runs the group as machine code.
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,

@@ -210,6 +210,7 @@ ARRAY: dict[str, Model] = {
     "split": split,
     "strided_slice": strided_slice,
     "strided_slice_grad": strided_slice_grad,
+    "part": lambda x, *indices: x[tuple(map(int, indices))],
     "strided_slice_accumulate": lambda x, begin, end, strides, dy, **masks: (
         x + strided_slice_grad(np.array(x.shape, np.int64), begin, end, strides, dy, **masks)
     ),

@@ -247,3 +247,30 @@ def test_initializers_have_the_variance_that_they_promise():
     for config in ({"scale": 0.0}, {"mode": "in"}, {"distribution": "x"}):
         with pytest.raises(ValueError, match=next(iter(config))):
             tf.initializers.VarianceScaling(**config)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.float16])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        tf.optimizers.SGD(momentum=0.75, nesterov=True),
+        tf.optimizers.Adam(beta_1=0.75, beta_2=0.75),
+        tf.optimizers.RMSprop(rho=0.75, momentum=0.75, centered=True),
+    ],
+    ids=lambda optimizer: optimizer.name,
+)
+def test_moments_without_gradients_are_zero_in_the_end(optimizer, dtype):
+    optimizer = type(optimizer).from_config(optimizer.get_config())
+    v = tf.Variable([1.0, np.inf], dtype=dtype)
+
+    @tf.function
+    def steps(n):
+        for _ in tf.range(n):
+            optimizer.apply_gradients([(tf.constant([0.0, np.nan], dtype), v)])
+
+    optimizer.apply_gradients([(tf.constant([1.0, 1.0], dtype), v)])
+    steps(3000)
+    for slot in optimizer.variables[2:]:
+        decayed, undefined = slot.numpy()
+        assert np.isnan(undefined)
+        assert decayed == 0 or dtype == tf.float16

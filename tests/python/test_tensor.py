@@ -434,3 +434,14 @@ def test_a_known_shape_is_a_vector_of_its_sizes():
     for unknown in (tf.TensorShape([None, 2]), tf.TensorShape(None)):
         with pytest.raises(ValueError, match="partially known"):
             tf.convert_to_tensor(unknown)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "two"), [("float16", 2), ("float32", 2.0), ("float64", 2), ("complex64", 2), ("int32", 2)]
+)
+def test_a_power_that_is_written_as_2_is_a_product(dtype, two):
+    x = (100 * np.random.default_rng(1).normal(size=500)).astype(dtype)
+    product = tf.square(x)
+    np.testing.assert_array_equal(tf.constant(x) ** two, product)
+    np.testing.assert_array_equal(tf.function(lambda x: x**two)(x), product)
+    np.testing.assert_array_equal(tf.Variable(x) ** two, product)

@@ -1,7 +1,7 @@
 //! Properties of random graphs.
 
 use penstock_filetests::{RandomOptions, hosts, random_graph, random_graphs, run_tiers, same_function};
-use penstock_ir::{compact, parse_function, verify, verify_after};
+use penstock_ir::{compact, effects_of, effects_of_owners, parse_function, verify, verify_after};
 use penstock_ops::Ops;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -59,6 +59,20 @@ proptest! {
     fn compaction_is_idempotent(random in random_graphs(40, RandomOptions::default())) {
         let once = compact(random.graph());
         prop_assert!(compact(&once) == once);
+    }
+
+    #[test]
+    fn effects_of_owners_are_those_of_each(random in random_graphs(40, RandomOptions::default())) {
+        let graph = random.graph();
+        let owners = effects_of_owners(graph, graph.body());
+        let mut count = 0;
+        graph.visit(&mut |_, inst, data| {
+            if !data.regions.is_empty() {
+                count += 1;
+                assert_eq!(owners[&inst], effects_of(graph, inst));
+            }
+        });
+        prop_assert_eq!(owners.len(), count);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What nobody needs: instructions, loop variables, and results of branches.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::effects::effects_of;
+use crate::effects::{effects_of, effects_of_owners};
 use crate::entities::{Entity, Inst, Region, Value};
 use crate::graph::{Def, Graph};
 
@@ -13,7 +13,10 @@ use crate::graph::{Def, Graph};
 /// A dead instruction that would have failed is dropped all the same. The roots see each other only as regions of one
 /// graph do: one may use values of another.
 pub fn drop_dead(graph: &mut Graph, roots: &[Region], allow: &mut dyn FnMut() -> bool) {
-    let mut marks = Marks { values: vec![false; graph.values.len()], work: Vec::new(), owners: FxHashMap::default() };
+    let owners = roots.iter().flat_map(|&root| effects_of_owners(graph, root));
+    let acting = owners.filter_map(|(inst, effects)| effects.acts().then_some(inst)).collect();
+    let values = vec![false; graph.values.len()];
+    let mut marks = Marks { values, work: Vec::new(), owners: FxHashMap::default(), acting };
     for &root in roots {
         marks.enter(graph, root);
         marks.results(graph, root);
@@ -49,11 +52,18 @@ struct Marks {
     work: Vec<Value>,
     /// The loop that a region belongs to.
     owners: FxHashMap<Region, Inst>,
+    /// The instructions with regions that act.
+    acting: FxHashSet<Inst>,
 }
 
 impl Marks {
     fn is_live(&self, value: Value) -> bool {
         self.values[value.index()]
+    }
+
+    /// Whether an instruction acts on anything but its results.
+    fn acts(&self, graph: &Graph, inst: Inst) -> bool {
+        if graph.insts[inst].regions.is_empty() { effects_of(graph, inst).acts() } else { self.acting.contains(&inst) }
     }
 
     fn mark(&mut self, value: Value) {
@@ -73,7 +83,7 @@ impl Marks {
                 self.owners.extend(graph.insts[inst].regions.iter().map(|&r| (r, inst)));
             }
             graph.insts[inst].regions.iter().for_each(|&r| self.enter(graph, r));
-            if effects_of(graph, inst).acts() {
+            if self.acts(graph, inst) {
                 self.inst(graph, inst);
             }
         }
@@ -130,7 +140,7 @@ fn sweep(graph: &mut Graph, region: Region, marks: &mut Marks, allow: &mut dyn F
     let mut kept = Vec::with_capacity(insts.len());
     for inst in insts.into_iter().rev() {
         let used = graph.insts[inst].results.iter().any(|&v| marks.is_live(v));
-        if !used && !effects_of(graph, inst).acts() {
+        if !used && !marks.acts(graph, inst) {
             if allow() {
                 continue;
             }

@@ -3,6 +3,7 @@
 //! Program order is the order of the instruction lists. Two instructions whose effects conflict
 //! keep it; all others are free to move. An instruction with regions or a callee has their effects.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::attr::Attr;
@@ -90,15 +91,46 @@ fn is_stateful(data: &InstData) -> bool {
 
 /// The effects of an instruction.
 pub fn effects_of(graph: &Graph, inst: Inst) -> EffectSet {
+    let mut set = own_effects_of(graph, inst);
+    for &region in &graph.insts[inst].regions {
+        set.merge(&effects_of_region(graph, region));
+    }
+    set
+}
+
+/// The effects of the instructions in a region, and in the regions in it, that have regions themselves: in time linear in
+/// its size, where asking for each alone goes through what is inside once for each level.
+pub fn effects_of_owners(graph: &Graph, region: Region) -> FxHashMap<Inst, EffectSet> {
+    let mut found = FxHashMap::default();
+    note_owners(graph, region, &mut found);
+    found
+}
+
+/// Notes those of a region; gives its own effects.
+fn note_owners(graph: &Graph, region: Region, found: &mut FxHashMap<Inst, EffectSet>) -> EffectSet {
+    let mut set = EffectSet::default();
+    for &inst in &graph.regions[region].insts {
+        let mut effects = own_effects_of(graph, inst);
+        let regions = &graph.insts[inst].regions;
+        for &inner in regions {
+            effects.merge(&note_owners(graph, inner, found));
+        }
+        set.merge(&effects);
+        if !regions.is_empty() {
+            found.insert(inst, effects);
+        }
+    }
+    set
+}
+
+/// The effects of an instruction, those of its regions aside.
+fn own_effects_of(graph: &Graph, inst: Inst) -> EffectSet {
     let data = &graph.insts[inst];
     let mut set = EffectSet::default();
     for &effect in data.op.effects {
         if effect != Effect::Host || is_stateful(data) {
             set.add(effect, &data.operands);
         }
-    }
-    for &region in &data.regions {
-        set.merge(&effects_of_region(graph, region));
     }
     for attr in &data.attrs.0 {
         if let Attr::Func(f) = attr {

@@ -16,13 +16,13 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
-use penstock_data::{Error, Result};
+use penstock_data::{DType, Error, Result};
 use penstock_ir::Env;
 use penstock_kernels::{Lane, LoopFn};
 use smallvec::SmallVec;
 
 use crate::emit::{Application, brief, constant, divides, emit, type_of};
-use crate::ranges::{Ranges, is_whole};
+use crate::ranges::{Range, Ranges, is_whole};
 use crate::residues::Residues;
 use crate::source::{Block, Id, Node, Source};
 
@@ -104,11 +104,12 @@ impl Native {
     /// What it stopped at; outputs are not written then.
     ///
     /// # Safety
-    /// `ins` points to one readable scalar for each parameter of the source, and `outs` to room for one for each
-    /// result, all of their dtypes and aligned. An output may be the place of an input.
+    /// `ins` points to one readable scalar for each parameter of the source, or to the elements of the array that it is, and
+    /// `outs` to room for one scalar for each result, all of their dtypes and aligned. An output may be the place of an input
+    /// that is a scalar.
     pub unsafe fn run(&self, ins: &[*const u8], outs: &[*mut u8], env: &dyn Env) -> Result<(), Stop> {
         let mut host = Host { said: DONE, env, error: None };
-        // SAFETY: the caller's promise; the code reads all inputs first and writes outputs last.
+        // SAFETY: the caller's promise; the code writes outputs last.
         let code = unsafe { (self.entry)(ins.as_ptr(), outs.as_ptr(), &raw mut host) };
         match (code, host.error) {
             (DONE, _) => Ok(()),
@@ -248,7 +249,7 @@ impl<'a> Compiler<'a> {
     fn run(mut self, source: &Source, config: TargetFrontendConfig) -> Result<()> {
         for (k, &param) in source.params.iter().enumerate() {
             let at = self.b.ins().load(I64, MemFlagsData::trusted(), self.ins, 8 * k as i32);
-            let value = self.load(param, at)?;
+            let value = if source.arrays[k] { at } else { self.load(param, at)? };
             self.values[param as usize] = Some(value);
         }
         let results = self.block(&source.body)?;
@@ -297,6 +298,11 @@ impl<'a> Compiler<'a> {
             Node::Op { out, .. } if self.residues.is_unused(*out) => Ok(()),
             Node::Op { name, f, ins, out, origin } => {
                 let value = self.op(name, *f, ins, *out, *origin)?;
+                self.values[*out as usize] = Some(value);
+                Ok(())
+            }
+            Node::Element { out, .. } => {
+                let value = self.element(node)?;
                 self.values[*out as usize] = Some(value);
                 Ok(())
             }
@@ -509,6 +515,44 @@ impl<'a> Compiler<'a> {
             Some(value) => Ok(value),
             None => self.call(f, &args, out, origin),
         }
+    }
+
+    /// An element of an array, whose indices are tested.
+    fn element(&mut self, node: &Node) -> Result<Value> {
+        let Node::Element { array, extents, indices, wraps, out, origin } = node else {
+            return Err(Error::internal("is no element"));
+        };
+        let (ty, mut at) = (self.ty(*out)?, None);
+        for (k, (&index, &extent)) in indices.iter().zip(extents).enumerate() {
+            let extent = extent as i64;
+            let known = if k < 2 { self.ranges.operand(*origin, k) } else { Range::of(DType::I64) };
+            let mut i = self.value(index)?;
+            if self.source.dtypes[index as usize] == DType::I32 {
+                i = self.b.ins().sextend(I64, i);
+            }
+            if *wraps && known.low < 0 {
+                let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, i, 0);
+                let from_end = self.b.ins().iadd_imm_s(i, extent);
+                i = self.b.ins().select(negative, from_end, i);
+            }
+            if known.low < 0 || known.high >= i128::from(extent) {
+                let outside = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, i, extent);
+                self.fail_if(outside, *origin);
+            }
+            at = Some(match at {
+                Some(before) => {
+                    let row = self.b.ins().imul_imm_s(before, extent);
+                    self.b.ins().iadd(row, i)
+                }
+                None => i,
+            });
+        }
+        let mut place = self.value(*array)?;
+        if let Some(at) = at {
+            let offset = self.b.ins().imul_imm_s(at, i64::from(ty.bytes()));
+            place = self.b.ins().iadd(place, offset);
+        }
+        Ok(self.b.ins().load(ty, MemFlagsData::trusted(), place, 0))
     }
 
     /// The operator's kernel on one element, through memory.

@@ -168,6 +168,12 @@ impl Walk<'_> {
                     if is_whole(dtypes[0]) && is_whole(dtypes[1]) { result(name, dtypes, &operands) } else { None };
                 self.now[*out as usize] = given.filter(|r| r.within(all)).unwrap_or(all);
             }
+            Node::Element { indices, out, origin, .. } => {
+                for (known, &index) in self.operands[*origin as usize].iter_mut().zip(indices) {
+                    *known = self.now[index as usize];
+                }
+                self.now[*out as usize] = Range::of(self.source.dtypes[*out as usize]);
+            }
             Node::If { condition, arms: [yes, no], outs } => {
                 let (yes, no) = (self.arm(*condition, true, yes), self.arm(*condition, false, no));
                 for (&out, (a, b)) in outs.iter().zip(yes.into_iter().zip(no)) {

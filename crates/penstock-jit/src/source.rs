@@ -1,19 +1,24 @@
 //! A scalar region, out of its graph.
 
-use penstock_data::{DType, Error, Loc, Result, Tensor};
+use penstock_data::{DType, Dims, Error, Loc, Result, Tensor};
 use penstock_ir::{Cpu, Graph, InstData, Region, Value};
 use penstock_kernels::LoopFn;
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
+use penstock_ops::gather::GATHER;
+use penstock_ops::part::{PART, wraps};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The number of a scalar.
 pub(crate) type Id = u32;
 
-/// A scalar region as a tree of structured control flow over numbered scalars.
+/// A scalar region as a tree of structured control flow over numbered scalars. A parameter may be an array, of which the
+/// region reads elements.
 #[derive(Debug)]
 pub struct Source {
     pub(crate) params: Vec<Id>,
+    /// Whether each parameter is an array.
+    pub(crate) arrays: Vec<bool>,
     pub(crate) body: Block,
     pub(crate) dtypes: Vec<DType>,
     origins: Vec<(&'static str, Loc)>,
@@ -32,6 +37,8 @@ pub(crate) enum Node {
     Const { out: Id, bits: u64 },
     /// An elementwise operator; `origin` is its place among the origins.
     Op { name: &'static str, f: LoopFn, ins: SmallVec<[Id; 3]>, out: Id, origin: u32 },
+    /// An element of the array that parameter `array` is, of these extents; where `wraps`, negative indices count from the end.
+    Element { array: Id, extents: Dims, indices: SmallVec<[Id; 3]>, wraps: bool, out: Id, origin: u32 },
     /// The first arm where the boolean is true, else the second.
     If { condition: Id, arms: [Block; 2], outs: Vec<Id> },
     /// The arm of an index; outside of the list, the last.
@@ -41,7 +48,7 @@ pub(crate) enum Node {
 }
 
 impl Source {
-    /// Reads a region whose parameters, instructions and constants are all scalars.
+    /// Reads a region whose instructions and constants are all scalars, and its parameters scalars or arrays of numbers.
     ///
     /// # Errors
     /// `Internal` where it holds anything else.
@@ -51,6 +58,7 @@ impl Source {
             ids: FxHashMap::default(),
             source: Source {
                 params: Vec::new(),
+                arrays: Vec::new(),
                 body: Block { nodes: Vec::new(), results: Vec::new() },
                 dtypes: Vec::new(),
                 origins: Vec::new(),
@@ -58,6 +66,8 @@ impl Source {
             },
         };
         reader.source.params = graph.regions[region].params.iter().map(|&v| reader.define(v)).collect();
+        let is_array = |&v: &Value| graph.ty(v).shape().rank() != Some(0);
+        reader.source.arrays = graph.regions[region].params.iter().map(is_array).collect();
         reader.source.body = reader.block(region)?;
         Ok(reader.source)
     }
@@ -67,7 +77,7 @@ impl Source {
         self.has_loop
     }
 
-    /// The node that makes each scalar; none for parameters and for what branches and loops give.
+    /// The node that makes each scalar; none for parameters, elements of arrays, and what branches and loops give.
     pub(crate) fn definitions(&self) -> Vec<Option<&Node>> {
         let mut found = vec![None; self.dtypes.len()];
         self.body.visit(&mut |node| match node {
@@ -85,6 +95,7 @@ impl Source {
         self.body.visit(&mut |node| match node {
             Node::Const { .. } => {}
             Node::Op { ins, .. } => count(ins),
+            Node::Element { indices, .. } => count(indices),
             Node::If { condition, arms, .. } => {
                 count(&[*condition]);
                 arms.iter().for_each(|arm| count(&arm.results));
@@ -105,6 +116,11 @@ impl Source {
         self.origins.len()
     }
 
+    /// Whether the operator with this origin reads an element.
+    pub fn is_element(&self, origin: u32) -> bool {
+        self.origins.get(origin as usize).is_some_and(|(name, _)| [PART.name, GATHER.name].contains(name))
+    }
+
     /// The operator and the location of what a run stopped at.
     pub fn origin(&self, index: u32) -> Option<(&'static str, Loc)> {
         self.origins.get(index as usize).copied()
@@ -117,7 +133,7 @@ impl Block {
         for node in &self.nodes {
             see(node);
             match node {
-                Node::Const { .. } | Node::Op { .. } => {}
+                Node::Const { .. } | Node::Op { .. } | Node::Element { .. } => {}
                 Node::If { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
                 Node::Switch { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
                 Node::Loop { condition, body, .. } => {
@@ -194,6 +210,15 @@ impl Reader<'_> {
         }
         if op.is(&WHILE) {
             return self.repeat(data);
+        }
+        if let Some(wraps) = wraps(op, &data.attrs) {
+            let extents = self.graph.ty(data.operands[0]).shape().extents();
+            let extents = extents.ok_or_else(|| Error::internal("an array of unknown extents"))?;
+            let array = self.id(data.operands[0])?;
+            let indices = self.list(&data.operands[1..])?;
+            let origin = self.source.origins.len() as u32;
+            self.source.origins.push((op.name, loc));
+            return Ok(Node::Element { array, extents, indices, wraps, out: self.define(data.results[0]), origin });
         }
         let selector = self.list::<Vec<Id>>(&data.operands)?;
         let arms = data.regions.iter().map(|&r| self.block(r)).collect::<Result<Vec<_>>>()?;

@@ -17,7 +17,7 @@ use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
 use crate::shape_ops::{ANY, MOVES_ONLY, VIEW, pass_through};
 use crate::util::{normalize_axis, one};
-use crate::{gather, joining, shape_ops, slicing};
+use crate::{gather, joining, part, shape_ops, slicing};
 
 pub use crate::shape_ops::{BROADCAST_TO, RESHAPE};
 
@@ -54,6 +54,7 @@ pub static OPS: &[&OpDef] = &[
     &slicing::STRIDED_SLICE_ACCUMULATE,
     &slicing::SLICE,
     &slicing::SLICE_GRAD,
+    &part::PART,
     &gather::GATHER,
     &gather::GATHER_GRAD,
     &gather::GATHER_ACCUMULATE,

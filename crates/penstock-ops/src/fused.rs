@@ -36,8 +36,8 @@ pub static NATIVE: OpDef = OpDef {
     name: "native",
     tf_name: "Native",
     doc: "The results of its region, whose parameters are the operands.\n\n\
-          The region holds elementwise instructions on scalars, constants, and `cond`, `switch` and `while` over such \
-          regions, and uses no value from outside. The optimiser makes these instructions, so that a device runs the \
+          The region holds elementwise instructions on scalars, constants, elements of arrays by `part` and `gather`, and `cond`, \
+          `switch` and `while` over such regions, and uses no value from outside. The optimiser makes these instructions, so that a device runs the \
           group as machine code.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],

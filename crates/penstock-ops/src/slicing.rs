@@ -1,6 +1,6 @@
 //! Slices: boxes of an array by begin, end and stride, with TensorFlow's masks, and what puts them back.
 
-use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp,
     VjpCx, arg,
@@ -290,6 +290,9 @@ pub static STRIDED_SLICE: OpDef = OpDef {
         if let Some((start, count)) = exact.rows_of(x.dims()) {
             call.set(0, x.rows(start, count)?.reshaped(&exact.dims)?);
             return Ok(());
+        }
+        if x.dtype() != DType::Str {
+            return moves::slice(call, 0, x, &exact.window(), &exact.dims);
         }
         moving(call, |call| {
             let x = call.inputs[0];

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use penstock_data::Result;
-use penstock_ir::{Attr, Attrs, EffectSet, Graph, Inst, InstData, Region, Value, effects_of};
+use penstock_ir::{Attr, Attrs, EffectSet, Graph, Inst, InstData, Region, Value, effects_of, effects_of_owners};
 use penstock_ops::control::WHILE;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -18,7 +18,13 @@ const COMPARED: usize = 4096;
 /// Replaces a pure instruction by an equal one before it, in the same region or one around it; and a read of a variable
 /// by one before it, or by what was assigned to it, where nothing in between may write the variable.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let mut pass = Cse { table: FxHashMap::default(), reads: FxHashMap::default(), replaced: FxHashMap::default(), cx };
+    let mut pass = Cse {
+        table: FxHashMap::default(),
+        reads: FxHashMap::default(),
+        replaced: FxHashMap::default(),
+        owners: effects_of_owners(graph, graph.body()),
+        cx,
+    };
     pass.region(graph, graph.body());
     let replaced = pass.replaced;
     graph.replace_uses(&replaced);
@@ -31,6 +37,8 @@ struct Cse<'a> {
     /// What each variable holds here, where it was read or assigned.
     reads: FxHashMap<Value, Value>,
     replaced: FxHashMap<Value, Value>,
+    /// The effects of instructions with regions.
+    owners: FxHashMap<Inst, EffectSet>,
     cx: &'a Cx,
 }
 
@@ -55,8 +63,10 @@ impl Cse<'_> {
                 }
             }
             let inner = graph.insts[inst].regions.clone();
-            let written = (!inner.is_empty() || !graph.insts[inst].op.is_pure() || calls(&graph.insts[inst]))
-                .then(|| effects_of(graph, inst));
+            let written = self.owners.remove(&inst).or_else(|| {
+                let data = &graph.insts[inst];
+                (!data.op.is_pure() || calls(data)).then(|| effects_of(graph, inst))
+            });
             if graph.insts[inst].op.is(&WHILE) {
                 self.forget(written.as_ref());
             }

@@ -16,6 +16,7 @@ mod hoist;
 mod induction;
 mod lift;
 mod native;
+mod part;
 pub mod space;
 mod specialise;
 mod unstack;
@@ -51,6 +52,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "induction", run: induction::run },
     Pass { name: "lift", run: lift::run },
     Pass { name: "fuse", run: fuse::run },
+    Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },
 ];
 

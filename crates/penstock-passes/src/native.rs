@@ -4,6 +4,7 @@ use penstock_data::{DType, Result};
 use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::NATIVE;
+use penstock_ops::part::wraps;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -23,7 +24,8 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let pays =
         |graph: &Graph, insts: &[Inst]| size(insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
     let candidate = |_: &Graph, inst: Inst, _: &Cx| sizes.0.contains_key(&inst).then_some(true);
-    let own = |graph: &Graph, inst: Inst| graph.insts[inst].op.is(&CONST);
+    let own =
+        |graph: &Graph, inst: Inst| graph.insts[inst].op.is(&CONST) && are_scalars(graph, &graph.insts[inst].results);
     let extends = |_: &Graph, _: &Members<'_>, _: Inst| false;
     group(
         graph,
@@ -33,7 +35,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     Ok(())
 }
 
-/// The instructions that work on scalars alone, in their regions too, and how many each is with those in its regions.
+/// The instructions that work on scalars alone and on elements of arrays, in their regions too, and how many each is with those in its regions.
 struct Sizes(FxHashMap<Inst, usize>);
 
 impl Sizes {
@@ -64,13 +66,18 @@ impl Sizes {
         for &region in &data.regions {
             size = size.zip(self.region(graph, region)).map(|(size, inner)| size + inner);
         }
-        let scalars = are_scalars(graph, &data.results) && are_scalars(graph, &data.operands);
+        // An element of an array, which is made outside: all that is inside are scalars.
+        let element = wraps(data.op.0, &data.attrs).is_some()
+            && is_array(graph, data.operands[0])
+            && !is_scalar(graph, data.operands[0]);
+        let operands = if element { &data.operands[1..] } else { &data.operands[..] };
+        let scalars = are_scalars(graph, &data.results) && are_scalars(graph, operands);
         let known = match data.op.cpu {
             Cpu::Elementwise(lookup) => {
                 let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
                 !dtypes.is_empty() && lookup(&dtypes, &data.attrs).is_some()
             }
-            _ => data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE),
+            _ => element || data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE),
         };
         size.filter(|_| scalars && known && !data.results.is_empty())
     }
@@ -81,7 +88,11 @@ fn are_scalars(graph: &Graph, values: &[Value]) -> bool {
 }
 
 fn is_scalar(graph: &Graph, value: Value) -> bool {
+    is_array(graph, value) && graph.ty(value).shape().rank() == Some(0)
+}
+
+/// Whether a value has numbers of known extents.
+fn is_array(graph: &Graph, value: Value) -> bool {
     let ty = graph.ty(value);
-    let numeric = ty.dtype() <= DType::F64 && !ty.is_variable();
-    numeric && ty.shape().dims().is_some_and(<[_]>::is_empty)
+    ty.dtype() <= DType::F64 && !ty.is_variable() && ty.shape().is_static()
 }

@@ -7,7 +7,7 @@ use penstock_trace::{self as trace, Kind, Var};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyTuple};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyTuple};
 
 use crate::convert::to_var;
 use crate::errors::OrPy;
@@ -97,7 +97,7 @@ fn defers_to(other: &Bound<'_, PyAny>) -> bool {
 }
 
 fn is_plain_value(value: &Bound<'_, PyAny>) -> bool {
-    use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString};
+    use pyo3::types::{PyBool, PyBytes, PyList, PyString};
     value.is_instance_of::<PyBool>()
         || value.is_instance_of::<PyInt>()
         || value.is_instance_of::<PyFloat>()
@@ -106,6 +106,12 @@ fn is_plain_value(value: &Bound<'_, PyAny>) -> bool {
         || value.is_instance_of::<PyBytes>()
         || value.is_instance_of::<PyList>()
         || value.is_instance_of::<PyTuple>()
+}
+
+/// Whether a value is the number 2 of Python's own.
+fn is_two(value: &Bound<'_, PyAny>) -> bool {
+    let number = value.is_exact_instance_of::<PyInt>() || value.is_exact_instance_of::<PyFloat>();
+    number && value.extract::<f64>().is_ok_and(|n| n == 2.0)
 }
 
 /// Which operator of the table a Python operator is, by the dtype of its left operand.
@@ -221,6 +227,13 @@ impl Operand {
     ) -> PyResult<Py<PyAny>> {
         if modulo.is_some_and(|m| !m.is_none()) {
             return Err(PyTypeError::new_err("pow() of tensors takes no modulus"));
+        }
+        // As for NumPy's arrays, a power that is written as 2 is a product.
+        if is_two(other) {
+            let v = value_of(slf)?;
+            if v.dtype().is_float() || v.dtype().is_complex() {
+                return run(slf.py(), operators().square, &[v], promotes(slf.as_any()));
+            }
         }
         binary(slf, other, |o, _| o.pow, false)
     }

@@ -7,13 +7,15 @@ use penstock_ir::{ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, OpDef, O
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::convert::{self, to_var};
 use crate::dtype;
 use crate::errors::OrPy;
 use crate::public_names::in_public;
+use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
 
@@ -35,7 +37,7 @@ macro_rules! operators {
 }
 
 operators! {
-    add, string_add, sub, mul, div, floordiv, floormod, pow, matmul, neg, abs, invert,
+    add, string_add, sub, mul, div, floordiv, floormod, pow, matmul, neg, square, abs, invert,
     logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
     left_shift, right_shift,
     equal, not_equal, string_equal, string_not_equal, less, less_equal, greater, greater_equal,
@@ -66,7 +68,7 @@ impl Operators {
 // converted: to the dtype of the tensors that share their dtype variable, where a Python value can.
 //
 // This is no doc comment: a docstring of the class would hide the `__doc__` of each operator.
-#[pyclass(frozen, name = "Op", module = "penstock._core")]
+#[pyclass(extends = Callable, subclass, frozen, name = "Op", module = "penstock._core")]
 pub(crate) struct PyOp(pub(crate) &'static OpDef);
 
 #[pymethods]
@@ -151,12 +153,8 @@ impl PyOp {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
-        let (inputs, attrs, name) = self.bind(args, kwargs)?;
-        let outs = trace::dispatch(self.0, &inputs, attrs).or_py(py)?;
-        if let (Some(name), [out, ..]) = (name, outs.as_slice()) {
-            trace::set_name(out, &name);
-        }
-        wrap_outs(py, outs)
+        let named = kwargs.into_iter().flat_map(|kwargs| kwargs.iter());
+        self.apply(py, args.iter().collect(), named)
     }
 
     fn __repr__(&self) -> String {
@@ -176,21 +174,65 @@ pub(crate) fn wrap_outs(py: Python<'_>, mut outs: trace::Outs) -> PyResult<Py<Py
     }
 }
 
+impl StackCall for PyOp {
+    fn call_quickly<'py>(slf: &Bound<'py, Self>, stack: &Stack<'_, 'py>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        if !trace::is_plain() {
+            return None;
+        }
+        let py = stack.py();
+        let args = stack.positional().map(|arg| arg.to_owned()).collect();
+        Some(slf.get().apply(py, args, stack.named()).map(|made| made.into_bound(py)))
+    }
+
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        slf.get().__call__(py, args, kwargs).map(|made| made.into_bound(py))
+    }
+}
+
+/// The class that operators are of.
+fn op_class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let make = || with_vectorcall(&py.get_type::<PyOp>()).map(Bound::unbind);
+    Ok(CLASS.get_or_try_init(py, make)?.bind(py))
+}
+
+/// Positional arguments of a call.
+type Positional<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
+
 impl PyOp {
-    /// Sorts arguments into operands and attributes.
-    fn bind(
+    /// Applies the operator.
+    fn apply<'py>(
         &self,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
+        py: Python<'py>,
+        args: Positional<'py>,
+        named: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+    ) -> PyResult<Py<PyAny>> {
+        let (inputs, attrs, name) = self.bind(py, args, named)?;
+        let outs = trace::dispatch(self.0, &inputs, attrs).or_py(py)?;
+        if let (Some(name), [out, ..]) = (name, outs.as_slice()) {
+            trace::set_name(out, &name);
+        }
+        wrap_outs(py, outs)
+    }
+
+    /// Sorts arguments into operands and attributes.
+    fn bind<'py>(
+        &self,
+        py: Python<'py>,
+        mut raw: Positional<'py>,
+        by_keyword: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     ) -> PyResult<(SmallVec<[Var; 4]>, Attrs, Option<String>)> {
         let op = self.0;
-        let py = args.py();
-        let mut raw: SmallVec<[Bound<'_, PyAny>; 4]> = args.iter().collect();
         let mut named: SmallVec<[(&'static str, Attr); 4]> = SmallVec::new();
         let mut label = None;
         let mut keyword: Vec<(usize, Bound<'_, PyAny>)> = Vec::new();
-        for (key, value) in kwargs.into_iter().flat_map(|k| k.iter()) {
-            let key: String = key.extract()?;
+        for (key, value) in by_keyword {
+            let key: &str = key.extract()?;
             if let Some(def) = op.attrs.iter().find(|a| a.name == key) {
                 named.push((def.name, attr(def, &value).map_err(|e| of_attribute(py, e, op))?));
             } else if let Some(i) = op.operands.iter().position(|a| a.name == key) {
@@ -335,7 +377,8 @@ pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
 }
 
 fn ints(value: &Bound<'_, PyAny>) -> PyResult<SmallVec<[i64; 4]>> {
-    if let Ok(one) = value.extract::<i64>() {
+    let listed = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    if !listed && let Ok(one) = value.extract::<i64>() {
         return Ok(SmallVec::from_slice(&[one]));
     }
     if let Ok(t) = value.cast::<PyTensor>() {
@@ -397,7 +440,8 @@ fn attr_object<'py>(py: Python<'py>, attr: &Attr) -> PyResult<Bound<'py, PyAny>>
 pub(crate) fn _ops(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for op in penstock_ops::all() {
-        dict.set_item(op.name, Py::new(py, PyOp(op))?)?;
+        let made = PyClassInitializer::from(Callable::of::<PyOp>()).add_subclass(PyOp(op));
+        dict.set_item(op.name, adopt(Bound::new(py, made)?, op_class(py)?))?;
     }
     Ok(dict)
 }

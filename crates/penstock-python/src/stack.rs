@@ -93,6 +93,15 @@ impl<'a, 'py> Stack<'a, 'py> {
         Some(self.at(self.count + at))
     }
 
+    /// The arguments by keyword, with their names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)> + use<'a, 'py> {
+        let stack = *self;
+        (0..self.keywords()).filter_map(move |i| {
+            let name = stack.names?.get_item(i).ok()?;
+            Some((name, stack.at(stack.count + i).to_owned()))
+        })
+    }
+
     /// The arguments as Python functions of all kinds take them.
     fn collected(&self) -> PyResult<(Bound<'py, PyTuple>, Option<Bound<'py, PyDict>>)> {
         let args = PyTuple::new(self.py, self.positional())?;

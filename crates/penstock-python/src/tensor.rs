@@ -135,6 +135,12 @@ impl PyTensor {
         dtype::object(py, self.var.dtype()).cloned()
     }
 
+    /// The sizes as a tuple, `None` for those that are unknown, or `None` for unknown rank: without an object for the shape.
+    #[getter]
+    fn _dims<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.var.shape().dims().map(|dims| dims_tuple(py, dims)).transpose()
+    }
+
     /// The shape; dimensions that are unknown while tracing are `None`. It is a `TensorShape`, or for a
     /// tensor that promotes dtypes the tuple that the array API standard asks for, with the same methods.
     #[getter(shape)]

@@ -18,6 +18,22 @@ from penstock.optimizers import schedules as schedules
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
 
 
+# The least normal numbers. Numbers of 16 bits are computed as `float32`, of which theirs are normal ones.
+_LEAST = {_core.float32: 2.0**-126, _core.float64: 2.0**-1022}
+
+
+def _normal(moment: _core.Tensor) -> _core.Tensor:
+    """The moment with 0 in place of subnormal numbers, as TensorFlow's threads leave it.
+
+    A mean of gradients that have become 0 would end at the least number there is and stay there, and
+    arithmetic with subnormal numbers takes many times as long.
+    """
+    least = _LEAST.get(moment.dtype)
+    if least is None:
+        return moment
+    return raw_ops.select(raw_ops.abs(moment) < least, _core._convert(0.0, moment.dtype), moment)
+
+
 class Optimizer(abc.ABC):
     """The base: keeps the learning rate, the number of steps, and what each variable has been through.
 
@@ -250,7 +266,7 @@ class SGD(Optimizer):
             variable.assign_sub(step)
             return
         kept = self._slot(variable, "momentum")
-        moment = kept * self.momentum - step
+        moment = _normal(kept * self.momentum - step)
         kept.assign(moment)
         variable.assign_add(moment * self.momentum - step if self.nesterov else moment)
 
@@ -310,8 +326,8 @@ class Adam(Optimizer):
         # Everything is computed before anything is assigned, so that one pass over memory does it all.
         alpha = rate * raw_ops.cast(common, dtype=variable.dtype)
         mean, square = self._slot(variable, "momentum"), self._slot(variable, "velocity")
-        first = mean + (gradient - mean) * (1.0 - self.beta_1)
-        second = greatest = square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2)
+        first = _normal(mean + (gradient - mean) * (1.0 - self.beta_1))
+        second = greatest = _normal(square + (raw_ops.square(gradient) - square) * (1.0 - self.beta_2))
         if self.amsgrad:
             greatest = raw_ops.maximum(self._slot(variable, "velocity_hat"), second)
         new = variable - first * alpha / (raw_ops.sqrt(greatest) + self.epsilon)
@@ -428,17 +444,17 @@ class RMSprop(Optimizer):
 
     def _update(self, gradient: _core.Tensor, variable: Variable, rate: _core.Tensor, common: Any) -> None:
         square = self._slot(variable, "velocity")
-        second = square * self.rho + raw_ops.square(gradient) * (1.0 - self.rho)
+        second = _normal(square * self.rho + raw_ops.square(gradient) * (1.0 - self.rho))
         square.assign(second)
         if self.centered:
             mean = self._slot(variable, "average_gradient")
-            first = mean * self.rho + gradient * (1.0 - self.rho)
+            first = _normal(mean * self.rho + gradient * (1.0 - self.rho))
             mean.assign(first)
             second = second - raw_ops.square(first)
         step = rate * gradient * raw_ops.rsqrt(second + self.epsilon)
         if self.momentum:
             kept = self._slot(variable, "momentum")
-            step = kept * self.momentum + step
+            step = _normal(kept * self.momentum + step)
             kept.assign(step)
         variable.assign_sub(step)
 

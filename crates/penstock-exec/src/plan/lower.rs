@@ -1,10 +1,11 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
-use penstock_data::{DType, Error, INLINE_BYTES, Loc, Result};
+use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
 use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Region, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
+use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 use penstock_ops::slicing::box_of;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::{STRIDED_SLICE_ASSIGN, update_of};
@@ -17,8 +18,8 @@ use super::Kind;
 use super::native::NativeStep;
 use super::slab::{self, may_fail};
 use super::step::{
-    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, Step, UpdateStep,
-    WindowStep, WriteStep,
+    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
+    UpdateStep, WindowStep, WriteStep,
 };
 use super::strip;
 use crate::state::{update_kind, update_loop};
@@ -284,6 +285,7 @@ impl Lowerer<'_> {
         let op = data.op.0;
         match op.cpu {
             Cpu::Elementwise(lookup) => self.elementwise(data, lookup),
+            Cpu::Kernel(_) if let Some(dims) = self.reshaped(data) => self.reshape(data, dims),
             Cpu::Kernel(run) | Cpu::Update(run) => {
                 let mut ins = self.regs(&data.operands)?;
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
@@ -417,6 +419,30 @@ impl Lowerer<'_> {
             }
         };
         self.push(step);
+        Ok(())
+    }
+
+    /// The extents that an instruction gives its first operand and that it surely fits; `None` for one that does anything else.
+    fn reshaped(&self, data: &InstData) -> Option<Dims> {
+        let known = match data.operands[..] {
+            [_] => data.op.is(&EXPAND_DIMS) || data.op.is(&SQUEEZE),
+            [_, shape] => data.op.is(&RESHAPE) && self.graph.constant(shape).is_some(),
+            _ => false,
+        };
+        if !known {
+            return None;
+        }
+        let (from, to) = (self.graph.ty(data.operands[0]), self.graph.ty(data.results[0]));
+        let fits = from.shape().num_elements()? == to.shape().num_elements()? && from.dtype().size() > 0;
+        fits.then(|| to.shape().extents())?
+    }
+
+    /// Where the operand is of no further use, it moves, and no memory is shared.
+    fn reshape(&mut self, data: &InstData, dims: Dims) -> Result<()> {
+        let (from, reg) = (self.reg(data.operands[0])?, self.define(data.results[0]));
+        self.out.snapshots[reg as usize] = self.out.snapshots[from as usize];
+        self.push(Step::Moves(vec![(from, reg)]));
+        self.push(Step::Reshape(Box::new(ReshapeStep { reg, dims })));
         Ok(())
     }
 

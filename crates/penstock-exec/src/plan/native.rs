@@ -16,7 +16,7 @@ use super::run::{Regs, scalar_mut};
 use super::step::Reg;
 
 /// A group of scalar instructions. Where there is machine code for it, the step runs that and goes on at `target`;
-/// else the next steps do the work.
+/// else, and where the code meets an index that is not there, the next steps do the work.
 pub(crate) struct NativeStep {
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) outs: SmallVec<[Reg; 4]>,
@@ -59,7 +59,7 @@ impl NativeStep {
     /// Runs the machine code; `false` where there is none.
     ///
     /// # Safety
-    /// The registers are there, and hold scalars of the types that the step was made from.
+    /// The registers are there, and hold scalars and arrays of the types that the step was made from.
     pub(super) unsafe fn run(&self, regs: Regs, env: &dyn Env) -> Result<bool> {
         let Some(code) = self.code() else { return Ok(false) };
         // SAFETY: the caller's promise; the borrows end here.
@@ -67,12 +67,14 @@ impl NativeStep {
         // SAFETY: the caller's promise; a register that is written is none that is read.
         let outs = self.outs.iter().map(|&r| unsafe { scalar_mut(regs, r) });
         let outs: SmallVec<[*mut u8; 8]> = outs.collect::<Result<_>>()?;
-        // SAFETY: each is a scalar of the dtype that the source has for it.
-        let done = unsafe { code.run(&ins, &outs, env) };
-        done.map(|()| true).map_err(|stop| match stop {
-            Stop::Host(error) => error,
-            Stop::Fault(origin) => self.fault(origin),
-        })
+        // SAFETY: each is a scalar or an array of the type that the source has for it, and no result is an array.
+        match unsafe { code.run(&ins, &outs, env) } {
+            Ok(()) => Ok(true),
+            Err(Stop::Host(error)) => Err(error),
+            // The next steps come to the same index, and say which it is.
+            Err(Stop::Fault(origin)) if self.source.is_element(origin) => Ok(false),
+            Err(Stop::Fault(origin)) => Err(self.fault(origin)),
+        }
     }
 
     #[cold]

@@ -239,7 +239,7 @@ impl Plan {
                     }
                 }
                 Step::Native(s) => {
-                    // SAFETY: as said above; lowering made the step of scalars.
+                    // SAFETY: as said above; lowering made the step of scalars and arrays.
                     if unsafe { s.run(regs, env)? } {
                         pc = s.target as usize;
                     }
@@ -266,6 +266,11 @@ impl Plan {
                         budget -= i64::try_from(start.elapsed().as_nanos()).unwrap_or(POLL_EVERY);
                     }
                     poll(&mut budget, env)?;
+                }
+                Step::Reshape(s) => {
+                    // SAFETY: as said above.
+                    let reg = unsafe { regs.get_mut(s.reg) };
+                    *reg = std::mem::take(reg).reshaped(&s.dims)?;
                 }
                 Step::Read(s) => {
                     // SAFETY: as said above.

@@ -39,6 +39,8 @@ pub(crate) enum Step {
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
     Kernel(Box<KernelStep>),
+    /// Gives the tensor in a register other extents.
+    Reshape(Box<ReshapeStep>),
     /// Reads a variable, an argument of the run.
     Read(Box<ReadStep>),
     /// Writes or changes a variable.
@@ -113,6 +115,11 @@ pub(crate) struct KernelStep {
     pub(crate) update: bool,
     /// Whether it is timed, and whether it runs apart.
     pub(crate) weight: Weight,
+}
+
+pub(crate) struct ReshapeStep {
+    pub(crate) reg: Reg,
+    pub(crate) dims: Dims,
 }
 
 pub(crate) struct ReadStep {
@@ -223,6 +230,8 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            // It reads what the step before has moved there, so that nothing comes in between.
+            Step::Reshape(s) => visit(&mut s.reg, Write),
             Step::Read(s) => visit(&mut s.out, Write),
             Step::Write(s) => visit(&mut s.value, ReadLate),
             Step::Update(s) => {
@@ -345,6 +354,7 @@ impl fmt::Debug for Step {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }
             Step::Kernel(s) => write!(f, "{:?} = kernel {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Reshape(s) => write!(f, "r{} reshaped to {:?}", s.reg, s.dims.as_slice()),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
             Step::Write(s) => {
                 write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)

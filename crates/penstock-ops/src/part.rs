@@ -1,0 +1,94 @@
+//! The part of an array at single indices.
+
+use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
+use penstock_ir::{ArgType, Attrs, Call, Cpu, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, arg, args_of};
+
+use crate::gather::GATHER;
+use crate::operands::{int_scalar, like, require_rank};
+use crate::sample_arrays::{f64s, kinds};
+use crate::shape_ops::{ANY, MOVES_ONLY};
+use crate::util::one;
+
+/// Parts of more bytes share the data of the array; smaller ones are copied in less time than that takes.
+const COPIED: usize = 1024;
+
+/// What an array has at indices of its leading dimensions.
+pub static PART: OpDef = OpDef {
+    name: "part",
+    tf_name: "Part",
+    doc: "`x[indices[0], indices[1], …]`: what `x` has at scalar indices of its leading dimensions; negative ones count from \
+          the end.\n\n\
+          The optimiser makes it of a `strided_slice` that takes single indices alone. Raises OutOfRange for an index that is \
+          not there, InvalidArgument for more indices than dimensions.",
+    dtypes: ANY,
+    operands: &[arg("x"), args_of("indices", ArgType::In(DTypeSet::INDEX))],
+    attrs: &[],
+    effects: &[],
+    infer: infer_part,
+    cpu: Cpu::Kernel(run_part),
+    cuda: MOVES_ONLY,
+    vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    fold: Fold::Evaluate,
+    samples: || {
+        let of = |x: Tensor, indices: &[i32]| {
+            Sample::new(std::iter::once(x).chain(indices.iter().map(|&i| Tensor::from(i))).collect())
+        };
+        let mut out: Vec<Sample> = kinds(&[3, 2]).into_iter().map(|x| of(x, &[-1])).collect();
+        out.extend([of(f64s(&[]), &[]), of(f64s(&[1]), &[0]), of(f64s(&[2, 3, 4]), &[1, -3]), of(f64s(&[2, 0]), &[1])]);
+        out.push(Sample::new(vec![f64s(&[4, 300]), Tensor::from(2i64)]));
+        out.push(Sample::new(vec![f64s(&[4, 3]), Tensor::from(-4i64), Tensor::from(2i32)]));
+        out
+    },
+};
+
+/// Whether negative indices count from the end, where an instruction of an array and scalar indices is what the array has at
+/// these; `None` for any other.
+pub fn wraps(op: &OpDef, attrs: &Attrs) -> Option<bool> {
+    // `axis`, `batch_dims` and `drop_negative`.
+    let rows = || attrs.int(0) == 0 && attrs.int(1) == 0 && !attrs.flag(2);
+    if op.is(&PART) { Some(true) } else { (op.is(&GATHER) && rows()).then_some(false) }
+}
+
+fn check_count(indices: usize, rank: usize) -> Result<()> {
+    if indices <= rank {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{indices} indices for {rank} dimension(s)")).argument("indices"))
+}
+
+fn infer_part(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let count = cx.inputs.len() - 1;
+    (1..=count).try_for_each(|i| require_rank(cx, i, 0, "indices"))?;
+    let Some(dims) = cx.shape(0).dims() else { return one(like(cx, 0, Shape::UNRANKED)) };
+    check_count(count, dims.len())?;
+    one(like(cx, 0, Shape::new(dims[count..].iter().copied())))
+}
+
+fn run_part(call: &mut Call<'_>) -> Result<()> {
+    let [x, indices @ ..] = call.inputs else { return Err(Error::internal("no array")) };
+    check_count(indices.len(), x.rank())?;
+    let (leading, rest) = x.dims().split_at(indices.len());
+    let mut at = 0;
+    for (k, (&n, index)) in leading.iter().zip(indices).enumerate() {
+        let index = match index.dtype() {
+            DType::I32 => index.item::<i32>().map(i64::from),
+            _ => index.item::<i64>(),
+        }
+        .map_or_else(|| int_scalar(index, "indices"), Ok)?;
+        let from_start = if index < 0 { index.saturating_add(n as i64) } else { index };
+        let own = usize::try_from(from_start).ok().filter(|&i| i < n).ok_or_else(|| {
+            // Users know the operator that this was made of.
+            Error::out_of_range(format!("slice index {index} of dimension {k} out of bounds")).in_op("strided_slice")
+        })?;
+        at = at * n + own;
+    }
+    let bytes = rest.iter().product::<usize>() * x.dtype().size();
+    if x.dtype().size() > 0 && bytes <= COPIED {
+        call.out(0, x.dtype(), rest)?;
+        call.outputs[0].bytes_mut().copy_from_slice(&x.bytes()[at * bytes..][..bytes]);
+        return Ok(());
+    }
+    let rows: Dims = std::iter::once(leading.iter().product()).chain(rest.iter().copied()).collect();
+    call.set(0, x.reshaped(&rows)?.rows(at, 1)?.reshaped(rest)?);
+    Ok(())
+}
