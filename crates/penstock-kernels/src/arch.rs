@@ -105,7 +105,9 @@ pub(crate) fn prefetch<T>(from: *const T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for at in (0..bytes).step_by(64) {
         // SAFETY: a hint, which never faults.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_byte_add(at).cast()) };
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_byte_add(at).cast())
+        };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (from, bytes);

@@ -19,8 +19,8 @@ use crate::sweep::{Line, Sweep};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
 const BAND: usize = 128 << 10;
-/// Elements of a panel that are used at a time.
-const PANEL: usize = 32 << 10;
+/// Bytes of a panel that are used at a time: they stay in the nearest cache.
+const PANEL: usize = 40 << 10;
 
 /// A stretch of the pixels that a range of results reads along one dimension.
 #[derive(Clone, Copy)]
@@ -215,9 +215,10 @@ where
                 } else {
                     (sums.room(rows.len() * columns.len() * n_channels), columns.len() * n_channels, n_channels)
                 };
-                let part = (PANEL / panel / run).max(1);
+                let part = (PANEL / size_of::<T::Wide>() / panel / run).max(1);
                 for i in 0..panels {
-                    let (first, mut b_at) = (i * panel, packed.get().add((group * panels + i) * panel * k).cast_const());
+                    let (first, mut b_at) =
+                        (i * panel, packed.get().add((group * panels + i) * panel * k).cast_const());
                     for (n, hops) in hops.chunks(part).enumerate() {
                         let mut tile = Tile {
                             a: start,

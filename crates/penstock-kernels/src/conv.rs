@@ -15,10 +15,10 @@ use penstock_data::{DType, DTypeSet, with_dtype};
 use crate::arch::dispatch;
 use crate::bands::bands;
 use crate::math::Math;
-use crate::matmul::{Gemm, Mat};
+use crate::matmul::{Gemm, Mat, Update};
 use crate::num::Real;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{is_own, product};
+use crate::product::is_own;
 use crate::register_tile::Float;
 use crate::sweep::{Line, Sweep};
 
@@ -88,8 +88,8 @@ const MIN_ROWS: usize = 32;
 /// `out = a b`, or `out += a b`, on the calling thread; `k` may be 0.
 ///
 /// # Safety
-/// As for [`product`]; where `add` is set, `out` is readable.
-unsafe fn multiply<W: Float>(
+/// As for [`Update::update`]; where `add` is set, `out` is readable.
+unsafe fn multiply<W: Update + Math>(
     m: usize,
     k: usize,
     n: usize,
@@ -101,7 +101,7 @@ unsafe fn multiply<W: Float>(
 ) {
     if k > 0 {
         // SAFETY: the caller's contract.
-        return unsafe { product(m, k, n, a, b, out, out_row, 1, add) };
+        return unsafe { W::update(m, k, n, a, b, out, out_row, 1, add) };
     }
     for i in 0..if add { 0 } else { m } {
         // SAFETY: inside of `out`.
@@ -130,7 +130,7 @@ unsafe fn contract<T: Real>(
     matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
     result: *mut T,
 ) where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let (taps, pixels) = (sweep.taps(), sweep.pixels());
     let (k, wide_k, wide_n) = (taps * k_channels, groups * k_channels, groups * n_channels);
@@ -219,7 +219,7 @@ pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *con
 /// As for [`conv`].
 unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: *mut T)
 where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let width = g.groups * g.out_channels;
@@ -259,7 +259,7 @@ pub unsafe fn conv_input_grad(dtype: DType, geometry: &Geometry, filter: *const 
 /// As for [`conv_input_grad`].
 unsafe fn input_grad<T: Real>(g: &Geometry, filter: *const T, dy: *const T, dx: *mut T)
 where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let [a, b, c] = g.axes.each_ref().map(Line::backward);
     let window = g.axes.each_ref().map(|a| a.window);
@@ -322,7 +322,7 @@ pub unsafe fn conv_filter_grad(dtype: DType, geometry: &Geometry, x: *const u8, 
 /// As for [`conv_filter_grad`].
 unsafe fn filter_grad<T: Real>(g: &Geometry, x: *const T, dy: *const T, df: *mut T)
 where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, sweep.taps(), sweep.pixels());
@@ -434,7 +434,7 @@ unsafe fn depthwise<T: Real>(
     filter: *const T::Wide,
     result: *mut T,
 ) where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let outs = groups * multiplier;
     let (source_width, result_width) = if is_forward { (groups, outs) } else { (outs, groups) };
@@ -498,7 +498,7 @@ unsafe fn depthwise_filter_grad<T: Real>(
     dy: *const T,
     df: *mut T,
 ) where
-    T::Wide: Float + Gemm,
+    T::Wide: Float + Update,
 {
     let outs = groups * multiplier;
     let (taps, pixels) = (sweep.taps(), sweep.pixels());

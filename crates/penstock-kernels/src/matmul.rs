@@ -1,7 +1,7 @@
 //! Matrix products.
 //!
-//! Those of floats are [`product`]'s; 16-bit floats are widened to `f32` and rounded once at the end. Those of complex numbers
-//! are the `gemm` crate's, as are large ones of floats on machines without AVX2. Integers wrap.
+//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's; small ones are [`product`]'s, which takes
+//! 16-bit floats as well: they are widened to `f32`, and rounded once at the end. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -10,11 +10,11 @@ use std::ptr;
 use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::{Level, dispatch, level};
+use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::{Int, Real};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{Packed, product};
+use crate::product::{Packed, are_rows_by_rows, product};
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -144,11 +144,22 @@ macro_rules! gemm_float {
             #[inline]
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
+                unsafe { <$ty>::update(m, k, n, a, b, out, n, pieces, false) }
+            }
+        }
+
+        impl Update for $ty {
+            #[inline]
+            unsafe fn update(
+                m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize, pieces: usize, add: bool,
+            ) {
+                // SAFETY: the caller's contract.
                 unsafe {
-                    if m * k * n > OWN && (level() == Level::Base || m == 1 || n == 1) {
-                        in_pieces($crate_product::<false>, m, k, n, a, b, out, n, pieces);
+                    if m * k * n <= OWN || (!add && are_rows_by_rows(m, k, a, b)) {
+                        product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {
-                        product(m, k, n, a, b, out, n, pieces, false);
+                        let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
+                        in_pieces(serial, m, k, n, a, b, out, ldo, pieces);
                     }
                 }
             }
@@ -156,8 +167,8 @@ macro_rules! gemm_float {
     )*};
 }
 
-/// Products up to so many multiplications are made here on any machine, and with vectors as well.
-const OWN: usize = 40 * 40 * 40;
+/// Up to so many multiplications [`product`] is faster than the `gemm` crate.
+const OWN: usize = 64 * 64 * 64;
 
 gemm_float! {
     f32: 100.0, crate_f32;
@@ -170,7 +181,17 @@ macro_rules! gemm_complex {
             const FLOPS_PER_NS: f64 = $flops;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
-                unsafe { in_pieces($crate_product::<false>, m, k, n, a, b, out, n, pieces) }
+                unsafe { <$ty>::update(m, k, n, a, b, out, n, pieces, false) }
+            }
+        }
+
+        impl Update for $ty {
+            unsafe fn update(
+                m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize, pieces: usize, add: bool,
+            ) {
+                let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
+                // SAFETY: the caller's contract.
+                unsafe { in_pieces(serial, m, k, n, a, b, out, ldo, pieces) }
             }
         }
     )*};
@@ -181,33 +202,23 @@ gemm_complex! {
     C128: 25.0, crate_c128;
 }
 
-/// Element types of which products are added to what is there.
+/// Element types of which products may be added to what is there.
 pub trait Update: Gemm {
-    /// `out += a b`, `out` having rows `ldo` elements apart, shared by up to `pieces` threads.
+    /// `out = a b`, or `out += a b` if `add`, `out` having rows `ldo` elements apart, shared by up to `pieces` threads.
     ///
     /// # Safety
-    /// As for [`Gemm::product`]; `out` is readable as well.
-    unsafe fn update(m: usize, k: usize, n: usize, a: Mat<Self>, b: Mat<Self>, out: *mut Self, ldo: usize, pieces: usize);
-}
-
-macro_rules! updates {
-    ($($ty:ty: ($($first:expr)?) => $product:expr $(, $last:expr)?;)*) => {$(
-        impl Update for $ty {
-            unsafe fn update(
-                m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize, pieces: usize,
-            ) {
-                // SAFETY: the caller's contract.
-                unsafe { $product($($first,)? m, k, n, a, b, out, ldo, pieces $(, $last)?) }
-            }
-        }
-    )*};
-}
-
-updates! {
-    f32: () => product, true;
-    f64: () => product, true;
-    C64: (crate_c64::<true>) => in_pieces;
-    C128: (crate_c128::<true>) => in_pieces;
+    /// As for [`Gemm::product`]; where `add` is set, `out` is readable as well.
+    unsafe fn update(
+        m: usize,
+        k: usize,
+        n: usize,
+        a: Mat<Self>,
+        b: Mat<Self>,
+        out: *mut Self,
+        ldo: usize,
+        pieces: usize,
+        add: bool,
+    );
 }
 
 /// `out += a b`, with `a` and `b` row-major and contiguous, of as many columns and rows as `k`, and `b` of `n` columns; rows of `out` are
@@ -223,7 +234,7 @@ pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T
     assert!(a.len() == m * k && b.len() == k * n && n <= ldo && out.len() >= (m - 1) * ldo + n, "sizes of a product");
     let (a, b) = (Mat::row_major(a.as_ptr(), m, k, false), Mat::row_major(b.as_ptr(), k, n, false));
     // SAFETY: the slices have these sizes, none of which is 0; `out` is borrowed alone.
-    unsafe { T::update(m, k, n, a, b, out.as_mut_ptr(), ldo, pieces::<T>(m, k, n)) }
+    unsafe { T::update(m, k, n, a, b, out.as_mut_ptr(), ldo, pieces::<T>(m, k, n), true) }
 }
 
 /// The threads that a product is worth.

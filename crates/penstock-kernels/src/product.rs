@@ -12,6 +12,7 @@ use std::ops::Range;
 use penstock_data::Buffer;
 
 use crate::arch::dispatch;
+use crate::math::Math;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pool::{Shared, parallel_for};
@@ -21,6 +22,8 @@ use crate::register_tile::{Dots, Float, Kernels, Tile};
 const UNPACKED_ROWS: usize = 64;
 /// Rows of the left matrix up to which rows of a transposed right one are multiplied where they lie.
 const DOT_ROWS: usize = 16;
+/// The least inner dimension for that.
+const LONG: usize = 32;
 /// Columns of the right matrix that are packed at a time.
 const COLUMNS: usize = 4096;
 
@@ -39,7 +42,11 @@ unsafe fn copy_converted<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut 
                 let mut j = 0;
                 while j + WIDE <= cols {
                     let x = from.add(j).cast::<[S; WIDE]>().read_unaligned();
-                    to.add(j).cast::<[S::Wide; WIDE]>().write_unaligned(x.map(Real::widen));
+                    let mut wide = [S::Wide::ZERO; WIDE];
+                    for l in 0..WIDE {
+                        wide[l] = x[l].widen();
+                    }
+                    to.add(j).cast::<[S::Wide; WIDE]>().write_unaligned(wide);
                     j += WIDE;
                 }
                 while j < cols {
@@ -111,7 +118,7 @@ where
             unsafe {
                 copy_converted(b, k, width, to, panel);
                 for p in 0..if width < end { k } else { 0 } {
-                    (width..end).for_each(|j| *to.add(p * panel + j) = <S::Wide as crate::math::Math>::ZERO);
+                    (width..end).for_each(|j| *to.add(p * panel + j) = S::Wide::ZERO);
                 }
             }
         },
@@ -180,7 +187,7 @@ pub(crate) unsafe fn product<S: Real>(
     let own = is_own::<S, S::Wide>();
     // SAFETY: the caller's contract; memory is used as it is only if the types are the same.
     unsafe {
-        if own && !add && a.col == 1 && b.row == 1 && b.col != 1 && m <= DOT_ROWS && k >= 2 * kernels.lanes {
+        if own && !add && are_rows_by_rows(m, k, a, b) {
             return rows_by_rows(kernels, m, k, n, a.cast(), b.cast(), out, ldo, pieces);
         }
         for first in (0..n).step_by(COLUMNS) {
@@ -192,6 +199,11 @@ pub(crate) unsafe fn product<S: Real>(
             }
         }
     }
+}
+
+/// Whether rows of the left matrix, few and long, are multiplied by rows of a right one that is stored transposed.
+pub(crate) fn are_rows_by_rows<S>(m: usize, k: usize, a: Mat<S>, b: Mat<S>) -> bool {
+    a.col == 1 && b.row == 1 && b.col != 1 && m <= DOT_ROWS && k >= LONG
 }
 
 /// [`product`] for a right matrix that is stored transposed, and a left one of few rows.

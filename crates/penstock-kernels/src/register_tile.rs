@@ -486,9 +486,9 @@ unsafe fn at_base<R>(f: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(target_arch = "x86_64")]
-entries!(F32_V4, at_v4, F32x16, f32, 16, 512, 448, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 448, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 #[cfg(target_arch = "x86_64")]
-entries!(F64_V4, at_v4, F64x8, f64, 8, 384, 336, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 336, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 #[cfg(target_arch = "x86_64")]
 entries!(F32_V3, at_v3, F32x8, f32, 8, 256, 192, 6: 1 2 3 4 5 6);
 #[cfg(target_arch = "x86_64")]

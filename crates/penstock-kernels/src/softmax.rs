@@ -42,7 +42,7 @@ const FETCHED: usize = 64 << 10;
 #[inline(always)]
 fn row_exp<T: Real>(row: &[T], max: T::Wide, scratch: &mut [T::Wide]) -> T::Wide {
     let mut acc = [T::Wide::ZERO; LANES];
-    let ahead = if size_of_val(row) <= FETCHED && std::env::var("TMP_PF").is_ok() { row.len() } else { 0 };
+    let ahead = if size_of_val(row) <= FETCHED { row.len() } else { 0 };
     let (chunks, rest) = row.as_chunks::<LANES>();
     let (to, to_rest) = scratch.as_chunks_mut::<LANES>();
     for (e, x) in to.iter_mut().zip(chunks) {
@@ -122,7 +122,7 @@ type Scratch<W> = SmallVec<[W; 256]>;
 /// As for [`softmax`], with elements of `T`.
 unsafe fn rows<T: Real, const LOG: bool>(input: *const u8, rows: usize, n: usize, out: *mut u8) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
-    let passes = input != out.cast_const() && rows * n * size_of::<T>() >= PASSES && std::env::var("TMP_NT").is_ok();
+    let passes = input != out.cast_const() && rows * n * size_of::<T>() >= PASSES;
     parallel_for(rows, grain(NS * n as f64), |range| {
         let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
         dispatch(

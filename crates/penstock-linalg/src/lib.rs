@@ -1,5 +1,4 @@
-//! Decompositions and solutions of dense matrices: elimination and substitution by the engine's products, all else by the
-//! `faer` crate.
+//! Decompositions and solutions of dense matrices, by the `faer` crate.
 //!
 //! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
 //! it makes of generic code takes longer to compile than all other kernels together.
@@ -9,21 +8,18 @@
 //! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
 use std::borrow::Cow;
-use std::ops::{Mul, Sub};
+use std::sync::{Mutex, PoisonError};
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::lu::partial_pivoting::factor as lu_factor;
 use faer::linalg::svd::{ComputeSvdVectors, SvdParams, svd as faer_svd, svd_scratch};
+use faer::linalg::triangular_solve as triangular;
 use faer::prelude::*;
 use faer::traits::{ComplexField, RealField};
-use faer::{MatMut, Par, Side, Spec};
+use faer::{Conj, MatMut, Par, Side, Spec};
 use num_complex::Complex;
 use penstock_data::{C64, C128, DType, DTypeSet, Element};
-use penstock_kernels::matmul::Update;
-
-mod triangles;
-
-use triangles::{Triangle, in_panels};
 
 /// The dtypes of matrices.
 pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
@@ -157,14 +153,7 @@ pub trait Matrix: Element {
 }
 
 /// What the algorithms need to know of an element.
-trait Scalar:
-    Element
-    + ComplexField<Real = <Self as Matrix>::Magnitude>
-    + Matrix<Magnitude: Default + PartialOrd>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Update
-{
+trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default + PartialOrd> {
     const ZERO: Self;
     const ONE: Self;
     /// NaN, in both parts.
@@ -175,16 +164,12 @@ trait Scalar:
     fn real_part(self) -> Self::Magnitude;
     /// The product.
     fn times(self, other: Self) -> Self;
-    /// The quotient; of complex numbers without squares, which may overflow.
-    fn divided(self, divisor: Self) -> Self;
     /// The quotient by a real number.
     fn over(self, divisor: Self::Magnitude) -> Self;
     /// The number of absolute value 1 in the direction of this one, and its absolute value. 0 has the direction 0.
     fn direction(self) -> (Self, Self::Magnitude);
     /// The absolute value, or the greater of those of both parts.
     fn greater_part(self) -> Self::Magnitude;
-    /// What is greatest for the pivot: the sum of the absolute values of both parts.
-    fn pivot_size(self) -> Self::Magnitude;
     /// The exponents of numbers whose fourth powers neither overflow nor vanish are less, and greater than the negative.
     const SAFE_EXPONENT: i32;
     /// Such a number that 2 to its power is about `x`.
@@ -214,13 +199,11 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self }
             fn times(self, other: $real) -> $real { self * other }
-            fn divided(self, divisor: $real) -> $real { self / divisor }
             fn over(self, divisor: $real) -> $real { self / divisor }
             fn direction(self) -> ($real, $real) {
                 (if self == 0.0 { 0.0 } else if self.is_nan() { self } else { self.signum() }, self.abs())
             }
             fn greater_part(self) -> $real { self.abs() }
-            fn pivot_size(self) -> $real { self.abs() }
             const SAFE_EXPONENT: i32 = $real::MAX_EXP / 4;
             fn exponent(x: $real) -> i32 { x.log2() as i32 }
             fn shifted(x: $real, k: i32) -> $real {
@@ -243,14 +226,12 @@ macro_rules! scalars {
             fn finite(self) -> bool { self.is_finite() }
             fn real_part(self) -> $real { self.re }
             fn times(self, other: $complex) -> $complex { self * other }
-            fn divided(self, divisor: $complex) -> $complex { self.fdiv(divisor) }
             fn over(self, divisor: $real) -> $complex { self / divisor }
             fn direction(self) -> ($complex, $real) {
                 let size = self.norm();
                 (if size == 0.0 { Self::ZERO } else { self / size }, size)
             }
             fn greater_part(self) -> $real { self.re.abs().max(self.im.abs()) }
-            fn pivot_size(self) -> $real { self.re.abs() + self.im.abs() }
             const SAFE_EXPONENT: i32 = $real::SAFE_EXPONENT;
             fn exponent(x: $real) -> i32 { <$real as Scalar>::exponent(x) }
             fn shifted(x: $real, k: i32) -> $real { <$real as Scalar>::shifted(x, k) }
@@ -394,9 +375,22 @@ fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
 }
 
 fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
-    order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
-    packed.copy_from_slice(a);
-    triangles::factorise(m, n, packed, order);
+    if m == 0 || n == 0 {
+        order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
+        return;
+    }
+    view_mut(packed, m, n).copy_from(lu_factors(view(a, m, n), order));
+}
+
+/// The factors of a matrix that is not empty, in one, and the order of its rows.
+fn lu_factors<T: Scalar>(a: MatRef<'_, T>, order: &mut [usize]) -> Mat<T> {
+    let (m, n) = a.shape();
+    let mut inverse = vec![0usize; m];
+    let mut memory = MemBuffer::new(lu_factor::lu_in_place_scratch::<usize, T>(m, n, Par::Seq, default()));
+    // The factorisation is fastest on columns that are contiguous.
+    let mut factors = a.to_owned();
+    lu_factor::lu_in_place(factors.as_mut(), order, &mut inverse, Par::Seq, MemStack::new(&mut memory), default());
+    factors
 }
 
 /// The sign of the permutation that a list is.
@@ -433,36 +427,56 @@ fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
     (if is_odd(&order) { sign.negative() } else { sign }, log)
 }
 
+/// Multiplications below which right-hand sides stay together.
+const PANEL_WORK: usize = 1 << 18;
+
+/// Calls `solve` for panels of the columns of `x`, which the shape alone determines.
+fn in_panels<T: Scalar>(x: MatMut<'_, T>, share: Share<'_>, solve: impl Fn(MatMut<'_, T>) + Sync) {
+    let (n, k) = x.shape();
+    // Narrower panels waste the registers of products, and there is no use for many more than there are threads.
+    let width = (PANEL_WORK / (n * n)).max(k / 16).max(128);
+    let (mut panels, mut rest) = (Vec::with_capacity(k / width + 1), x);
+    while rest.ncols() > width {
+        let (panel, others) = rest.split_at_col_mut(width);
+        panels.push(Mutex::new(Some(panel)));
+        rest = others;
+    }
+    panels.push(Mutex::new(Some(rest)));
+    share(panels.len(), &|i| {
+        let panel = panels[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        solve(panel.expect("each number comes once"));
+    });
+}
+
 fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T], share: Share<'_>) -> Result<(), Failure> {
     if n == 0 || k == 0 {
         return Ok(());
     }
-    let (mut factors, mut order) = (a.to_vec(), vec![0; n]);
-    lu(n, n, a, &mut factors, &mut order);
-    if factors.iter().step_by(n + 1).any(|d| *d == T::ZERO) {
+    let mut order = vec![0; n];
+    let factors = lu_factors(view(a, n, n), &mut order);
+    if factors.diagonal().column_vector().iter().any(|d| *d == T::ZERO) {
         return Err(Failure::Singular);
     }
-    let l = Triangle { a: &factors, row: n, n, is_lower: true, is_unit: true, adjoint };
-    let u = Triangle { is_lower: false, is_unit: false, ..l };
-    let ordered = |k: usize, x: &mut [T]| {
+    if adjoint {
+        in_panels(view_mut(x, n, k), share, |mut x| {
+            let factors = factors.transpose();
+            triangular::solve_lower_triangular_in_place_with_conj(factors, Conj::Yes, x.rb_mut(), Par::Seq);
+            triangular::solve_unit_upper_triangular_in_place_with_conj(factors, Conj::Yes, x, Par::Seq);
+        });
         let rows = x.to_vec();
-        for (i, &of) in order.iter().enumerate() {
-            let (from, to) = if adjoint { (i, of) } else { (of, i) };
-            x[to * k..][..k].copy_from_slice(&rows[from * k..][..k]);
+        for (from, &to) in rows.chunks_exact(k).zip(&order) {
+            x[to * k..][..k].copy_from_slice(from);
         }
-    };
-    in_panels(n, k, x, share, |k, x| {
-        let mut room = Vec::new();
-        if adjoint {
-            u.solve(k, x, &mut room);
-            l.solve(k, x, &mut room);
-            ordered(k, x);
-        } else {
-            ordered(k, x);
-            l.solve(k, x, &mut room);
-            u.solve(k, x, &mut room);
+    } else {
+        let rows = x.to_vec();
+        for (to, &from) in x.chunks_exact_mut(k).zip(&order) {
+            to.copy_from_slice(&rows[from * k..][..k]);
         }
-    });
+        in_panels(view_mut(x, n, k), share, |mut x| {
+            triangular::solve_unit_lower_triangular_in_place(factors.as_ref(), x.rb_mut(), Par::Seq);
+            triangular::solve_upper_triangular_in_place(factors.as_ref(), x, Par::Seq);
+        });
+    }
     Ok(())
 }
 
@@ -486,8 +500,15 @@ fn triangular_solve<T: Scalar>(
     if n == 0 || k == 0 {
         return Ok(());
     }
-    let triangle = Triangle { a, row: n, n, is_lower: lower, is_unit: false, adjoint };
-    in_panels(n, k, x, share, |k, x| triangle.solve(k, x, &mut Vec::new()));
+    let matrix = view(a, n, n);
+    let (matrix, conj) = if adjoint { (matrix.transpose(), Conj::Yes) } else { (matrix, Conj::No) };
+    in_panels(view_mut(x, n, k), share, |x| {
+        if lower == adjoint {
+            triangular::solve_upper_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
+        } else {
+            triangular::solve_lower_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
+        }
+    });
     Ok(())
 }
 
