@@ -4,9 +4,9 @@
 //! and `y` of `[batch, output.., groups * out_channels]`, the three functions contract the one trilinear form `sum x[n,
 //! o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
 //!
-//! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies ([`bands`]); else
-//! it is gathered a tile at a time. Memory beside the result is a tile or a band a thread and a copy of the filter. Convolutions with one input channel a group go through loops over channels instead.
-//! 16-bit floats accumulate in `f32`.
+//! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies (`bands.rs`); else
+//! it is gathered a tile at a time. Memory beside the result is a tile or a band a thread and a copy of the filter.
+//! Convolutions with one input channel a group go through loops over channels instead. 16-bit floats accumulate in `f32`.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 

@@ -1,7 +1,7 @@
 //! Matrix products.
 //!
-//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's; small ones are [`product`]'s, which takes
-//! 16-bit floats as well: they are widened to `f32`, and rounded once at the end. Integers wrap.
+//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's; small ones are made by `product.rs`, which
+//! takes 16-bit floats as well: they are widened to `f32`, and rounded once at the end. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
