@@ -98,3 +98,53 @@ pub(crate) fn at_v4<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) fn at_v3<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
+
+/// Asks for some memory, which need not exist, to be brought near.
+#[inline(always)]
+pub(crate) fn prefetch<T>(from: *const T, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..bytes).step_by(64) {
+        // SAFETY: a hint, which never faults.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_byte_add(at).cast())
+        };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes);
+}
+
+/// Copies memory without leaving what it writes in the caches. [`fence_stores`] has to follow on this thread before others
+/// read it.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `bytes` bytes; they are disjoint.
+#[inline(always)]
+pub(crate) unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: the caller's contract; the stores in between are to aligned places.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
+            let head = to.align_offset(64).min(bytes);
+            from.copy_to_nonoverlapping(to, head);
+            let mut at = head;
+            while at + 16 <= bytes {
+                _mm_stream_si128(to.add(at).cast(), _mm_loadu_si128(from.add(at).cast()));
+                at += 16;
+            }
+            from.add(at).copy_to_nonoverlapping(to.add(at), bytes - at);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        from.copy_to_nonoverlapping(to, bytes);
+    }
+}
+
+/// Orders what [`stream`] wrote before what this thread writes from here on.
+#[inline(always)]
+pub(crate) fn fence_stores() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has SSE.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}

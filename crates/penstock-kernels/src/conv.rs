@@ -4,19 +4,23 @@
 //! and `y` of `[batch, output.., groups * out_channels]`, the three functions contract the one trilinear form `sum x[n,
 //! o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
 //!
-//! Each is a product of matrices, of which one is gathered a tile at a time: memory beside the result is a tile a
-//! thread and a copy of the filter. Convolutions with one input channel a group go through loops over channels instead.
-//! 16-bit floats accumulate in `f32`.
+//! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies (`bands.rs`); else
+//! it is gathered a tile at a time. Memory beside the result is a tile or a band a thread and a copy of the filter.
+//! Convolutions with one input channel a group go through loops over channels instead. 16-bit floats accumulate in `f32`.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
-
-use std::ops::Range;
 
 use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::arch::dispatch;
+use crate::bands::bands;
+use crate::math::Math;
+use crate::matmul::{Gemm, Mat, Update};
 use crate::num::Real;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
+use crate::product::is_own;
+use crate::register_tile::Float;
+use crate::sweep::{Line, Sweep};
 
 /// The dtypes that convolutions take.
 pub const CONV_DTYPES: DTypeSet = DTypeSet::FLOAT;
@@ -74,292 +78,35 @@ impl Geometry {
     }
 }
 
+/// Neighbouring pixels from which on they are multiplied where they lie, rather than gathered.
+const LINE: usize = 4;
 /// Elements that a tile has room for, if a row is not longer.
 const TILE: usize = 128 << 10;
 /// Fewest rows of a tile.
 const MIN_ROWS: usize = 32;
 
-/// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`,
-/// reads for each tap the source at `tap + k * advance`, where that is inside of `0 .. source`.
-#[derive(Clone, Debug)]
-struct Line {
-    count: usize,
-    first: usize,
-    step: usize,
-    result: usize,
-    source: usize,
-    advance: usize,
-    /// The index in the window, and where the first result reads. What is read ascends.
-    taps: Vec<(usize, isize)>,
-}
-
-impl Line {
-    /// All outputs, reading the input.
-    fn forward(axis: &Axis) -> Line {
-        Line {
-            count: axis.output,
-            first: 0,
-            step: 1,
-            result: axis.output,
-            source: axis.input,
-            advance: axis.stride,
-            taps: (0..axis.window).map(|w| (w, (w * axis.dilation) as isize - axis.before as isize)).collect(),
-        }
+/// `out = a b`, or `out += a b`, on the calling thread; `k` may be 0.
+///
+/// # Safety
+/// As for [`Update::update`]; where `add` is set, `out` is readable.
+unsafe fn multiply<W: Update + Math>(
+    m: usize,
+    k: usize,
+    n: usize,
+    a: Mat<W>,
+    b: Mat<W>,
+    out: *mut W,
+    out_row: usize,
+    add: bool,
+) {
+    if k > 0 {
+        // SAFETY: the caller's contract.
+        return unsafe { W::update(m, k, n, a, b, out, out_row, 1, add) };
     }
-
-    /// The inputs, reading the outputs: those at one place between two strides read through the same elements of the
-    /// filter, so each place is a line.
-    fn backward(axis: &Axis) -> Vec<Line> {
-        let (stride, before) = (axis.stride, axis.before);
-        let line = |first: usize| {
-            let reached = |&w: &usize| (first + before) as isize - (w * axis.dilation) as isize;
-            let taps = (0..axis.window).rev().filter(|w| reached(w).rem_euclid(stride as isize) == 0);
-            Line {
-                count: (axis.input - first).div_ceil(stride),
-                first,
-                step: stride,
-                result: axis.input,
-                source: axis.output,
-                advance: 1,
-                taps: taps.map(|w| (w, reached(&w).div_euclid(stride as isize))).collect(),
-            }
-        };
-        (0..stride.min(axis.input)).map(line).collect()
+    for i in 0..if add { 0 } else { m } {
+        // SAFETY: inside of `out`.
+        (0..n).for_each(|j| unsafe { *out.add(i * out_row + j) = W::ZERO });
     }
-
-    /// Whether the results are all there are, in order.
-    fn is_dense(&self) -> bool {
-        self.step == 1 && self.count == self.result
-    }
-
-    /// Whether each result reads the source at its own place alone.
-    fn is_identity(&self) -> bool {
-        self.is_dense() && self.advance == 1 && self.source == self.result && matches!(self.taps[..], [(_, 0)])
-    }
-
-    /// Whether taps read neighbours.
-    fn is_run(&self) -> bool {
-        self.taps.windows(2).all(|t| t[1].1 == t[0].1 + 1)
-    }
-}
-
-/// Lines of three dimensions.
-struct Sweep {
-    batch: usize,
-    lines: [Line; 3],
-}
-
-impl Sweep {
-    fn pixels(&self) -> usize {
-        self.batch * self.lines.iter().map(|l| l.count).product::<usize>()
-    }
-
-    fn taps(&self) -> usize {
-        self.lines.iter().map(|l| l.taps.len()).product()
-    }
-
-    /// Where the taps lie in the window, whose extents are given, in the order of a gathered row.
-    fn window_indices(&self, window: [usize; 3]) -> Vec<usize> {
-        let [a, b, c] = &self.lines;
-        let mut out = Vec::with_capacity(self.taps());
-        for &(i, _) in &a.taps {
-            for &(j, _) in &b.taps {
-                out.extend(c.taps.iter().map(|&(k, _)| (i * window[1] + j) * window[2] + k));
-            }
-        }
-        out
-    }
-
-    /// The indices of a pixel along batch and lines.
-    fn unravel(&self, pixel: usize) -> [usize; 4] {
-        let [a, b, c] = self.lines.each_ref().map(|l| l.count);
-        [pixel / (a * b * c), pixel / (b * c) % a, pixel / c % b, pixel % c]
-    }
-
-    /// The pixel of the result that an index stands for.
-    fn place(&self, at: [usize; 4]) -> usize {
-        (0..3).fold(at[0], |p, d| p * self.lines[d].result + self.lines[d].first + at[d + 1] * self.lines[d].step)
-    }
-
-    fn next(&self, at: &mut [usize; 4]) {
-        for d in (0..3).rev() {
-            at[d + 1] += 1;
-            if at[d + 1] < self.lines[d].count {
-                return;
-            }
-            at[d + 1] = 0;
-        }
-        at[0] += 1;
-    }
-
-    /// Calls `f` with each tap of a pixel, by its position among all, and the pixel of the source that it reads, if
-    /// there is one.
-    #[inline(always)]
-    fn reads(&self, at: [usize; 4], mut f: impl FnMut(usize, Option<usize>)) {
-        let inside = |d: usize, tap: isize| {
-            let line = &self.lines[d];
-            usize::try_from(tap + (at[d + 1] * line.advance) as isize).ok().filter(|&s| s < line.source)
-        };
-        let [a, b, c] = &self.lines;
-        let mut position = 0;
-        for &(_, i) in &a.taps {
-            let i = inside(0, i).map(|i| at[0] * a.source + i);
-            for &(_, j) in &b.taps {
-                let j = i.and_then(|i| inside(1, j).map(|j| i * b.source + j));
-                for &(_, k) in &c.taps {
-                    f(position, j.and_then(|j| inside(2, k).map(|k| j * c.source + k)));
-                    position += 1;
-                }
-            }
-        }
-    }
-
-    /// Writes a row for each pixel of a range: for each tap of a range the elements `channels` of the pixel that it
-    /// reads, or zeros.
-    ///
-    /// # Safety
-    /// `source` is readable for as many pixels of `width` elements as the sweep has; `tile` is writable for the rows.
-    #[inline(always)]
-    unsafe fn gather<T: Real>(
-        &self,
-        source: *const T,
-        width: usize,
-        channels: Range<usize>,
-        pixels: Range<usize>,
-        taps: Range<usize>,
-        tile: *mut T::Wide,
-    ) where
-        T::Wide: Accumulator,
-    {
-        let n = channels.len();
-        let row = taps.len() * n;
-        let mut at = self.unravel(pixels.start);
-        let copy = |from: Option<usize>, count: usize, to: *mut T::Wide| match from {
-            // SAFETY: the pixels are inside of the source, and the elements inside of the row.
-            Some(pixel) => unsafe {
-                let from = source.add(pixel * width + channels.start);
-                for i in 0..count {
-                    *to.add(i) = (*from.add(i)).widen();
-                }
-            },
-            // SAFETY: the elements are inside of the row.
-            None => (0..count).for_each(|i| unsafe { *to.add(i) = T::Wide::default() }),
-        };
-        let [a, b, c] = &self.lines;
-        let whole_runs = !c.taps.is_empty() && c.is_run() && n == width && taps == (0..self.taps());
-        let across = c.taps.len();
-        for r in 0..pixels.len() {
-            // SAFETY: row `r` is inside of the tile.
-            let to = unsafe { tile.add(r * row) };
-            if whole_runs {
-                // Neighbours in the source are neighbours in the row: one copy for all taps of the last dimension.
-                let start = c.taps[0].1 + (at[3] * c.advance) as isize;
-                let skip = usize::try_from(-start).unwrap_or(0).min(across);
-                let end = usize::try_from(c.source as isize - start).unwrap_or(0).min(across).max(skip);
-                let mut to = to;
-                for &(_, i) in &a.taps {
-                    let i = usize::try_from(i + (at[1] * a.advance) as isize).ok().filter(|&i| i < a.source);
-                    for &(_, j) in &b.taps {
-                        let j = usize::try_from(j + (at[2] * b.advance) as isize).ok().filter(|&j| j < b.source);
-                        let line = i.zip(j).map(|(i, j)| ((at[0] * a.source + i) * b.source + j) * c.source);
-                        match line {
-                            Some(line) => {
-                                copy(None, skip * n, to);
-                                if end > skip {
-                                    let first = (line as isize + start + skip as isize) as usize;
-                                    // SAFETY: inside of the row.
-                                    copy(Some(first), (end - skip) * n, unsafe { to.add(skip * n) });
-                                }
-                                // SAFETY: inside of the row.
-                                copy(None, (across - end) * n, unsafe { to.add(end * n) });
-                            }
-                            None => copy(None, across * n, to),
-                        }
-                        // SAFETY: to the next taps, or one past the end of the row.
-                        to = unsafe { to.add(across * n) };
-                    }
-                }
-            } else {
-                self.reads(at, |tap, pixel| {
-                    if taps.contains(&tap) {
-                        // SAFETY: inside of the row.
-                        copy(pixel, n, unsafe { to.add((tap - taps.start) * n) });
-                    }
-                });
-            }
-            self.next(&mut at);
-        }
-    }
-}
-
-/// A matrix by its first element and what lies between rows and between columns.
-#[derive(Clone, Copy)]
-struct Strided<T> {
-    ptr: *mut T,
-    row: isize,
-    col: isize,
-}
-
-/// The types that products are computed in.
-trait Accumulator: Copy + Default + Send + Sync {
-    const FLOPS_PER_NS: f64;
-
-    /// `out = a b`, or `out += a b`, on the calling thread.
-    ///
-    /// # Safety
-    /// `a` is readable as `m` by `k`, `b` as `k` by `n`, and `out` is writable as `m` by `n`, and disjoint from both.
-    unsafe fn product(
-        m: usize,
-        k: usize,
-        n: usize,
-        a: Strided<Self>,
-        b: Strided<Self>,
-        out: Strided<Self>,
-        accumulate: bool,
-    );
-
-    fn fma(self, b: Self, c: Self) -> Self;
-}
-
-macro_rules! accumulators {
-    ($($ty:ident: $flops:expr),*) => {$(
-        impl Accumulator for $ty {
-            const FLOPS_PER_NS: f64 = $flops;
-
-            unsafe fn product(
-                m: usize, k: usize, n: usize, a: Strided<$ty>, b: Strided<$ty>, out: Strided<$ty>, accumulate: bool,
-            ) {
-                if k == 0 {
-                    for i in 0..if accumulate { 0 } else { m } {
-                        for j in 0..n {
-                            // SAFETY: inside of `out`.
-                            unsafe { *out.ptr.offset(i as isize * out.row + j as isize * out.col) = 0.0 };
-                        }
-                    }
-                    return;
-                }
-                // SAFETY: the caller's contract.
-                unsafe {
-                    gemm::gemm(
-                        m, n, k, out.ptr, out.col, out.row, accumulate, a.ptr, a.col, a.row, b.ptr, b.col, b.row,
-                        1.0, 1.0, false, false, false, gemm::Parallelism::None,
-                    );
-                }
-            }
-
-            #[inline(always)]
-            fn fma(self, b: $ty, c: $ty) -> $ty {
-                self * b + c
-            }
-        }
-    )*};
-}
-
-accumulators!(f32: 80.0, f64: 40.0);
-
-/// Whether elements are computed in their own type, so that memory can be used as it is.
-fn is_own<T: 'static, W: 'static>() -> bool {
-    std::any::TypeId::of::<T>() == std::any::TypeId::of::<W>()
 }
 
 /// Rows of a tile for rows of `k` elements.
@@ -380,14 +127,18 @@ unsafe fn contract<T: Real>(
     k_channels: usize,
     n_channels: usize,
     source: *const T,
-    matrix: &(dyn Fn(usize) -> Strided<T::Wide> + Sync),
+    matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
     result: *mut T,
 ) where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let (taps, pixels) = (sweep.taps(), sweep.pixels());
     let (k, wide_k, wide_n) = (taps * k_channels, groups * k_channels, groups * n_channels);
     if pixels == 0 || n_channels == 0 {
+        return;
+    }
+    // SAFETY: the caller's contract.
+    if sweep.lines[2].count >= LINE && unsafe { bands(sweep, groups, k_channels, n_channels, source, matrix, result) } {
         return;
     }
     let own = is_own::<T, T::Wide>();
@@ -395,11 +146,11 @@ unsafe fn contract<T: Real>(
     let direct = own && sweep.lines.iter().all(Line::is_identity);
     let rows = tile_rows(k, pixels, 2 * threads());
     let tiles = pixels.div_ceil(rows);
-    let ns = 2.0 * rows as f64 * k as f64 * n_channels as f64 / T::Wide::FLOPS_PER_NS;
+    let ns = 2.0 * rows as f64 * k as f64 * n_channels as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
     let (source, result) = (Shared(source.cast_mut()), Shared(result));
     parallel_for(groups * tiles, grain(ns), |range| {
-        let mut tile = vec![T::Wide::default(); if direct { 0 } else { rows * k }];
-        let mut product = vec![T::Wide::default(); if dense { 0 } else { rows * n_channels }];
+        let mut tile = vec![T::Wide::ZERO; if direct { 0 } else { rows * k }];
+        let mut product = vec![T::Wide::ZERO; if dense { 0 } else { rows * n_channels }];
         for i in range {
             let (group, first) = (i / tiles, i % tiles * rows);
             let count = rows.min(pixels - first);
@@ -409,7 +160,7 @@ unsafe fn contract<T: Real>(
             unsafe {
                 let a = if direct {
                     let at = from.add(first * wide_k + group * k_channels);
-                    Strided { ptr: at.cast_mut().cast::<T::Wide>(), row: wide_k as isize, col: 1 }
+                    Mat { ptr: at.cast::<T::Wide>(), row: wide_k as isize, col: 1 }
                 } else {
                     let channels = group * k_channels..(group + 1) * k_channels;
                     let at = tile.as_mut_ptr();
@@ -417,15 +168,14 @@ unsafe fn contract<T: Real>(
                         #[inline(always)]
                         || sweep.gather(from, wide_k, channels, first..first + count, 0..taps, at),
                     );
-                    Strided { ptr: at, row: k as isize, col: 1 }
+                    Mat { ptr: at, row: k as isize, col: 1 }
                 };
-                let out = if dense {
-                    let at = to.add(first * wide_n + group * n_channels);
-                    Strided { ptr: at.cast::<T::Wide>(), row: wide_n as isize, col: 1 }
+                let (out, out_row) = if dense {
+                    (to.add(first * wide_n + group * n_channels).cast::<T::Wide>(), wide_n)
                 } else {
-                    Strided { ptr: product.as_mut_ptr(), row: n_channels as isize, col: 1 }
+                    (product.as_mut_ptr(), n_channels)
                 };
-                T::Wide::product(count, k, n_channels, a, matrix(group), out, false);
+                multiply(count, k, n_channels, a, matrix(group), out, out_row, false);
                 if !dense {
                     let mut at = sweep.unravel(first);
                     for row in product[..count * n_channels].chunks_exact(n_channels) {
@@ -469,7 +219,7 @@ pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *con
 /// As for [`conv`].
 unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: *mut T)
 where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let width = g.groups * g.out_channels;
@@ -485,7 +235,7 @@ where
     }
     let matrix = |group: usize| {
         // SAFETY: the columns of the group are inside of each row.
-        Strided { ptr: unsafe { first.get().add(group * g.out_channels) }, row: width as isize, col: 1 }
+        Mat { ptr: unsafe { first.get().add(group * g.out_channels) }, row: width as isize, col: 1 }
     };
     // SAFETY: the caller's contract.
     unsafe { contract(&sweep, g.groups, g.in_channels, g.out_channels, x, &matrix, y) }
@@ -509,7 +259,7 @@ pub unsafe fn conv_input_grad(dtype: DType, geometry: &Geometry, filter: *const 
 /// As for [`conv_input_grad`].
 unsafe fn input_grad<T: Real>(g: &Geometry, filter: *const T, dy: *const T, dx: *mut T)
 where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let [a, b, c] = g.axes.each_ref().map(Line::backward);
     let window = g.axes.each_ref().map(|a| a.window);
@@ -529,7 +279,7 @@ where
                     continue;
                 }
                 // For each group a row for each tap and output and a column for each input.
-                let mut packed = vec![T::Wide::default(); g.groups * taps.len() * outs * ins];
+                let mut packed = vec![T::Wide::ZERO; g.groups * taps.len() * outs * ins];
                 for group in 0..g.groups {
                     for (t, &tap) in taps.iter().enumerate() {
                         for i in 0..ins {
@@ -545,7 +295,7 @@ where
                 let matrix = |group: usize| {
                     // SAFETY: the matrix of the group is inside.
                     let ptr = unsafe { first.get().add(group * taps.len() * outs * ins) };
-                    Strided { ptr, row: ins as isize, col: 1 }
+                    Mat { ptr, row: ins as isize, col: 1 }
                 };
                 // SAFETY: the caller's contract.
                 unsafe { contract(&sweep, g.groups, outs, ins, dy, &matrix, dx) }
@@ -572,7 +322,7 @@ pub unsafe fn conv_filter_grad(dtype: DType, geometry: &Geometry, x: *const u8, 
 /// As for [`conv_filter_grad`].
 unsafe fn filter_grad<T: Real>(g: &Geometry, x: *const T, dy: *const T, df: *mut T)
 where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, sweep.taps(), sweep.pixels());
@@ -583,14 +333,14 @@ where
     }
     if pixels == 0 {
         // SAFETY: `df` has `len` elements.
-        return (0..len).for_each(|i| unsafe { *df.add(i) = T::narrow(T::Wide::default()) });
+        return (0..len).for_each(|i| unsafe { *df.add(i) = T::narrow(T::Wide::ZERO) });
     }
     if ins == 1 && g.groups > 1 {
         // SAFETY: the caller's contract.
         return unsafe { depthwise_filter_grad(&sweep, g.groups, outs, x, dy, df) };
     }
     // Pieces of the filter's rows: some taps, or some channels of one tap.
-    let wanted = if g.flops() / T::Wide::FLOPS_PER_NS < 2.0 * PIECE_NS { 1 } else { threads() };
+    let wanted = if g.flops() / <T::Wide as Gemm>::FLOPS_PER_NS < 2.0 * PIECE_NS { 1 } else { threads() };
     let by_taps = taps >= wanted;
     let parts = if by_taps { taps.min(wanted) } else { wanted.div_ceil(taps).min(ins) };
     let pieces = if by_taps { parts } else { parts * taps };
@@ -611,9 +361,9 @@ where
             }
             let (row0, from) = (taps.start * ins + channels.start, group * ins + channels.start);
             let rows = tile_rows(k + outs, pixels, 1);
-            let mut tile = vec![T::Wide::default(); rows * k];
-            let mut wide_dy = vec![T::Wide::default(); if own { 0 } else { rows * outs }];
-            let mut sum = vec![T::Wide::default(); if own { 0 } else { k * outs }];
+            let mut tile = vec![T::Wide::ZERO; rows * k];
+            let mut wide_dy = vec![T::Wide::ZERO; if own { 0 } else { rows * outs }];
+            let mut sum = vec![T::Wide::ZERO; if own { 0 } else { k * outs }];
             for first in (0..pixels).step_by(rows) {
                 let count = rows.min(pixels - first);
                 // SAFETY: the pixels and the channels of the piece are inside of `x` and `dy`, its rows and columns
@@ -634,25 +384,24 @@ where
                             );
                         },
                     );
-                    let gathered = Strided { ptr: at, row: 1, col: k as isize };
+                    let gathered = Mat { ptr: at, row: 1, col: k as isize };
                     let at = py.get().add(first * wide_out + group * outs);
                     let dy = if own {
-                        Strided { ptr: at.cast::<T::Wide>(), row: wide_out as isize, col: 1 }
+                        Mat { ptr: at.cast::<T::Wide>(), row: wide_out as isize, col: 1 }
                     } else {
                         for r in 0..count {
                             for o in 0..outs {
                                 wide_dy[r * outs + o] = (*at.add(r * wide_out + o)).widen();
                             }
                         }
-                        Strided { ptr: wide_dy.as_mut_ptr(), row: outs as isize, col: 1 }
+                        Mat { ptr: wide_dy.as_mut_ptr(), row: outs as isize, col: 1 }
                     };
-                    let out = if own {
-                        let at = pf.get().add(row0 * wide_out + group * outs);
-                        Strided { ptr: at.cast::<T::Wide>(), row: wide_out as isize, col: 1 }
+                    let (out, out_row) = if own {
+                        (pf.get().add(row0 * wide_out + group * outs).cast::<T::Wide>(), wide_out)
                     } else {
-                        Strided { ptr: sum.as_mut_ptr(), row: outs as isize, col: 1 }
+                        (sum.as_mut_ptr(), outs)
                     };
-                    T::Wide::product(k, count, outs, gathered, dy, out, first > 0);
+                    multiply(k, count, outs, gathered, dy, out, out_row, first > 0);
                 }
             }
             if !own {
@@ -685,7 +434,7 @@ unsafe fn depthwise<T: Real>(
     filter: *const T::Wide,
     result: *mut T,
 ) where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let outs = groups * multiplier;
     let (source_width, result_width) = if is_forward { (groups, outs) } else { (outs, groups) };
@@ -693,13 +442,13 @@ unsafe fn depthwise<T: Real>(
     let filter = Shared(filter.cast_mut());
     let ns = order.len() as f64 * outs as f64 * 0.15;
     parallel_for(sweep.pixels(), grain(ns), |range| {
-        let mut sums = vec![T::Wide::default(); result_width];
+        let mut sums = vec![T::Wide::ZERO; result_width];
         let mut at = sweep.unravel(range.start);
         for _ in range {
             dispatch(
                 #[inline(always)]
                 || {
-                    sums.fill(T::Wide::default());
+                    sums.fill(T::Wide::ZERO);
                     sweep.reads(at, |tap, pixel| {
                         let Some(pixel) = pixel else { return };
                         // SAFETY: the pixel is inside of the source, the place inside of the window.
@@ -711,16 +460,16 @@ unsafe fn depthwise<T: Real>(
                         };
                         if multiplier == 1 {
                             for ((sum, &x), &f) in sums.iter_mut().zip(from).zip(filter) {
-                                *sum = x.widen().fma(f, *sum);
+                                *sum = x.widen() * f + *sum;
                             }
                         } else if is_forward {
                             for (o, sum) in sums.iter_mut().enumerate() {
-                                *sum = from[o / multiplier].widen().fma(filter[o], *sum);
+                                *sum = from[o / multiplier].widen() * filter[o] + *sum;
                             }
                         } else {
                             for (o, &x) in from.iter().enumerate() {
                                 let sum = &mut sums[o / multiplier];
-                                *sum = x.widen().fma(filter[o], *sum);
+                                *sum = x.widen() * filter[o] + *sum;
                             }
                         }
                     });
@@ -749,13 +498,13 @@ unsafe fn depthwise_filter_grad<T: Real>(
     dy: *const T,
     df: *mut T,
 ) where
-    T::Wide: Accumulator,
+    T::Wide: Float + Update,
 {
     let outs = groups * multiplier;
     let (taps, pixels) = (sweep.taps(), sweep.pixels());
     let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
     parallel_for(taps, grain(pixels as f64 * outs as f64 * 0.3), |range| {
-        let mut sums = vec![T::Wide::default(); range.len() * outs];
+        let mut sums = vec![T::Wide::ZERO; range.len() * outs];
         let mut at = [0; 4];
         for pixel in 0..pixels {
             dispatch(
@@ -770,11 +519,11 @@ unsafe fn depthwise_filter_grad<T: Real>(
                         let sums = &mut sums[(tap - range.start) * outs..][..outs];
                         if multiplier == 1 {
                             for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(dy) {
-                                *sum = x.widen().fma(y.widen(), *sum);
+                                *sum = x.widen() * y.widen() + *sum;
                             }
                         } else {
                             for (o, sum) in sums.iter_mut().enumerate() {
-                                *sum = x[o / multiplier].widen().fma(dy[o].widen(), *sum);
+                                *sum = x[o / multiplier].widen() * dy[o].widen() + *sum;
                             }
                         }
                     });

@@ -10,6 +10,7 @@
 )]
 
 mod arch;
+mod bands;
 mod binary;
 mod broadcast;
 mod cast;
@@ -31,16 +32,18 @@ pub mod pool;
 pub mod pooling;
 pub mod positions;
 mod power;
+mod product;
 pub mod random;
 pub mod random_shapes;
 mod reduce;
+mod register_tile;
 mod scan;
 pub mod segment;
-mod small_gemm;
 pub mod softmax;
 pub mod sort;
 mod sort_keys;
 mod special;
+mod sweep;
 mod team;
 mod trig;
 mod unary;

@@ -1,8 +1,7 @@
 //! Matrix products.
 //!
-//! Large products of `f32`, `f64` and complex go to the `gemm` crate, split over threads by estimated time;
-//! small ones to a kernel with no packing buffers on the heap. 16-bit floats are widened to `f32` and rounded once at the
-//! end. Integers wrap.
+//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's; small ones are made by `product.rs`, which
+//! takes 16-bit floats as well: they are widened to `f32`, and rounded once at the end. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -15,7 +14,7 @@ use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::{Int, Real};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::small_gemm;
+use crate::product::{Packed, are_rows_by_rows, product};
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -38,11 +37,16 @@ impl<T> Mat<T> {
         Mat { ptr, row, col }
     }
 
+    /// The same memory, of another type of element.
+    pub(crate) fn cast<U>(self) -> Mat<U> {
+        Mat { ptr: self.ptr.cast(), row: self.row, col: self.col }
+    }
+
     /// The part from an element on.
     ///
     /// # Safety
     /// The element is inside the matrix (or one past its end).
-    unsafe fn at(self, i: usize, j: usize) -> Mat<T> {
+    pub(crate) unsafe fn at(self, i: usize, j: usize) -> Mat<T> {
         // SAFETY: the caller's contract.
         let ptr = unsafe { self.ptr.offset(i as isize * self.row + j as isize * self.col) };
         Mat { ptr, ..self }
@@ -51,100 +55,215 @@ impl<T> Mat<T> {
 
 /// Element types with a matrix product.
 pub trait Gemm: Copy + Send + Sync + 'static {
-    /// `out = a b`, `out` being row-major with rows `ldo` elements apart, on the calling thread.
+    /// Estimated multiplications and additions a nanosecond on one thread.
+    const FLOPS_PER_NS: f64;
+
+    /// `out = a b`, `out` being row-major, shared by up to `pieces` threads.
     ///
     /// # Safety
     /// `a` is readable as `m` by `k`, `b` as `k` by `n`; `out` is writable as `m` by `n` and disjoint. None of `m`, `k` and `n`
     /// is 0.
-    unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<Self>, b: Mat<Self>, out: *mut Self, ldo: usize);
+    unsafe fn product(m: usize, k: usize, n: usize, a: Mat<Self>, b: Mat<Self>, out: *mut Self, pieces: usize);
+}
 
-    /// Estimated multiplications and additions a nanosecond on one thread.
-    const FLOPS_PER_NS: f64;
+/// A product on the calling thread, whose rows are `ldo` elements apart: `(m, k, n, a, b, out, ldo)`.
+type Serial<T> = unsafe fn(usize, usize, usize, Mat<T>, Mat<T>, *mut T, usize);
+
+/// Cuts the longer side of the result into one piece a thread, in multiples of a cache line.
+///
+/// # Safety
+/// As for [`Gemm::product`]; that is also the contract of `serial`.
+unsafe fn in_pieces<T: Copy>(
+    serial: Serial<T>,
+    m: usize,
+    k: usize,
+    n: usize,
+    a: Mat<T>,
+    b: Mat<T>,
+    out: *mut T,
+    ldo: usize,
+    pieces: usize,
+) {
+    if pieces < 2 {
+        // SAFETY: the same contract.
+        return unsafe { serial(m, k, n, a, b, out, ldo) };
+    }
+    let (pa, pb, po) = (Shared(a.ptr.cast_mut()), Shared(b.ptr.cast_mut()), Shared(out));
+    let (ra, ca, rb, cb) = (a.row, a.col, b.row, b.col);
+    let by_rows = m >= n;
+    let long = if by_rows { m } else { n };
+    let piece = long.div_ceil(pieces).next_multiple_of(16);
+    parallel_for(long.div_ceil(piece), 1, |range| {
+        for i in range {
+            let (first, len) = (i * piece, piece.min(long - i * piece));
+            let (a, b) = (
+                Mat { ptr: pa.get().cast_const(), row: ra, col: ca },
+                Mat { ptr: pb.get().cast_const(), row: rb, col: cb },
+            );
+            // SAFETY: the pieces partition the rows or the columns of the result.
+            unsafe {
+                if by_rows {
+                    serial(len, k, n, a.at(first, 0), b, po.get().add(first * ldo), ldo);
+                } else {
+                    serial(m, k, len, a, b.at(0, first), po.get().add(first), ldo);
+                }
+            }
+        }
+    });
 }
 
 macro_rules! gemm_crate {
-    ($($ty:ty: $flops:expr, $zero:expr, $one:expr, $small:expr;)*) => {$(
+    ($($ty:ty as $name:ident: $one:expr;)*) => {$(
+        /// # Safety
+        /// As for [`in_pieces`].
+        unsafe fn $name<const ADD: bool>(
+            m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize,
+        ) {
+            // SAFETY: the caller's contract.
+            unsafe {
+                gemm::gemm(
+                    m, n, k, out, 1, ldo as isize, ADD, a.ptr, a.col, a.row, b.ptr, b.col, b.row,
+                    $one, $one, false, false, false, gemm::Parallelism::None,
+                );
+            }
+        }
+    )*};
+}
+
+gemm_crate! {
+    f32 as crate_f32: 1.0;
+    f64 as crate_f64: 1.0;
+    C64 as crate_c64: C64::new(1.0, 0.0);
+    C128 as crate_c128: C128::new(1.0, 0.0);
+}
+
+macro_rules! gemm_float {
+    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = $flops;
-            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
+            #[inline]
+            unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
+                // SAFETY: the caller's contract.
+                unsafe { <$ty>::update(m, k, n, a, b, out, n, pieces, false) }
+            }
+        }
+
+        impl Update for $ty {
+            #[inline]
+            unsafe fn update(
+                m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize, pieces: usize, add: bool,
+            ) {
                 // SAFETY: the caller's contract.
                 unsafe {
-                    if $small(m, k, n, a, b, out, ldo) {
-                        return;
+                    if m * k * n <= OWN || (!add && are_rows_by_rows(m, k, a, b)) {
+                        product(m, k, n, a, b, out, ldo, pieces, add);
+                    } else {
+                        let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
+                        in_pieces(serial, m, k, n, a, b, out, ldo, pieces);
                     }
-                    gemm::gemm(
-                        m, n, k, out, 1, ldo as isize, false, a.ptr, a.col, a.row, b.ptr, b.col, b.row,
-                        $zero, $one, false, false, false, gemm::Parallelism::None,
-                    );
                 }
             }
         }
     )*};
 }
 
-/// # Safety
-/// None needed: nothing is accessed.
-unsafe fn never<T>(_: usize, _: usize, _: usize, _: Mat<T>, _: Mat<T>, _: *mut T, _: usize) -> bool {
-    false
+/// Up to so many multiplications [`product`] is faster than the `gemm` crate.
+const OWN: usize = 64 * 64 * 64;
+
+gemm_float! {
+    f32: 100.0, crate_f32;
+    f64: 50.0, crate_f64;
 }
 
-gemm_crate! {
-    f32: 100.0, 0.0, 1.0, small_gemm::f32;
-    f64: 50.0, 0.0, 1.0, small_gemm::f64;
-    C64: 50.0, C64::new(0.0, 0.0), C64::new(1.0, 0.0), never;
-    C128: 25.0, C128::new(0.0, 0.0), C128::new(1.0, 0.0), never;
-}
-
-/// Copies a matrix to a row-major buffer, converting its elements.
-///
-/// # Safety
-/// `a` is readable as `rows` by `cols`.
-unsafe fn pack<T: Copy, W: Copy>(a: Mat<T>, rows: usize, cols: usize, convert: impl Fn(T) -> W) -> Vec<W> {
-    let mut packed = Vec::with_capacity(rows * cols);
-    if a.row == 1 && a.col != 1 {
-        // Transposed in memory: walk it by blocks of rows.
-        let dst: *mut W = packed.as_mut_ptr();
-        for first in (0..rows).step_by(16) {
-            for j in 0..cols {
-                for i in first..rows.min(first + 16) {
-                    // SAFETY: inside the matrix, and inside the capacity.
-                    unsafe { dst.add(i * cols + j).write(convert(*a.at(i, j).ptr)) };
-                }
+macro_rules! gemm_complex {
+    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
+        impl Gemm for $ty {
+            const FLOPS_PER_NS: f64 = $flops;
+            unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
+                // SAFETY: the caller's contract.
+                unsafe { <$ty>::update(m, k, n, a, b, out, n, pieces, false) }
             }
         }
-        // SAFETY: all were written.
-        unsafe { packed.set_len(rows * cols) };
-        return packed;
-    }
-    for i in 0..rows {
-        for j in 0..cols {
-            // SAFETY: inside the matrix.
-            packed.push(convert(unsafe { *a.at(i, j).ptr }));
+
+        impl Update for $ty {
+            unsafe fn update(
+                m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize, pieces: usize, add: bool,
+            ) {
+                let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
+                // SAFETY: the caller's contract.
+                unsafe { in_pieces(serial, m, k, n, a, b, out, ldo, pieces) }
+            }
         }
+    )*};
+}
+
+gemm_complex! {
+    C64: 50.0, crate_c64;
+    C128: 25.0, crate_c128;
+}
+
+/// Element types of which products may be added to what is there.
+pub trait Update: Gemm {
+    /// `out = a b`, or `out += a b` if `add`, `out` having rows `ldo` elements apart, shared by up to `pieces` threads.
+    ///
+    /// # Safety
+    /// As for [`Gemm::product`]; where `add` is set, `out` is readable as well.
+    unsafe fn update(
+        m: usize,
+        k: usize,
+        n: usize,
+        a: Mat<Self>,
+        b: Mat<Self>,
+        out: *mut Self,
+        ldo: usize,
+        pieces: usize,
+        add: bool,
+    );
+}
+
+/// `out += a b`, with `a` and `b` row-major and contiguous, of as many columns and rows as `k`, and `b` of `n` columns; rows of `out` are
+/// `ldo` elements apart.
+///
+/// # Panics
+/// If `b` has not `k * n` elements, `a` not a multiple of `k`, or `out` not as many rows as `a`.
+pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T], ldo: usize) {
+    if k == 0 || n == 0 || a.is_empty() {
+        return;
     }
-    packed
+    let m = a.len() / k;
+    assert!(a.len() == m * k && b.len() == k * n && n <= ldo && out.len() >= (m - 1) * ldo + n, "sizes of a product");
+    let (a, b) = (Mat::row_major(a.as_ptr(), m, k, false), Mat::row_major(b.as_ptr(), k, n, false));
+    // SAFETY: the slices have these sizes, none of which is 0; `out` is borrowed alone.
+    unsafe { T::update(m, k, n, a, b, out.as_mut_ptr(), ldo, pieces::<T>(m, k, n), true) }
+}
+
+/// The threads that a product is worth.
+fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
+    let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
+    ((ns / PIECE_NS) as usize).clamp(1, threads())
 }
 
 macro_rules! gemm_half {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = 50.0;
-            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
-                // SAFETY: the caller's contract; the buffers are row-major of these sizes.
-                unsafe {
-                    let wide_a = dispatch(#[inline(always)] || pack(a, m, k, Real::widen));
-                    let wide_b = dispatch(#[inline(always)] || pack(b, k, n, Real::widen));
-                    let mut product = vec![0f32; m * n];
-                    let (a, b) = (Mat::row_major(wide_a.as_ptr(), m, k, false), Mat::row_major(wide_b.as_ptr(), k, n, false));
-                    f32::serial(m, k, n, a, b, product.as_mut_ptr(), n);
-                    dispatch(#[inline(always)] || {
-                        for (i, row) in product.chunks_exact(n).enumerate() {
-                            for (j, &x) in row.iter().enumerate() {
-                                out.add(i * ldo + j).write(Real::narrow(x));
+            const FLOPS_PER_NS: f64 = 80.0;
+            unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
+                let mut wide = Packed::<f32, 1024>::new();
+                let wide = Shared(wide.room(m * n));
+                // SAFETY: the caller's contract; there is room for as many wide elements.
+                unsafe { product(m, k, n, a, b, wide.get(), n, pieces, false) };
+                let out = Shared(out);
+                parallel_for(m * n, grain(0.1), |range| {
+                    dispatch(
+                        #[inline(always)]
+                        || {
+                            for i in range {
+                                // SAFETY: both have so many elements, and all wide ones are written.
+                                unsafe { out.get().add(i).write(Real::narrow(*wide.get().add(i))) };
                             }
-                        }
-                    });
-                }
+                        },
+                    );
+                });
             }
         }
     )*};
@@ -152,13 +271,26 @@ macro_rules! gemm_half {
 
 gemm_half!(f16 bf16);
 
+/// Copies a matrix to a row-major buffer.
+///
+/// # Safety
+/// `a` is readable as `rows` by `cols`.
+unsafe fn row_major_copy<T: Copy>(a: Mat<T>, rows: usize, cols: usize) -> Vec<T> {
+    let mut copy = Vec::with_capacity(rows * cols);
+    for i in 0..rows {
+        // SAFETY: inside the matrix.
+        copy.extend((0..cols).map(|j| unsafe { *a.at(i, j).ptr }));
+    }
+    copy
+}
+
 macro_rules! gemm_int {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = 8.0 / size_of::<$ty>() as f64;
-            unsafe fn serial(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize) {
+            unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
-                unsafe { integers(m, k, n, a, b, out, ldo) }
+                unsafe { in_pieces(integers, m, k, n, a, b, out, n, pieces) }
             }
         }
     )*};
@@ -170,14 +302,14 @@ gemm_int!(i8 i16 i32 i64 u8 u16 u32 u64);
 const COLUMNS: usize = 64;
 
 /// # Safety
-/// As for [`Gemm::serial`].
+/// As for [`in_pieces`].
 unsafe fn integers<T: Int>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T, ldo: usize) {
     let packed;
     let b = if b.col == 1 || m < 4 {
         b
     } else {
         // SAFETY: the caller's contract.
-        packed = unsafe { pack(b, k, n, |x| x) };
+        packed = unsafe { row_major_copy(b, k, n) };
         Mat::row_major(packed.as_ptr(), k, n, false)
     };
     dispatch(
@@ -214,7 +346,7 @@ unsafe fn integers<T: Int>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, o
 /// `out = a b`, split over threads when it is worth it.
 ///
 /// # Safety
-/// As for [`Gemm::serial`], but sizes may be 0.
+/// As for [`Gemm::product`], but sizes may be 0.
 pub unsafe fn gemm<T: Gemm>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T) {
     if m == 0 || n == 0 {
         return;
@@ -223,35 +355,8 @@ pub unsafe fn gemm<T: Gemm>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, 
         // SAFETY: `out` is writable for `m * n` elements; all zero bytes are 0 in every type.
         return unsafe { ptr::write_bytes(out, 0, m * n) };
     }
-    let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
-    let worth = ((ns / PIECE_NS) as usize).min(threads());
-    if worth < 2 {
-        // SAFETY: the same contract; no size is 0.
-        return unsafe { T::serial(m, k, n, a, b, out, n) };
-    }
-    let (pa, pb, po) = (Shared(a.ptr.cast_mut()), Shared(b.ptr.cast_mut()), Shared(out));
-    let (ra, ca, rb, cb) = (a.row, a.col, b.row, b.col);
-    // Cut the longer side of the result into one piece a thread, in multiples of a cache line.
-    let by_rows = m >= n;
-    let long = if by_rows { m } else { n };
-    let piece = long.div_ceil(worth).next_multiple_of(16);
-    parallel_for(long.div_ceil(piece), 1, |range| {
-        for i in range {
-            let (first, len) = (i * piece, piece.min(long - i * piece));
-            let (a, b) = (
-                Mat { ptr: pa.get().cast_const(), row: ra, col: ca },
-                Mat { ptr: pb.get().cast_const(), row: rb, col: cb },
-            );
-            // SAFETY: the pieces partition the rows or the columns of the result.
-            unsafe {
-                if by_rows {
-                    T::serial(len, k, n, a.at(first, 0), b, po.get().add(first * n), n);
-                } else {
-                    T::serial(m, k, len, a, b.at(0, first), po.get().add(first), n);
-                }
-            }
-        }
-    });
+    // SAFETY: the same contract; no size is 0.
+    unsafe { T::product(m, k, n, a, b, out, pieces::<T>(m, k, n)) }
 }
 
 /// `out = a b`, with `a` of `m` by `k` and `b` of `k` by `n`; `a_trans` says that `a` is stored as `k` by `m`, `b_trans` that `b` is

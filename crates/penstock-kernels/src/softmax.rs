@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use penstock_data::{DType, DTypeSet, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::dispatch;
+use crate::arch::{dispatch, fence_stores, prefetch, stream};
 use crate::math::Math;
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
@@ -35,13 +35,32 @@ fn row_max<T: Real>(row: &[T]) -> T::Wide {
     acc.into_iter().fold(-T::Wide::INFINITY, Math::max_nan)
 }
 
-/// Writes e^(x - max) to `scratch` and returns the sum.
+/// Bytes of a row up to which the next one is fetched while this one is in the cache.
+const FETCHED: usize = 64 << 10;
+
+/// Writes e^(x - max) to `scratch` and returns the sum, in the order of [`row_sum`].
 #[inline(always)]
 fn row_exp<T: Real>(row: &[T], max: T::Wide, scratch: &mut [T::Wide]) -> T::Wide {
-    for (e, &x) in scratch.iter_mut().zip(row) {
-        *e = (x.widen() - max).exp();
+    let mut acc = [T::Wide::ZERO; LANES];
+    let ahead = if size_of_val(row) <= FETCHED { row.len() } else { 0 };
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let (to, to_rest) = scratch.as_chunks_mut::<LANES>();
+    for (e, x) in to.iter_mut().zip(chunks) {
+        if ahead > 0 {
+            prefetch(x.as_ptr().wrapping_add(ahead), size_of_val(x));
+        }
+        for l in 0..LANES {
+            e[l] = (x[l].widen() - max).exp();
+        }
+        for l in 0..LANES {
+            acc[l] = acc[l] + e[l];
+        }
     }
-    row_sum(scratch)
+    for ((e, &x), a) in to_rest.iter_mut().zip(rest).zip(&mut acc) {
+        *e = (x.widen() - max).exp();
+        *a = *a + *e;
+    }
+    folded(acc)
 }
 
 /// The sum, in an order that depends on the length alone.
@@ -57,6 +76,12 @@ fn row_sum<W: Math>(row: &[W]) -> W {
     for (a, &x) in acc.iter_mut().zip(rest) {
         *a = *a + x;
     }
+    folded(acc)
+}
+
+/// The sum of the accumulators.
+#[inline(always)]
+fn folded<W: Math>(mut acc: [W; LANES]) -> W {
     let mut width = LANES / 2;
     while width > 0 {
         for l in 0..width {
@@ -70,6 +95,26 @@ fn row_sum<W: Math>(row: &[W]) -> W {
 /// Estimated time of one element of a softmax.
 const NS: f64 = 0.6;
 
+/// Bytes of a result from which on it is written past the caches, which would not keep it.
+const PASSES: usize = 16 << 20;
+
+/// Writes a row that is in the cache, past the caches if `passes`.
+///
+/// # Safety
+/// `to` is writable for as many elements.
+#[inline(always)]
+unsafe fn write_row<T: Real>(row: &[T::Wide], to: *mut T, passes: bool) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if passes && size_of::<T>() == size_of::<T::Wide>() {
+            return stream(row.as_ptr().cast(), to.cast(), size_of_val(row));
+        }
+        for (i, &x) in row.iter().enumerate() {
+            to.add(i).write(T::narrow(x));
+        }
+    }
+}
+
 /// A scratch row, on the stack if it is short.
 type Scratch<W> = SmallVec<[W; 256]>;
 
@@ -77,6 +122,7 @@ type Scratch<W> = SmallVec<[W; 256]>;
 /// As for [`softmax`], with elements of `T`.
 unsafe fn rows<T: Real, const LOG: bool>(input: *const u8, rows: usize, n: usize, out: *mut u8) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
+    let passes = input != out.cast_const() && rows * n * size_of::<T>() >= PASSES;
     parallel_for(rows, grain(NS * n as f64), |range| {
         let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
         dispatch(
@@ -87,25 +133,23 @@ unsafe fn rows<T: Real, const LOG: bool>(input: *const u8, rows: usize, n: usize
                     let x = unsafe { slice::from_raw_parts(src.get().add(r * n), n) };
                     let max = row_max(x);
                     let sum = row_exp(x, max, &mut scratch);
-                    // SAFETY: row `r` of the output is writable for `n` elements, and no other range
-                    // has it. If it is the input row, each element is read before it is written.
-                    let y = unsafe { dst.get().add(r * n) };
                     if LOG {
                         let shift = sum.log();
-                        for i in 0..n {
-                            // SAFETY: as above.
-                            unsafe {
-                                let x = src.get().add(r * n + i).read();
-                                y.add(i).write(T::narrow(x.widen() - max - shift));
-                            }
+                        for (e, &x) in scratch.iter_mut().zip(x) {
+                            *e = x.widen() - max - shift;
                         }
                     } else {
                         let scale = T::Wide::ONE / sum;
-                        for (i, &e) in scratch.iter().enumerate() {
-                            // SAFETY: as above.
-                            unsafe { y.add(i).write(T::narrow(e * scale)) };
+                        for e in &mut scratch {
+                            *e = *e * scale;
                         }
                     }
+                    // SAFETY: row `r` of the output is writable for `n` elements, and no other range
+                    // has it. The input row, which it may be, has been read.
+                    unsafe { write_row(&scratch, dst.get().add(r * n), passes) };
+                }
+                if passes {
+                    fence_stores();
                 }
             },
         );

@@ -1,0 +1,519 @@
+//! Products of matrices of `f32` and `f64`, a tile of the result in registers at a time.
+//!
+//! A tile is some rows by a *panel*, one or two vectors of columns. Its elements accumulate in the order of the inner
+//! dimension, so which tile has an element does not change it.
+
+#![expect(unsafe_code, reason = "vectors over raw memory")]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use crate::arch::{Level, level};
+#[cfg(target_arch = "x86_64")]
+use crate::arch::{at_v3, at_v4};
+use crate::math::Math;
+use crate::num::Real;
+
+/// A vector of one instruction set.
+///
+/// # Safety
+/// All methods need that instruction set; those that take a pointer, that so many elements are there.
+trait Vector: Copy {
+    type Of: Float;
+    /// The number of elements.
+    const LANES: usize;
+    unsafe fn splat(x: Self::Of) -> Self;
+    unsafe fn load(from: *const Self::Of) -> Self;
+    unsafe fn store(self, to: *mut Self::Of);
+    /// The first `n` elements, and zeros.
+    unsafe fn load_part(from: *const Self::Of, n: usize) -> Self;
+    /// Stores the first `n` elements.
+    unsafe fn store_part(self, to: *mut Self::Of, n: usize);
+    unsafe fn add(self, other: Self) -> Self;
+    /// `self * b + c`.
+    unsafe fn fma(self, b: Self, c: Self) -> Self;
+    /// The sum of all elements.
+    unsafe fn sum(self) -> Self::Of;
+}
+
+/// Defines vectors by what their methods do with registers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vectors {
+    ($($name:ident($register:ty): $n:literal of $of:ident, $set:ident, $loadu:ident, $storeu:ident, $add:ident, $fma:ident;
+        sum($v:ident) => $sum:expr;
+        part($from:ident, $count:ident) => $load:expr;
+        put($kept:ident, $to:ident, $left:ident) => $store:expr;
+    )*) => {$(
+        #[derive(Clone, Copy)]
+        struct $name($register);
+
+        impl Vector for $name {
+            type Of = $of;
+            const LANES: usize = $n;
+            #[inline(always)]
+            unsafe fn splat(x: $of) -> Self {
+                // SAFETY: the contract of the trait.
+                Self(unsafe { $set(x) })
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $of) -> Self {
+                // SAFETY: the contract of the trait.
+                Self(unsafe { $loadu(from) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $of) {
+                // SAFETY: the contract of the trait.
+                unsafe { $storeu(to, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_part($from: *const $of, $count: usize) -> Self {
+                // SAFETY: the contract of the trait; the other lanes are not read.
+                Self(unsafe { $load })
+            }
+            #[inline(always)]
+            unsafe fn store_part(self, $to: *mut $of, $left: usize) {
+                let $kept = self.0;
+                // SAFETY: the contract of the trait; the other lanes are not written.
+                unsafe { $store }
+            }
+            #[inline(always)]
+            unsafe fn add(self, other: Self) -> Self {
+                // SAFETY: the contract of the trait.
+                Self(unsafe { $add(self.0, other.0) })
+            }
+            #[inline(always)]
+            unsafe fn fma(self, b: Self, c: Self) -> Self {
+                // SAFETY: the contract of the trait.
+                Self(unsafe { $fma(self.0, b.0, c.0) })
+            }
+            #[inline(always)]
+            unsafe fn sum(self) -> $of {
+                let $v = self.0;
+                // SAFETY: the contract of the trait.
+                unsafe { $sum }
+            }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+vectors! {
+    F32x16(__m512): 16 of f32, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps;
+    sum(v) => _mm512_reduce_add_ps(v);
+    part(from, n) => _mm512_maskz_loadu_ps(((1u32 << n) - 1) as u16, from);
+    put(v, to, n) => _mm512_mask_storeu_ps(to, ((1u32 << n) - 1) as u16, v);
+
+    F64x8(__m512d): 8 of f64, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_fmadd_pd;
+    sum(v) => _mm512_reduce_add_pd(v);
+    part(from, n) => _mm512_maskz_loadu_pd(((1u32 << n) - 1) as u8, from);
+    put(v, to, n) => _mm512_mask_storeu_pd(to, ((1u32 << n) - 1) as u8, v);
+
+    F32x8(__m256): 8 of f32, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps;
+    sum(v) => {
+        let halves = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+        let pairs = _mm_add_ps(halves, _mm_movehl_ps(halves, halves));
+        _mm_cvtss_f32(_mm_add_ss(pairs, _mm_shuffle_ps::<1>(pairs, pairs)))
+    };
+    part(from, n) => _mm256_maskload_ps(from, _mm256_loadu_si256(MASKS32.as_ptr().add(8 - n).cast()));
+    put(v, to, n) => _mm256_maskstore_ps(to, _mm256_loadu_si256(MASKS32.as_ptr().add(8 - n).cast()), v);
+
+    F64x4(__m256d): 4 of f64, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd;
+    sum(v) => {
+        let halves = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
+        _mm_cvtsd_f64(_mm_add_sd(halves, _mm_unpackhi_pd(halves, halves)))
+    };
+    part(from, n) => _mm256_maskload_pd(from, _mm256_loadu_si256(MASKS64.as_ptr().add(4 - n).cast()));
+    put(v, to, n) => _mm256_maskstore_pd(to, _mm256_loadu_si256(MASKS64.as_ptr().add(4 - n).cast()), v);
+}
+
+/// From the place `8 - n` on, `n` lanes that are set.
+#[cfg(target_arch = "x86_64")]
+static MASKS32: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+#[cfg(target_arch = "x86_64")]
+static MASKS64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+/// A vector for any machine.
+#[derive(Clone, Copy)]
+struct Portable<T>([T; 4]);
+
+impl<T: Float> Vector for Portable<T> {
+    type Of = T;
+    const LANES: usize = 4;
+    #[inline(always)]
+    unsafe fn splat(x: T) -> Self {
+        Self([x; 4])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const T) -> Self {
+        // SAFETY: the contract of the trait.
+        Self(unsafe { from.cast::<[T; 4]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut T) {
+        // SAFETY: the contract of the trait.
+        unsafe { to.cast::<[T; 4]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(from: *const T, n: usize) -> Self {
+        let mut all = [T::ZERO; 4];
+        for (i, x) in all.iter_mut().enumerate().take(n) {
+            // SAFETY: the contract of the trait.
+            *x = unsafe { *from.add(i) };
+        }
+        Self(all)
+    }
+    #[inline(always)]
+    unsafe fn store_part(self, to: *mut T, n: usize) {
+        for (i, &x) in self.0.iter().enumerate().take(n) {
+            // SAFETY: the contract of the trait.
+            unsafe { *to.add(i) = x };
+        }
+    }
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn fma(self, b: Self, c: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] * b.0[i] + c.0[i]))
+    }
+    #[inline(always)]
+    unsafe fn sum(self) -> T {
+        (self.0[0] + self.0[2]) + (self.0[1] + self.0[3])
+    }
+}
+
+/// A tile of a product. Element `(i, p)` of the left matrix is at `a + hops[p / run] + i * a_row + p % run * a_col`.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile<'a, T> {
+    pub(crate) a: *const T,
+    /// Elements from a row to the next. Where the left matrix is packed, 1.
+    pub(crate) a_row: isize,
+    /// Where each stretch of the inner dimension starts in a row.
+    pub(crate) hops: &'a [isize],
+    /// The length of a stretch.
+    pub(crate) run: usize,
+    /// The panel of the right matrix, and the elements between its rows.
+    pub(crate) b: *const T,
+    pub(crate) b_row: usize,
+    pub(crate) out: *mut T,
+    pub(crate) out_row: usize,
+    /// The columns that are wanted, at least 1.
+    pub(crate) width: usize,
+    /// Whether the product is added to what is there.
+    pub(crate) add: bool,
+}
+
+/// `R` rows of a product by `C` vectors of columns. If `STEP` is 0, the elements of a row of the left matrix are
+/// neighbours; else they are `STEP` apart, and those of a column neighbours.
+///
+/// # Safety
+/// There is the instruction set of `V`. The left matrix is readable as said; for each element of the inner dimension the
+/// right one for `C` vectors, of which only `width` elements where `PART` is set; `out` is writable.
+#[inline(always)]
+unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, V::Of>) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut acc = [[V::splat(V::Of::ZERO); C]; R];
+        let mut b = t.b;
+        for &hop in t.hops {
+            let mut a = t.a.offset(hop);
+            for _ in 0..t.run {
+                let mut row = [V::splat(V::Of::ZERO); C];
+                for c in 0..C {
+                    row[c] = V::load(b.add(c * V::LANES));
+                }
+                for i in 0..R {
+                    let x = V::splat(*if STEP == 0 { a.offset(i as isize * t.a_row) } else { a.add(i) });
+                    for c in 0..C {
+                        acc[i][c] = x.fma(row[c], acc[i][c]);
+                    }
+                }
+                a = a.add(if STEP == 0 { 1 } else { STEP });
+                b = b.add(t.b_row);
+            }
+        }
+        // Simple loops, which are unrolled: the accumulators are registers only if all their indices are constants.
+        if t.width == C * V::LANES && !t.add {
+            for i in 0..R {
+                for c in 0..C {
+                    acc[i][c].store(t.out.add(i * t.out_row + c * V::LANES));
+                }
+            }
+            return;
+        }
+        let mut sums = [[MaybeUninit::<V>::uninit(); C]; R];
+        for i in 0..R {
+            for c in 0..C {
+                sums[i][c].write(acc[i][c]);
+            }
+        }
+        for (i, row) in sums.iter().enumerate() {
+            let out = t.out.add(i * t.out_row);
+            for (c, sum) in row.iter().enumerate() {
+                let (sum, to, left) = (sum.assume_init(), out.add(c * V::LANES), t.width.saturating_sub(c * V::LANES));
+                if left >= V::LANES {
+                    let sum = if t.add { V::load(to).add(sum) } else { sum };
+                    sum.store(to);
+                } else if left > 0 {
+                    let sum = if t.add { V::load_part(to, left).add(sum) } else { sum };
+                    sum.store_part(to, left);
+                }
+            }
+        }
+    }
+}
+
+/// The products of rows of the left matrix and rows of the right one, both of neighbours: `out[i][j] = a[i] . b[j]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Dots<T> {
+    pub(crate) a: *const T,
+    pub(crate) a_row: isize,
+    pub(crate) b: *const T,
+    pub(crate) b_row: isize,
+    /// The length of the rows.
+    pub(crate) k: usize,
+    /// The number of rows of the right matrix.
+    pub(crate) n: usize,
+    /// Element `(i, j)` of the result is at `out + i * out_row + j * out_col`.
+    pub(crate) out: *mut T,
+    pub(crate) out_row: usize,
+    pub(crate) out_col: usize,
+}
+
+/// `R` rows of the left matrix by `S` of the right one.
+///
+/// # Safety
+/// There is the instruction set of `V`; the matrices are as said, and have so many rows.
+#[inline(always)]
+unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<V::Of>) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let mut acc = [[V::splat(V::Of::ZERO); S]; R];
+        let whole = t.k - t.k % V::LANES;
+        for p in (0..whole).step_by(V::LANES) {
+            let mut right = [V::splat(V::Of::ZERO); S];
+            for j in 0..S {
+                right[j] = V::load(t.b.offset(j as isize * t.b_row).add(p));
+            }
+            for i in 0..R {
+                let x = V::load(t.a.offset(i as isize * t.a_row).add(p));
+                for j in 0..S {
+                    acc[i][j] = x.fma(right[j], acc[i][j]);
+                }
+            }
+        }
+        let left = t.k - whole;
+        if left > 0 {
+            let mut right = [V::splat(V::Of::ZERO); S];
+            for j in 0..S {
+                right[j] = V::load_part(t.b.offset(j as isize * t.b_row).add(whole), left);
+            }
+            for i in 0..R {
+                let x = V::load_part(t.a.offset(i as isize * t.a_row).add(whole), left);
+                for j in 0..S {
+                    acc[i][j] = x.fma(right[j], acc[i][j]);
+                }
+            }
+        }
+        let mut sums = [[MaybeUninit::<V>::uninit(); S]; R];
+        for i in 0..R {
+            for j in 0..S {
+                sums[i][j].write(acc[i][j]);
+            }
+        }
+        for (i, row) in sums.iter().enumerate() {
+            for (j, sum) in row.iter().enumerate() {
+                *t.out.add(i * t.out_row + j * t.out_col) = sum.assume_init().sum();
+            }
+        }
+    }
+}
+
+/// Some rows of the left matrix by all of the right one.
+///
+/// # Safety
+/// As for [`dot_tile`].
+#[inline(always)]
+unsafe fn dots<V: Vector, const R: usize>(t: &Dots<V::Of>) {
+    let mut at = *t;
+    for j in (0..t.n).step_by(4) {
+        // SAFETY: rows `j..` of the right matrix are there.
+        unsafe {
+            at.b = t.b.offset(j as isize * t.b_row);
+            at.out = t.out.add(j * t.out_col);
+            match t.n - j {
+                1 => dot_tile::<V, R, 1>(&at),
+                2 => dot_tile::<V, R, 2>(&at),
+                3 => dot_tile::<V, R, 3>(&at),
+                _ => dot_tile::<V, R, 4>(&at),
+            }
+        }
+    }
+}
+
+type TileFn<T> = unsafe fn(&Tile<'_, T>);
+
+/// What an instruction set has for products of `T`.
+pub(crate) struct Kernels<T: 'static> {
+    /// Columns of one vector; a panel has two.
+    pub(crate) lanes: usize,
+    /// Tiles of 1, 2, … rows by one vector, the rows of the left matrix being of neighbours.
+    narrow: &'static [TileFn<T>],
+    /// The same by two vectors.
+    wide: &'static [TileFn<T>],
+    /// `wide` and `narrow` for a packed left matrix, whose columns are `packed.len()` apart.
+    packed: &'static [TileFn<T>],
+    packed_narrow: &'static [TileFn<T>],
+    /// [`Dots`] of 1, 2, … rows.
+    dots: &'static [unsafe fn(&Dots<T>)],
+    /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
+    pub(crate) depth: usize,
+    pub(crate) block: usize,
+}
+
+impl<T: Float> Kernels<T> {
+    /// The most rows of a tile.
+    pub(crate) fn rows(&self) -> usize {
+        self.wide.len()
+    }
+
+    /// The columns of a panel.
+    pub(crate) fn panel(&self) -> usize {
+        2 * self.lanes
+    }
+
+    /// Some rows by one panel: `t` is the first tile's, but for how many rows there are.
+    ///
+    /// # Safety
+    /// The left matrix is readable for `m` rows, each stretch for neighbours; the panel, two vectors wide, is readable for the inner
+    /// dimension (one vector, if not more columns are wanted); `out` is writable.
+    #[inline]
+    pub(crate) unsafe fn column(&self, m: usize, t: &Tile<'_, T>) {
+        let tiles = if t.width <= self.lanes { self.narrow } else { self.wide };
+        let parts = m.div_ceil(tiles.len());
+        let mut at = *t;
+        for part in 0..parts {
+            // Tiles of nearly the same height, none of which is low.
+            let rows = m * (part + 1) / parts - m * part / parts;
+            // SAFETY: the caller's contract; `rows` is at most what there are tiles for.
+            unsafe {
+                tiles[rows - 1](&at);
+                at.a = at.a.offset(rows as isize * at.a_row);
+                at.out = at.out.add(rows * at.out_row);
+            }
+        }
+    }
+
+    /// As [`Kernels::column`], for a left matrix that is packed in stretches of `self.rows()` rows.
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn packed_column(&self, m: usize, t: &Tile<'_, T>) {
+        let tiles = if t.width <= self.lanes { self.packed_narrow } else { self.packed };
+        let most = tiles.len();
+        let mut at = *t;
+        for first in (0..m).step_by(most) {
+            // SAFETY: the caller's contract.
+            unsafe {
+                tiles[most.min(m - first) - 1](&at);
+                at.a = at.a.add(most * t.run);
+                at.out = at.out.wrapping_add(most * at.out_row);
+            }
+        }
+    }
+
+    /// `m` rows of the left matrix by all of the right one.
+    ///
+    /// # Safety
+    /// The matrices are as [`Dots`] says.
+    pub(crate) unsafe fn dots(&self, m: usize, t: &Dots<T>) {
+        let parts = m.div_ceil(self.dots.len());
+        let mut at = *t;
+        for part in 0..parts {
+            let rows = m * (part + 1) / parts - m * part / parts;
+            // SAFETY: the caller's contract; `rows` is at most what there are functions for.
+            unsafe {
+                self.dots[rows - 1](&at);
+                at.a = at.a.offset(rows as isize * at.a_row);
+                at.out = at.out.add(rows * at.out_row);
+            }
+        }
+    }
+}
+
+/// The element types that there are tiles for.
+pub(crate) trait Float: Real<Wide = Self> + Math {
+    /// The tiles of this machine's instruction set.
+    fn kernels() -> &'static Kernels<Self>;
+}
+
+/// The entry points of one instruction set.
+macro_rules! entries {
+    ($name:ident, $at:ident, $vector:ty, $of:ty, $lanes:literal, $depth:literal, $block:literal, $most:literal: $($rows:literal)*) => {
+        static $name: Kernels<$of> = {
+            /// # Safety
+            /// As for [`tile`], on a machine that has the instruction set.
+            unsafe fn entry<const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, $of>) {
+                // SAFETY: the same contract.
+                unsafe { $at(#[inline(always)] || tile::<$vector, R, C, STEP>(t)) }
+            }
+            /// # Safety
+            /// As for [`dots`], on a machine that has the instruction set.
+            unsafe fn dot_entry<const R: usize>(t: &Dots<$of>) {
+                // SAFETY: the same contract.
+                unsafe { $at(#[inline(always)] || dots::<$vector, R>(t)) }
+            }
+            Kernels {
+                lanes: $lanes,
+                narrow: &[$(entry::<$rows, 1, 0>),*],
+                wide: &[$(entry::<$rows, 2, 0>),*],
+                packed: &[$(entry::<$rows, 2, $most>),*],
+                packed_narrow: &[$(entry::<$rows, 1, $most>),*],
+                dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
+                depth: $depth,
+                block: $block,
+            }
+        };
+    };
+}
+
+/// # Safety
+/// None needed.
+unsafe fn at_base<R>(f: impl FnOnce() -> R) -> R {
+    f()
+}
+
+#[cfg(target_arch = "x86_64")]
+entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 448, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+#[cfg(target_arch = "x86_64")]
+entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 336, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+#[cfg(target_arch = "x86_64")]
+entries!(F32_V3, at_v3, F32x8, f32, 8, 256, 192, 6: 1 2 3 4 5 6);
+#[cfg(target_arch = "x86_64")]
+entries!(F64_V3, at_v3, F64x4, f64, 4, 256, 96, 6: 1 2 3 4 5 6);
+entries!(F32_BASE, at_base, Portable<f32>, f32, 4, 256, 192, 4: 1 2 3 4);
+entries!(F64_BASE, at_base, Portable<f64>, f64, 4, 256, 96, 4: 1 2 3 4);
+
+macro_rules! floats {
+    ($($of:ident: $base:ident $v3:ident $v4:ident;)*) => {$(
+        impl Float for $of {
+            #[inline]
+            fn kernels() -> &'static Kernels<$of> {
+                match level() {
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V4 => &$v4,
+                    #[cfg(target_arch = "x86_64")]
+                    Level::V3 => &$v3,
+                    _ => &$base,
+                }
+            }
+        }
+    )*};
+}
+
+floats! {
+    f32: F32_BASE F32_V3 F32_V4;
+    f64: F64_BASE F64_V3 F64_V4;
+}

@@ -1,0 +1,214 @@
+//! Products and convolutions that are made of several blocks, against plain models.
+
+#![expect(unsafe_code, reason = "kernels take raw memory")]
+
+use penstock_data::{DType, Element, bf16, f16};
+use penstock_kernels::conv::{Axis, Geometry, conv, conv_filter_grad, conv_input_grad};
+use penstock_kernels::matmul::add_product;
+use penstock_kernels::{matmul, pool};
+
+/// An element that small whole numbers are converted to without rounding.
+trait Number: Element {
+    fn of(x: i32) -> Self;
+}
+
+impl Number for f32 {
+    fn of(x: i32) -> f32 {
+        x as f32
+    }
+}
+
+impl Number for f64 {
+    fn of(x: i32) -> f64 {
+        f64::from(x)
+    }
+}
+
+impl Number for f16 {
+    fn of(x: i32) -> f16 {
+        f16::from_f32(x as f32)
+    }
+}
+
+impl Number for bf16 {
+    fn of(x: i32) -> bf16 {
+        bf16::from_f32(x as f32)
+    }
+}
+
+/// Numbers from -2 to 2, without a short period.
+fn whole(n: usize, seed: usize) -> Vec<i32> {
+    let hash = |i: usize| ((i + seed * 7919) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (0..n).map(|i| (hash(i) % 5) as i32 - 2).collect()
+}
+
+fn numbers<T: Number>(x: &[i32]) -> Vec<T> {
+    x.iter().map(|&x| T::of(x)).collect()
+}
+
+fn check_product<T: Number>(m: usize, k: usize, n: usize, a_trans: bool, b_trans: bool) {
+    let (a, b) = (whole(m * k, 1), whole(k * n, 2));
+    let mut due = vec![0; m * n];
+    for i in 0..m {
+        for p in 0..k {
+            let x = a[if a_trans { p * m + i } else { i * k + p }];
+            for j in 0..n {
+                due[i * n + j] += x * b[if b_trans { j * k + p } else { p * n + j }];
+            }
+        }
+    }
+    let (a, b, mut out) = (numbers::<T>(&a), numbers::<T>(&b), numbers::<T>(&vec![77; m * n]));
+    let (pa, pb) = (a.as_ptr().cast(), b.as_ptr().cast());
+    // SAFETY: buffers of these dimensions.
+    unsafe { matmul(T::DTYPE, m, k, n, pa, a_trans, pb, b_trans, out.as_mut_ptr().cast()) };
+    assert_eq!(out, numbers::<T>(&due), "{} {m} {k} {n} {a_trans} {b_trans}", T::DTYPE);
+}
+
+#[test]
+fn products_of_several_blocks_agree_with_the_model() {
+    pool::set_threads(3);
+    let sizes = [
+        (1, 1, 1),
+        (2, 600, 37),
+        (15, 513, 33),
+        (16, 40, 70),
+        (17, 64, 1),
+        (1, 700, 300),
+        (29, 1024, 65),
+        (70, 1030, 130),
+        (3, 30, 4200),
+        (450, 50, 66),
+        (1000, 7, 40),
+    ];
+    for (m, k, n) in sizes {
+        for (a_trans, b_trans) in [(false, false), (false, true), (true, false), (true, true)] {
+            check_product::<f32>(m, k, n, a_trans, b_trans);
+            check_product::<f64>(m, k, n, a_trans, b_trans);
+            check_product::<f16>(m, k, n, a_trans, b_trans);
+            check_product::<bf16>(m, k, n, a_trans, b_trans);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_a_number_stays_in_its_row_and_column() {
+    for (m, k, n) in [(5, 9, 7), (40, 600, 50), (90, 300, 33)] {
+        for b_trans in [false, true] {
+            let (mut a, mut b) = (vec![1f32; m * k], vec![1f32; k * n]);
+            a[3 * k + 4] = f32::NAN;
+            b[if b_trans { 6 * k + 2 } else { 2 * n + 6 }] = f32::NEG_INFINITY;
+            let mut out = vec![0f32; m * n];
+            let (pa, pb) = (a.as_ptr().cast(), b.as_ptr().cast());
+            // SAFETY: buffers of these dimensions.
+            unsafe { matmul(DType::F32, m, k, n, pa, false, pb, b_trans, out.as_mut_ptr().cast()) };
+            for (at, &x) in out.iter().enumerate() {
+                match (at / n, at % n) {
+                    (3, _) => assert!(x.is_nan()),
+                    (_, 6) => assert_eq!(x, f32::NEG_INFINITY),
+                    _ => assert_eq!(x, k as f32),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_are_added_to_what_is_there() {
+    for (m, k, n, ldo) in [(1, 1, 1, 1), (5, 8, 3, 9), (100, 600, 40, 44)] {
+        let (a, b) = (numbers::<f64>(&whole(m * k, 3)), numbers::<f64>(&whole(k * n, 4)));
+        let mut out = vec![0.5; (m - 1) * ldo + n];
+        add_product(k, n, &a, &b, &mut out, ldo);
+        for (at, &x) in out.iter().enumerate() {
+            let (i, j) = (at / ldo, at % ldo);
+            let product: f64 = if j < n { (0..k).map(|p| a[i * k + p] * b[p * n + j]).sum() } else { 0.0 };
+            assert_eq!(x, 0.5 + product);
+        }
+    }
+}
+
+/// Each product of the trilinear form, as indices of input, filter and output.
+fn terms(g: &Geometry, mut f: impl FnMut(usize, usize, usize)) {
+    let [a, b, c] = &g.axes;
+    let inside = |axis: &Axis, o: usize, w: usize| {
+        (o * axis.stride + w * axis.dilation).checked_sub(axis.before).filter(|&i| i < axis.input)
+    };
+    let (ins, outs) = (g.in_channels, g.out_channels);
+    for n in 0..g.batch {
+        for y in 0..a.output * b.output * c.output {
+            for w in 0..a.window * b.window * c.window {
+                let (yc, yb, ya) = (y % c.output, y / c.output % b.output, y / (c.output * b.output));
+                let (wc, wb, wa) = (w % c.window, w / c.window % b.window, w / (c.window * b.window));
+                let x = inside(a, ya, wa).zip(inside(b, yb, wb)).zip(inside(c, yc, wc));
+                let Some(((xa, xb), xc)) = x else { continue };
+                let x = ((n * a.input + xa) * b.input + xb) * c.input + xc;
+                let y = n * a.output * b.output * c.output + y;
+                for group in 0..g.groups {
+                    for i in 0..ins {
+                        for o in 0..outs {
+                            let (x, y) = (x * g.groups * ins + group * ins + i, y * g.groups * outs + group * outs + o);
+                            f(x, (w * ins + i) * g.groups * outs + group * outs + o, y);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_convolution<T: Number>(g: &Geometry) {
+    let size = |of: fn(&Axis) -> usize| g.axes.iter().map(of).product::<usize>();
+    let inputs = g.batch * size(|a| a.input) * g.groups * g.in_channels;
+    let filters = size(|a| a.window) * g.in_channels * g.groups * g.out_channels;
+    let outputs = g.batch * size(|a| a.output) * g.groups * g.out_channels;
+    let (x, w, y) = (whole(inputs, 5), whole(filters, 6), whole(outputs, 7));
+    let (mut due_y, mut due_x, mut due_w) = (vec![0; outputs], vec![0; inputs], vec![0; filters]);
+    terms(g, |i, f, o| {
+        due_y[o] += x[i] * w[f];
+        due_x[i] += w[f] * y[o];
+        due_w[f] += x[i] * y[o];
+    });
+    let (x, w, y) = (numbers::<T>(&x), numbers::<T>(&w), numbers::<T>(&y));
+    let (px, pw, py) = (x.as_ptr().cast(), w.as_ptr().cast(), y.as_ptr().cast());
+    let (mut to_x, mut to_w, mut to_y) = (x.clone(), w.clone(), y.clone());
+    // SAFETY: buffers of the sizes of the geometry.
+    unsafe {
+        conv(T::DTYPE, g, px, pw, to_y.as_mut_ptr().cast());
+        conv_input_grad(T::DTYPE, g, pw, py, to_x.as_mut_ptr().cast());
+        conv_filter_grad(T::DTYPE, g, px, py, to_w.as_mut_ptr().cast());
+    }
+    assert_eq!(to_y, numbers::<T>(&due_y), "the result of {g:?}");
+    assert_eq!(to_x, numbers::<T>(&due_x), "the cotangent of the input of {g:?}");
+    assert_eq!(to_w, numbers::<T>(&due_w), "the cotangent of the filter of {g:?}");
+}
+
+fn axis(input: usize, window: usize, stride: usize, dilation: usize, before: usize) -> Axis {
+    let reach = (window - 1) * dilation + 1;
+    // As many zeros behind as before.
+    let output = (input + 2 * before).checked_sub(reach).map_or(0, |room| room / stride + 1);
+    Axis { input, window, output, stride, dilation, before }
+}
+
+#[test]
+fn convolutions_of_several_blocks_agree_with_the_model() {
+    pool::set_threads(3);
+    let cases = [
+        // Lines, of which some are shorter than a tile and some are longer than a band.
+        (2, [Axis::NONE, Axis::NONE, axis(300, 5, 2, 3, 4)], 1, 40, 33),
+        (1, [Axis::NONE, Axis::NONE, axis(6000, 3, 1, 1, 1)], 1, 64, 3),
+        // Images: of some bands, without and with zeros around, of groups, and with a stride beyond the window.
+        (2, [Axis::NONE, axis(30, 3, 1, 1, 1), axis(50, 3, 1, 1, 1)], 1, 60, 35),
+        (1, [Axis::NONE, axis(20, 3, 1, 1, 0), axis(33, 2, 1, 1, 0)], 1, 17, 70),
+        (2, [Axis::NONE, axis(12, 3, 2, 1, 1), axis(15, 3, 2, 2, 2)], 3, 5, 7),
+        (1, [Axis::NONE, axis(20, 2, 3, 1, 0), axis(21, 2, 3, 1, 1)], 2, 6, 9),
+        (1, [Axis::NONE, axis(9, 1, 1, 1, 0), axis(9, 1, 1, 1, 0)], 2, 8, 8),
+        // Channels of more than a panel.
+        (1, [Axis::NONE, axis(5, 3, 1, 1, 1), axis(6, 3, 1, 1, 1)], 1, 300, 40),
+        (3, [axis(5, 2, 1, 2, 1), axis(6, 3, 1, 1, 1), axis(7, 2, 2, 1, 0)], 2, 3, 4),
+    ];
+    for (batch, axes, groups, in_channels, out_channels) in cases {
+        let g = Geometry { batch, axes, groups, in_channels, out_channels };
+        check_convolution::<f32>(&g);
+        check_convolution::<f64>(&g);
+        check_convolution::<bf16>(&g);
+    }
+}
