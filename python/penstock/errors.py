@@ -218,6 +218,7 @@ class OperatorNotAllowedInGraphError(TypeError):
 _BY_CLASS: dict[str, type[Exception]] = {
     "InvalidArgument": InvalidArgumentError,
     "DType": DTypeError,
+    "IndexOutOfBounds": IndexOutOfBoundsError,
     "OutOfRange": OutOfRangeError,
     "NotFound": NotFoundError,
     "FailedPrecondition": FailedPreconditionError,
