@@ -18,7 +18,7 @@ pub static PART: OpDef = OpDef {
     tf_name: "Part",
     doc: "`x[indices[0], indices[1], …]`: what `x` has at scalar indices of its leading dimensions; negative ones count from \
           the end.\n\n\
-          The optimiser makes it of a `strided_slice` that takes single indices alone. Raises OutOfRange for an index that is \
+          The optimiser makes it of a `strided_slice` that takes single indices alone. Raises Index for an index that is \
           not there, InvalidArgument for more indices than dimensions.",
     dtypes: ANY,
     operands: &[arg("x"), args_of("indices", ArgType::In(DTypeSet::INDEX))],
@@ -78,7 +78,7 @@ fn run_part(call: &mut Call<'_>) -> Result<()> {
         let from_start = if index < 0 { index.saturating_add(n as i64) } else { index };
         let own = usize::try_from(from_start).ok().filter(|&i| i < n).ok_or_else(|| {
             // Users know the operator that this was made of.
-            Error::out_of_range(format!("slice index {index} of dimension {k} out of bounds")).in_op("strided_slice")
+            Error::index(format!("slice index {index} of dimension {k} out of bounds")).in_op("strided_slice")
         })?;
         at = at * n + own;
     }
