@@ -2,7 +2,8 @@
 
 A composite class has `_parts()`, its tensors, and `_with_parts(tensors)`, a value like it with others; or a
 property `_type_spec`, a specification that takes values apart and puts them together. An object of a
-dataclass, or of attrs, is a *record*: the tensors and numbers in its fields are its parts, the rest stays.
+dataclass, or of attrs, is a *record*: the tensors, arrays and numbers in its fields are its parts, the rest
+stays. One that refers to itself is none.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = [
     "check_alike",
     "fields",
     "flatten",
+    "is_array",
     "is_composite",
     "is_record",
     "is_structured",
@@ -35,11 +37,29 @@ def is_composite(value: Any) -> bool:
 
 
 def is_record(value: Any) -> bool:
-    """Whether a value is an object of a dataclass, or of attrs, with tensors or numbers in its fields."""
+    """Whether a value is an object of a dataclass, or of attrs, that has tensors or numbers in its fields."""
+    return _has_fields(value) and not _refers_to_itself(value) and bool(_parts(value))
+
+
+def _has_fields(value: Any) -> bool:
     kind = type(value)
     if not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__attrs_attrs__")):
         return False
-    return not hasattr(kind, "_type_spec") and bool(_parts(value))
+    return not hasattr(kind, "_type_spec")
+
+
+def _refers_to_itself(value: Any) -> bool:
+    """Whether the fields of an object lead back to it."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        for leaf in nest.flatten([*fields(waiting.pop()).values()]):
+            if leaf is value:
+                return True
+            if id(leaf) not in seen and _has_fields(leaf):
+                seen.add(id(leaf))
+                waiting.append(leaf)
+    return False
 
 
 def fields(record: Any) -> dict[str, Any]:
@@ -50,7 +70,12 @@ def fields(record: Any) -> dict[str, Any]:
 
 def _is_part(leaf: Any) -> bool:
     """Whether a leaf in a field of a record is one of its parts, or has some."""
-    return isinstance(leaf, _PARTS) or is_composite(leaf)
+    return isinstance(leaf, _PARTS) or is_array(leaf) or is_composite(leaf)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy, or a number of it, that can become a tensor."""
+    return type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind != "O"
 
 
 # A specification stands for a tensor, in what says of which types the parts are.

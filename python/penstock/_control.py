@@ -431,17 +431,16 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
     Args:
         control_inputs: tensors, or what `group` gives; None for none. Functions among them are called
-            first, outside of traced functions and graphs.
+            first, but in graphs of TensorFlow 1.
 
     >>> with control_dependencies([]):
     ...     pass
     """
     graph = _open.current()
     if graph is None:
-        if _core._current_trace() is None:
-            for item in control_inputs or ():
-                if callable(item):
-                    item()
+        for item in control_inputs or ():
+            if callable(item):
+                item()
         yield
         return
     with graph.control_dependencies(control_inputs):

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from penstock import _core
 from penstock._annotations import annotations_of
 from penstock._classes import fields_of, with_fields
-from penstock._composite import is_composite
+from penstock._composite import is_composite, is_record
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._trace_type import TraceType
@@ -178,10 +178,15 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _spec_of(value: Any) -> Any:
     def leaf(item: Any) -> Any:
-        whole = isinstance(item, _core.Tensor | _core._Variable)
-        return type_spec_from_value(item) if whole or is_composite(item) else item
+        whole = isinstance(item, _core.Tensor | _core._Variable) or _has_spec(item)
+        return type_spec_from_value(item) if whole else item
 
     return _over(value, leaf)
+
+
+def _has_spec(value: Any) -> bool:
+    """Whether a leaf is a composite value that a specification describes; records stay as they are."""
+    return is_composite(value) and not is_record(value)
 
 
 def _built(part: Any, leaf: Any) -> Any:
@@ -208,7 +213,7 @@ def _tensors(value: Any) -> list[Any]:
             out.extend(t for name in leaf._penstock_fields for t in _tensors(getattr(leaf, name)))
         elif isinstance(leaf, _core.Tensor | _core._Variable):
             out.append(leaf)
-        elif is_composite(leaf):
+        elif _has_spec(leaf):
             out.extend(leaf._type_spec.to_tensors(leaf))
     return out
 

@@ -31,7 +31,8 @@ def py_function(
         The result, in the structure of `Tout`; without a function a decorator, which takes the arguments.
 
     Raises:
-        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes.
+        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes. Numbers
+            and arrays of NumPy take the declared dtype, where their kind of number goes there.
 
     >>> import penstock as tf
     >>> tf.py_function(lambda x: x * 2, [tf.constant(21)], tf.int32).numpy()
@@ -63,7 +64,8 @@ def numpy_function(
         name: ignored.
 
     Raises:
-        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes.
+        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes. Numbers
+            and arrays of NumPy take the declared dtype, where their kind of number goes there.
 
     >>> import numpy as np, penstock as tf
     >>> tf.numpy_function(np.sinh, [tf.constant(0.0)], tf.float32).numpy()

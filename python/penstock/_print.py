@@ -18,7 +18,7 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
     """Prints tensors and other values; in a traced function each time that it runs.
 
     Numbers are shown as TensorFlow shows them, dictionaries in the order of their keys, and a scalar
-    tensor of dtype `string` in quotes, unless it is all that is printed.
+    tensor of dtype `string` in quotes, unless it is all that is printed; other objects as `repr()` does.
 
     Args:
         *inputs: tensors, strings, other values, and nests of them.
@@ -81,9 +81,11 @@ def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
     def leaf(x: Any) -> Any:
         if isinstance(x, _core._Variable):
             x = x.read_value()
+        if _composite.is_record(x):
+            return _composite.map_record(leaf, x) if _is_symbolic(x) else x
         if _composite.is_composite(x):
             show = functools.partial(_show_composite, summarize=summarize)
-            if any(part._is_symbolic for part in _composite.flatten(x)):
+            if _is_symbolic(x):
                 from penstock._host import py_function
 
                 # A callback, since how a composite value looks is its own class's affair.
@@ -101,6 +103,10 @@ def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
     # Dictionaries are shown in the order of their keys.
     text = pprint.saferepr(shown) if nested else repr(shown)
     return _literal(text).replace("\0", "{}")
+
+
+def _is_symbolic(composite: Any) -> bool:
+    return any(isinstance(x, _core.Tensor) and x._is_symbolic for x in _composite.flatten(composite))
 
 
 def _show_composite(value: Any, summarize: int) -> str:
@@ -164,7 +170,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
 
 
 def value_text(value: Any) -> str:
-    """What `repr()` of a tensor or variable shows of its value: an array as NumPy does, a scalar as Python does."""
+    """What `repr()` of a tensor or variable shows of its value: arrays as NumPy, scalars as Python does."""
     return repr(value) if isinstance(value, bytes) or value.ndim else str(value)
 
 

@@ -90,7 +90,11 @@ class OpError(Exception):
         match args:
             case (_, op, message, *_):
                 pass
+            case (_, op) if message:
+                pass
             case (message, op):
+                pass
+            case (_,) if message:
                 pass
             case (message,):
                 pass

@@ -11,6 +11,7 @@ import sys
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -453,6 +454,41 @@ def test_what_is_no_number_in_a_record_stays_what_it_is() -> None:
         TypeError, match=r"'pair' must keep.*field 'name' is 'pair' in one and 'other' in the other"
     ):
         renamed(tf.constant(3))
+
+
+def test_arrays_in_a_record_are_numbers_too() -> None:
+    zeros = np.zeros(3, np.float32)
+
+    @tf.function
+    def loop(n: Any) -> Any:
+        pair = Pair(np.float32(0), zeros)
+        for _ in range(n):
+            pair = Pair(pair.first + 1.0, pair.second + pair.first)
+        return pair.first, pair.second
+
+    @tf.function
+    def branch(n: Any) -> Any:
+        pair = Pair(0, zeros)
+        if n > 2:
+            pair = Pair(1, zeros + 1)
+        return pair.second
+
+    first, second = loop(tf.constant(3))
+    assert (first.numpy(), second.numpy().tolist()) == (3, [3, 3, 3])
+    assert [branch(tf.constant(n)).numpy().tolist() for n in (2, 3)] == [[0, 0, 0], [1, 1, 1]]
+
+
+def test_an_object_that_refers_to_itself_is_no_record() -> None:
+    @tf.function
+    def total(n: Any) -> Any:
+        pair = Pair(tf.constant(0), None)
+        pair.second = Pair(1, pair)
+        for i in range(n):
+            mine = pair
+            mine.first += i
+        return pair.second.second.first
+
+    assert [int(total(tf.constant(n))) for n in (0, 1, 4)] == [0, 0, 6]
 
 
 class Counter:

@@ -219,10 +219,16 @@ def test_an_error_in_a_loop_stops_it():
     assert f(tf.constant(2)).numpy() == 2
 
 
-def test_functions_among_dependencies_are_called_at_the_prompt():
+def test_functions_among_dependencies_are_called():
     v = tf.Variable(0)
-    with tf.control_dependencies([lambda: v.assign_add(1), tf.constant(1)]):
-        assert v.numpy() == 1
+
+    def added():
+        with tf.control_dependencies([lambda: v.assign_add(1), tf.constant(1)]):
+            return v.read_value()
+
+    assert [int(added()), int(v)] == [1, 1]
+    traced = tf.function(added)
+    assert [int(traced()), int(traced()), int(v)] == [2, 3, 3]
 
 
 def test_dependencies_and_groups_are_accepted():

@@ -1,6 +1,7 @@
 """Data sets outside of graphs: what each transformation gives, lazily, in order, and after errors."""
 
 import collections
+import dataclasses
 import gc
 import weakref
 
@@ -753,3 +754,10 @@ def test_gradients_pass_through_functions_applied_to_elements():
         for x in Dataset.from_tensor_slices([1.0, 2.0]).batch(1):
             total += tf.reduce_sum(x * weight)
     assert float(tape.gradient(total, weight)) == 3.0
+
+
+def test_objects_of_dataclasses_are_no_elements():
+    kind = dataclasses.make_dataclass("Kind", ["a", "b"])
+    for make in (tf.data.Dataset.from_tensors, lambda x: tf.data.Dataset.range(2).map(lambda _: x)):
+        with pytest.raises(TypeError, match="must be tensors, or nests of what can be tensors"):
+            make(kind(1, tf.constant(2)))

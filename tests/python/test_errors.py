@@ -251,6 +251,8 @@ def test_errors_are_made_as_in_tensorflow_too():
     assert (str(error), error.message, error.op) == ("bad", "bad", None)
     error = tf.errors.NotFoundError(node_def=None, op=None, message="gone")
     assert (str(error), error.message) == ("gone", "gone")
+    error = tf.errors.OutOfRangeError(None, None, message="end")
+    assert (str(error), error.message, error.op) == ("end", "end", None)
     error = tf.errors.InternalError("short", "add")
     assert (error.message, error.op) == ("short", "add")
 

@@ -1,6 +1,7 @@
 """Extension types: fields and specifications, in nests, and as arguments and results of traced functions."""
 
 import copy
+import dataclasses
 import gc
 import pickle
 import typing
@@ -340,3 +341,17 @@ def test_a_result_keeps_no_symbolic_tensor():
     f(masked(1))
     gc.collect()
     assert gone[0]() is None
+
+
+def test_an_object_of_a_dataclass_in_a_field_is_kept_as_it_is():
+    @dataclasses.dataclass
+    class Options:
+        rate: float
+
+    class Layer(tf.experimental.ExtensionType):
+        weight: tf.Tensor
+        options: Options
+
+    layer = Layer(1.0, Options(0.5))
+    assert [float(x) for x in tf.nest.flatten(layer, expand_composites=True)] == [1.0]
+    assert tf.function(lambda x: x)(layer).options == Options(0.5)

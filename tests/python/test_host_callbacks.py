@@ -1,7 +1,9 @@
 """Python functions inside graphs: py_function, numpy_function, and printing."""
 
+import dataclasses
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -309,3 +311,20 @@ def test_ragged_values_print_as_the_rows_that_they_are(capsys):
         run(rows, words)
         shown = "[[1], [2, 3]]"
         assert capsys.readouterr().out == f"rows {shown} {{'k': [{shown}]}}\n[['a'], ..., ['e']]\n"
+
+
+@dataclasses.dataclass
+class Point:
+    x: Any
+    y: Any = 0
+
+
+def test_dataclasses_are_printed(capsys):
+    def show(x):
+        tf.print("at", Point(x), [Point(2, {"k": Point(x)})], output_stream=sys.stdout)
+
+    tf.function(show)(tf.constant(1))
+    assert capsys.readouterr().out == "at Point(x=1, y=0) [Point(x=2, y={'k': Point(x=1, y=0)})]\n"
+    point = Point(tf.constant(1))
+    tf.print(point, output_stream=sys.stdout)
+    assert capsys.readouterr().out == f"{point}\n"

@@ -340,7 +340,7 @@ def test_an_index_outside_of_the_tensor_is_an_error():
     x = tf.constant([1, 2, 3])
     for key in (3, -4):
         for error in (IndexError, tf.errors.InvalidArgumentError):
-            with pytest.raises(error, match="index -?[34] of dimension 0 out of bounds"):
+            with pytest.raises(error, match=r"index -?[34] of dimension 0 out of bounds"):
                 x[key]
     with pytest.raises((IndexError, ValueError)):
         x[0, 0]

@@ -474,7 +474,7 @@ def tensor_like(value: Any) -> bool:
     """Whether a leaf can become a tensor."""
     if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
         return True
-    return type(value).__module__ == "numpy" and hasattr(value, "dtype") and value.dtype.kind != "O"
+    return _composite.is_array(value)
 
 
 def leaves_of(value: Any) -> list[Any] | None:

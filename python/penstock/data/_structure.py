@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import _core, nest
-from penstock._composite import is_composite
+from penstock._composite import is_composite, is_record
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec
 
@@ -58,7 +58,7 @@ def converted(value: Any, what: str) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Mapping):
         return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
-    if value is None or isinstance(value, _core.Tensor) or is_composite(value):
+    if value is None or isinstance(value, _core.Tensor) or (is_composite(value) and not is_record(value)):
         return value.read_value() if isinstance(value, _core._Variable) else value
     try:
         return _core._convert(value)
