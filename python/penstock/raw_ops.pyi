@@ -2411,8 +2411,8 @@ def strided_slice(
     subscript. Bit `i` of a mask changes entry `i`: in `begin_mask` or `end_mask` the range is open on that
     side; in `ellipsis_mask` the entry is `...`, in `new_axis_mask` a new dimension of size 1, in
     `shrink_axis_mask` the single index `begin[i]`, whose dimension the result lacks. Dimensions without an
-    entry are kept whole. A slice of whole rows shares the data of `x`. Raises Index for a single index that
-    is not there, InvalidArgument for a stride of 0 and for too many indices.
+    entry are kept whole. A slice of whole rows shares the data of `x`. Raises IndexOutOfBounds for a single
+    index that is not there, InvalidArgument for a stride of 0 and for too many indices.
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -2504,8 +2504,8 @@ def part(x: _TensorLike, *indices: _TensorLike, name: str | None = None) -> Tens
     """`x[indices[0], indices[1], …]`: what `x` has at scalar indices of its leading dimensions; negative ones
     count from the end.
 
-    The optimiser makes it of a `strided_slice` that takes single indices alone. Raises OutOfRange for an
-    index that is not there, InvalidArgument for more indices than dimensions.
+    The optimiser makes it of a `strided_slice` that takes single indices alone. Raises IndexOutOfBounds for
+    an index that is not there, InvalidArgument for more indices than dimensions.
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -3496,8 +3496,8 @@ def strided_slice_assign(
 ) -> Tensor:
     """Writes `value` where `strided_slice` with the same specification would read the variable, in place.
 
-    `value` has the extents of that slice. Raises InvalidArgument where it has not, Index for a single index
-    that is not there; the variable is unchanged then.
+    `value` has the extents of that slice. Raises InvalidArgument where it has not, IndexOutOfBounds for a
+    single index that is not there; the variable is unchanged then.
 
     Dtypes:
         begin: int32, int64.

@@ -17,7 +17,7 @@ pub enum Class {
     /// An argument has a dtype that the operation does not take.
     DType,
     /// An index of a slice is outside its dimension.
-    Index,
+    IndexOutOfBounds,
     /// A position is outside its range, or an iterator is at its end.
     OutOfRange,
     /// Something named does not exist.
@@ -84,8 +84,8 @@ impl Error {
         invalid => InvalidArgument,
         /// A [`Class::DType`] error.
         dtype => DType,
-        /// An [`Class::Index`] error.
-        index => Index,
+        /// An [`Class::IndexOutOfBounds`] error.
+        index => IndexOutOfBounds,
         /// A [`Class::OutOfRange`] error.
         out_of_range => OutOfRange,
         /// A [`Class::NotFound`] error.

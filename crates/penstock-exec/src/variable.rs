@@ -1,7 +1,7 @@
 //! Variables: cells that outlive a run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::Type;
@@ -163,9 +163,18 @@ impl Variable {
         Ok(result)
     }
 
-    /// How many elements an update has to copy first, since somebody else sees them too.
+    /// How many elements an update has to copy first, since somebody else sees them too; no number is enough where somebody
+    /// is at the variable, perhaps for long.
     pub(crate) fn elements_to_copy(&self) -> usize {
-        self.cell().as_mut().map_or(0, |value| if value.as_mut_ptr().is_none() { value.len() } else { 0 })
+        if let Some(origin) = &self.origin {
+            return origin.elements_to_copy();
+        }
+        let shared = |value: &mut Tensor| if value.as_mut_ptr().is_none() { value.len() } else { 0 };
+        match self.value.try_lock() {
+            Ok(mut cell) => cell.as_mut().map_or(0, shared),
+            Err(TryLockError::Poisoned(cell)) => cell.into_inner().as_mut().map_or(0, shared),
+            Err(TryLockError::WouldBlock) => usize::MAX,
+        }
     }
 
     fn cell(&self) -> MutexGuard<'_, Option<Tensor>> {

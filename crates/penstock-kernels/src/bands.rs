@@ -81,7 +81,7 @@ unsafe fn copy_band<T: Real>(
                     continue;
                 };
                 zeros(to, skip);
-                let from = source.offset((line as isize + row.first + skip as isize) * pitch as isize);
+                let from = source.wrapping_offset((line as isize + row.first + skip as isize) * pitch as isize);
                 let first = to.add(skip * channels);
                 if pitch == channels {
                     (0..(end - skip) * channels).for_each(|i| *first.add(i) = (*from.add(i)).widen());

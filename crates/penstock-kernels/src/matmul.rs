@@ -221,8 +221,8 @@ pub trait Update: Gemm {
     );
 }
 
-/// `out += a b`, with `a` and `b` row-major and contiguous, of as many columns and rows as `k`, and `b` of `n` columns; rows of `out` are
-/// `ldo` elements apart.
+/// `out += a b`, with `a` and `b` row-major and contiguous, of as many columns and rows as `k`, and `b` of `n` columns; rows of
+/// `out` are `ldo` elements apart.
 ///
 /// # Panics
 /// If `b` has not `k * n` elements, `a` not a multiple of `k`, or `out` not as many rows as `a`.

@@ -1,7 +1,7 @@
 //! Products of matrices of floats by blocks that stay in the cache, made of the tiles of [`crate::register_tile`].
 //!
-//! 16-bit floats are widened where matrices are packed. Sums are of at most `Kernels::depth` products each, one after the
-//! other, so neither threads nor tiles change an element.
+//! 16-bit floats are widened where matrices are packed. Sums of blocks are of at most `Kernels::depth` products each, one after
+//! the other, so neither threads nor tiles change an element of a product that is made by blocks.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 

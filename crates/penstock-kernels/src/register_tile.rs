@@ -231,7 +231,7 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
                     }
                 }
                 a = a.add(if STEP == 0 { 1 } else { STEP });
-                b = b.add(t.b_row);
+                b = b.wrapping_add(t.b_row);
             }
         }
         // Simple loops, which are unrolled: the accumulators are registers only if all their indices are constants.
@@ -400,8 +400,8 @@ impl<T: Float> Kernels<T> {
             // SAFETY: the caller's contract; `rows` is at most what there are tiles for.
             unsafe {
                 tiles[rows - 1](&at);
-                at.a = at.a.offset(rows as isize * at.a_row);
-                at.out = at.out.add(rows * at.out_row);
+                at.a = at.a.wrapping_offset(rows as isize * at.a_row);
+                at.out = at.out.wrapping_add(rows * at.out_row);
             }
         }
     }
@@ -418,7 +418,7 @@ impl<T: Float> Kernels<T> {
             // SAFETY: the caller's contract.
             unsafe {
                 tiles[most.min(m - first) - 1](&at);
-                at.a = at.a.add(most * t.run);
+                at.a = at.a.wrapping_add(most * t.run);
                 at.out = at.out.wrapping_add(most * at.out_row);
             }
         }
@@ -436,8 +436,8 @@ impl<T: Float> Kernels<T> {
             // SAFETY: the caller's contract; `rows` is at most what there are functions for.
             unsafe {
                 self.dots[rows - 1](&at);
-                at.a = at.a.offset(rows as isize * at.a_row);
-                at.out = at.out.add(rows * at.out_row);
+                at.a = at.a.wrapping_offset(rows as isize * at.a_row);
+                at.out = at.out.wrapping_add(rows * at.out_row);
             }
         }
     }

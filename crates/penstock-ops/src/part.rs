@@ -18,7 +18,7 @@ pub static PART: OpDef = OpDef {
     tf_name: "Part",
     doc: "`x[indices[0], indices[1], …]`: what `x` has at scalar indices of its leading dimensions; negative ones count from \
           the end.\n\n\
-          The optimiser makes it of a `strided_slice` that takes single indices alone. Raises Index for an index that is \
+          The optimiser makes it of a `strided_slice` that takes single indices alone. Raises IndexOutOfBounds for an index that is \
           not there, InvalidArgument for more indices than dimensions.",
     dtypes: ANY,
     operands: &[arg("x"), args_of("indices", ArgType::In(DTypeSet::INDEX))],

@@ -76,7 +76,7 @@ fn bit(mask: u64, i: usize) -> bool {
 /// Reads a specification against the dimensions of an array.
 ///
 /// # Errors
-/// `InvalidArgument` for a malformed specification, `Index` for an index that is not there.
+/// `InvalidArgument` for a malformed specification, `IndexOutOfBounds` for an index that is not there.
 fn plan(dims: &[Dim], spec: &[Entry], masks: Masks) -> Result<Plan> {
     let consumed = |i: usize| !bit(masks.ellipsis, i) && !bit(masks.new_axis, i);
     let used = (0..spec.len()).filter(|&i| consumed(i)).count();
@@ -269,7 +269,7 @@ pub static STRIDED_SLICE: OpDef = OpDef {
           `i` of a mask changes entry `i`: in `begin_mask` or `end_mask` the range is open on that side; in `ellipsis_mask` the \
           entry is `...`, in `new_axis_mask` a new dimension of size 1, in `shrink_axis_mask` the single index `begin[i]`, whose \
           dimension the result lacks. Dimensions without an entry are kept whole. A slice of whole rows shares the data of \
-          `x`. Raises Index for a single index that is not there, InvalidArgument for a stride of 0 and for too many \
+          `x`. Raises IndexOutOfBounds for a single index that is not there, InvalidArgument for a stride of 0 and for too many \
           indices.",
     dtypes: ANY,
     operands: &[arg("x"), index_arg("begin"), index_arg("end"), index_arg("strides")],

@@ -113,7 +113,7 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
     name: "strided_slice_assign",
     tf_name: "ResourceStridedSliceAssign",
     doc: "Writes `value` where `strided_slice` with the same specification would read the variable, in place.\n\n\
-          `value` has the extents of that slice. Raises InvalidArgument where it has not, Index for a single index that is \
+          `value` has the extents of that slice. Raises InvalidArgument where it has not, IndexOutOfBounds for a single index that is \
           not there; the variable is unchanged then.",
     dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
     operands: &[VARIABLE, index_arg("begin"), index_arg("end"), index_arg("strides"), arg_of("value", ArgType::Var(0))],

@@ -85,7 +85,7 @@ fn model(x: &Tensor, items: &[Item]) -> std::result::Result<(Vec<usize>, Vec<i64
                 let n = n.unwrap() as i64;
                 let at = if *i < 0 { i + n } else { *i };
                 if !(0..n).contains(&at) {
-                    return Err(Class::Index);
+                    return Err(Class::IndexOutOfBounds);
                 }
                 picks.push(vec![at as usize]);
             }
@@ -310,7 +310,7 @@ fn views_share_their_data() {
 
 #[test]
 fn bad_arguments_are_named() {
-    use Class::{DType as WrongDType, Index, InvalidArgument, ResourceExhausted};
+    use Class::{DType as WrongDType, IndexOutOfBounds, InvalidArgument, ResourceExhausted};
     let x = || counted(&[3, 4]);
     let int = |n: i32| Tensor::scalar(n);
     let matrix = |dims: &[usize], v: &[i32]| Tensor::from_slice(dims, v).unwrap();
@@ -400,7 +400,7 @@ fn bad_arguments_are_named() {
     }
     let at = [i32s(&[0, -5]), i32s(&[1, 1]), i32s(&[1, 1])];
     let error = eval("strided_slice", &[&x(), &at[0], &at[1], &at[2]], &[("shrink_axis_mask", 3.into())]).unwrap_err();
-    assert_eq!((error.class(), error.message()), (Index, "slice index -5 of dimension 1 out of bounds"));
+    assert_eq!((error.class(), error.message()), (IndexOutOfBounds, "slice index -5 of dimension 1 out of bounds"));
 }
 
 #[test]

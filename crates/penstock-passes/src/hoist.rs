@@ -129,14 +129,20 @@ fn turned_once(
     Some(turned)
 }
 
+/// Whether an elementwise instruction rejects some elements: divisions and powers of integers.
+pub fn rejects_elements(graph: &Graph, inst: Inst) -> bool {
+    let data = &graph.insts[inst];
+    let integers = data.operands.iter().any(|&v| graph.ty(v).dtype().is_integer());
+    matches!(data.op.cpu, Cpu::Elementwise(_)) && integers && CHECKED.contains(&data.op.name)
+}
+
 /// Whether an instruction cannot fail, whatever its operands are.
 pub(crate) fn never_fails(graph: &Graph, inst: Inst) -> bool {
     let data = &graph.insts[inst];
     let fixed = data.operands.iter().chain(&data.results).all(|&v| graph.ty(v).shape().is_static());
-    let integers = || data.operands.iter().any(|&v| graph.ty(v).dtype().is_integer());
     fixed
         && match data.op.cpu {
-            Cpu::Elementwise(_) => !(CHECKED.contains(&data.op.name) && integers()),
+            Cpu::Elementwise(_) => !rejects_elements(graph, inst),
             Cpu::Kernel(_) => data.op.is_pure() && SAFE.contains(&data.op.name),
             Cpu::Update(_) => false,
             Cpu::Executor => data.op.is(&CONST),

@@ -29,6 +29,7 @@ use penstock_data::Result;
 use penstock_ir::{Graph, Type, compact, verify_after};
 
 pub use fuse::MIN_FUSED_BYTES;
+pub use hoist::rejects_elements;
 pub use specialise::specialise;
 
 /// A pass.

@@ -29,11 +29,23 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::I8 => c"b",
         DType::I16 => c"h",
         DType::I32 => c"i",
-        DType::I64 => if LONG_IS_64 { c"l" } else { c"q" },
+        DType::I64 => {
+            if LONG_IS_64 {
+                c"l"
+            } else {
+                c"q"
+            }
+        }
         DType::U8 => c"B",
         DType::U16 | DType::Bf16 => c"H",
         DType::U32 => c"I",
-        DType::U64 => if LONG_IS_64 { c"L" } else { c"Q" },
+        DType::U64 => {
+            if LONG_IS_64 {
+                c"L"
+            } else {
+                c"Q"
+            }
+        }
         DType::F16 => c"e",
         DType::F32 => c"f",
         DType::F64 => c"d",

@@ -25,7 +25,7 @@ fn key(class: Class) -> &'static str {
     match class {
         Class::InvalidArgument => "InvalidArgument",
         Class::DType => "DType",
-        Class::Index => "IndexOutOfBounds",
+        Class::IndexOutOfBounds => "IndexOutOfBounds",
         Class::OutOfRange => "OutOfRange",
         Class::NotFound => "NotFound",
         Class::FailedPrecondition => "FailedPrecondition",

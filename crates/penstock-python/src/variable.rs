@@ -218,7 +218,7 @@ impl PyVariableSlice {
         let py = value.py();
         let (variable, part) = (slf.get().variable.bind(py), &slf.as_super().get().var);
         let mut value = to_var(value, None, Some(variable.get().variable.dtype()))?;
-        if value.shape() != part.shape() {
+        if value.shape() != part.shape() || !part.shape().is_static() {
             let extents = trace::apply(find("shape"), std::slice::from_ref(part), &[]).or_py(py)?;
             let same = trace::apply(find("broadcast_to"), &[value, extents[0].clone()], &[]).or_py(py)?;
             value = same[0].clone();

@@ -11,12 +11,13 @@ use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::{STRIDED_SLICE_ASSIGN, update_of};
 use penstock_passes::Options;
 use penstock_passes::evaluate::resolve;
+use penstock_passes::rejects_elements;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
 use super::native::NativeStep;
-use super::slab::{self, may_fail};
+use super::slab;
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
     UpdateStep, WindowStep, WriteStep,
@@ -269,15 +270,19 @@ impl Lowerer<'_> {
         }
         let region = data.regions[0];
         // An error must leave the variable as it was.
-        if graph.regions[region].insts.iter().any(|&i| may_fail(graph, i)) {
+        if graph.regions[region].insts.iter().any(|&i| rejects_elements(graph, i)) {
             return None;
         }
         let dims = graph.ty(to.operands[0]).shape().extents()?;
         let spec: Option<SmallVec<[_; 3]>> = to.operands[1..4].iter().map(|&v| graph.constant(v)).collect();
         let cuts = box_of("strided_slice", &dims, &spec?, &to.attrs)?;
         let program = TileProgram::new(graph, region, self.allows("vectors")).ok()?.within(&dims, &cuts)?;
-        let elements = program.elements() as i64;
-        let ins = self.regs(&data.operands).ok()?.into_iter().collect();
+        let elements = program.elements();
+        // Heavy work runs apart, and the assignment behind it.
+        if is_heavy(elements, self.ns_of(region)) {
+            return None;
+        }
+        let (elements, ins) = (elements as i64, self.regs(&data.operands).ok()?.into_iter().collect());
         Some(WindowStep { variable: self.variable(to.operands[0]).ok()?, program, elements, ins, release: Vec::new() })
     }
 
@@ -452,10 +457,14 @@ impl Lowerer<'_> {
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
         let elements = program.elements();
-        let ns = self.graph.regions[region].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum();
-        let heavy = is_heavy(elements, ns);
+        let heavy = is_heavy(elements, self.ns_of(region));
         self.push(Step::Fused(Box::new(FusedStep { program, elements: elements as i64, heavy, ins, outs })));
         Ok(())
+    }
+
+    /// Estimated nanoseconds of an element of a fused region.
+    fn ns_of(&self, region: Region) -> f64 {
+        self.graph.regions[region].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum()
     }
 
     /// A step that runs the region's machine code and goes on behind the region's own steps, which run as long as

@@ -9,6 +9,7 @@ use penstock_data::DType;
 use penstock_ir::{Graph, Inst};
 use penstock_jit::vector::{self, Instruction, Operand, Region, Term, VectorLoop};
 use penstock_kernels::{Level, level};
+use penstock_passes::rejects_elements;
 use penstock_passes::space::{Class, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -90,10 +91,7 @@ impl<'a> Former<'a> {
 
     /// Whether an instruction may stop the program.
     fn may_fail(&self, op: &Op) -> bool {
-        let data = &self.graph.insts[self.work[op.origin as usize]];
-        matches!(op.act, Act::Map(_))
-            && self.graph.ty(data.results[0]).dtype().is_integer()
-            && matches!(data.op.name, "floordiv" | "floormod" | "truncatediv" | "truncatemod" | "pow")
+        matches!(op.act, Act::Map(_)) && rejects_elements(self.graph, self.work[op.origin as usize])
     }
 
     fn phase(&self, ops: &mut Vec<Op>, sources: &[Source], batched: bool, kept: &dyn Fn(Place) -> bool) {

@@ -112,6 +112,25 @@ fn a_heavy_update_that_is_interrupted_is_done_as_a_whole_or_not_at_all() {
 }
 
 #[test]
+fn heavy_work_whose_result_is_only_assigned_to_a_part_can_be_interrupted() {
+    let function = read(
+        "func @f(%v: var f32[3,8000000], %x: f32[1,8000000]) {\n%b = const {value=i32[1] [1]}\n%e = const {value=i32[1] [2]}\n\
+         %s = const {value=i32[1] [1]}\n%y = lgamma %x\n%z = mul %y, %y\nstrided_slice_assign %v, %b, %e, %s, %z\nreturn\n}",
+    );
+    let v =
+        Variable::new("v", DType::F32, Shape::known(&[3, MANY]), Some(Tensor::zeros(DType::F32, &[3, MANY]).unwrap()));
+    let v = v.unwrap();
+    let args = [Arg::Variable(v.clone()), Arg::from(random(&[1, MANY]))];
+    let executable = Executable::new(&function).unwrap();
+    let error = executable.run(&args, &stopping()).unwrap_err();
+    assert_eq!(error.class(), Class::Cancelled);
+    let rows = |v: &Variable| v.read().unwrap().as_slice::<f32>()[MANY..2 * MANY].iter().any(|&y| y != 0.0);
+    assert!(!rows(&v));
+    executable.run(&args, &env()).unwrap();
+    assert!(rows(&v));
+}
+
+#[test]
 fn updates_count_as_work_between_polls() {
     let text =
         format!("func @f(%v: var f32[1000000], %x: f32[1000000]) {{\n{}return\n}}", "assign_add %v, %x\n".repeat(20));

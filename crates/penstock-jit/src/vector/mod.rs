@@ -129,7 +129,7 @@ impl VectorLoop {
     /// Computes `n` elements of all results.
     ///
     /// # Safety
-    /// `table` has an address for each operand and then for each result: of `n` readable elements, or of one for an operand
+    /// `table` has an address for each operand and then for each result, and no others: of `n` readable elements, or of one for an operand
     /// with one, and of `n` writable ones. What is written overlaps nothing else.
     #[inline]
     pub unsafe fn run(&self, table: &[*mut u8], n: usize) {
@@ -152,7 +152,7 @@ impl VectorLoop {
         #[repr(C, align(64))]
         #[derive(Clone)]
         struct Vector([u8; VECTOR]);
-        let mut vectors = vec![Vector([0; VECTOR]); table.len()];
+        let mut vectors: SmallVec<[Vector; 16]> = SmallVec::from_elem(Vector([0; VECTOR]), table.len());
         let mut whole: SmallVec<[*mut u8; 16]> = SmallVec::new();
         for (k, ((vector, &at), &step)) in vectors.iter_mut().zip(table).zip(&self.steps).enumerate() {
             if step == 0 {

@@ -487,7 +487,7 @@ impl Builder {
     /// An operator; `None` where it has no operations of its own, or none of this width.
     fn apply(&mut self, inst: &Instruction, ins: &[Id]) -> Option<Id> {
         let to = Elem::of(inst.to)?;
-        let elem = self.elem(ins[0]);
+        let elem = self.elem(*ins.first()?);
         // Vectors of AVX2 are whole.
         let fits = |e: Elem, this: &Builder| e == Elem::Mask || this.level == Level::V4 || this.length(e) == 1;
         if !fits(to, self) || !ins.iter().all(|&i| fits(self.elem(i), self)) {

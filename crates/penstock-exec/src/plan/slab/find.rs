@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use penstock_data::{DType, DTypeSet, Dims, Tensor};
+use penstock_data::{DTypeSet, Dims, Tensor};
 use penstock_ir::{Cpu, Graph, Inst, InstData, Region, Value, effects_of};
 use penstock_kernels::pool::{grain, threads};
 use penstock_ops::control::CONST;
@@ -12,6 +12,7 @@ use penstock_ops::joining::{CONCAT, STACK, UNSTACK};
 use penstock_ops::shape_ops::{PAD, paddings};
 use penstock_ops::slicing::{SLICE, STRIDED_SLICE, box_of};
 use penstock_passes::evaluate::resolve;
+use penstock_passes::rejects_elements;
 use penstock_passes::space::work;
 use penstock_passes::view::View;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -223,7 +224,7 @@ impl Finder<'_> {
         if op.is(&FUSED) {
             let region = data.regions[0];
             let of_rows = graph.regions[region].insts.iter().any(|&i| !is_map(graph, i) && work(graph, i).is_some());
-            let whole = graph.regions[region].insts.iter().any(|&i| may_fail(graph, i));
+            let whole = graph.regions[region].insts.iter().any(|&i| rejects_elements(graph, i));
             return (!of_rows).then(|| region_reaches(graph, region)).flatten().map(|reaches| (reaches, whole));
         }
         let from = data.operands.first().and_then(|&v| self.extents(v)).filter(|dims| !dims.is_empty());
@@ -237,7 +238,7 @@ impl Finder<'_> {
                     return None;
                 }
             }
-            return (inner && data.operands.len() <= 4).then(|| (reaches, may_fail(graph, inst)));
+            return (inner && data.operands.len() <= 4).then(|| (reaches, rejects_elements(graph, inst)));
         }
         if op.is(&CONCAT) || op.is(&STACK) {
             let axis = axis_of(data.attrs.int(0), self.extents(data.results[0])?.len())?;
@@ -497,14 +498,6 @@ fn is_map(graph: &Graph, inst: Inst) -> bool {
     matches!(graph.insts[inst].op.cpu, Cpu::Elementwise(_))
 }
 
-/// Whether an elementwise operator rejects some elements: divisions and powers of integers.
-pub(in crate::plan) fn may_fail(graph: &Graph, inst: Inst) -> bool {
-    let data = &graph.insts[inst];
-    let dtype = data.results.first().map_or(DType::Bool, |&v| graph.ty(v).dtype());
-    let whole = dtype.is_integer();
-    is_map(graph, inst) && whole && ["div", "mod", "pow"].iter().any(|part| data.op.name.contains(part))
-}
-
 /// The reach of each operand of a fused region without reductions.
 fn region_reaches(graph: &Graph, region: Region) -> Option<SmallVec<[Option<Reach>; 8]>> {
     let data = &graph.regions[region];
@@ -518,7 +511,8 @@ fn region_reaches(graph: &Graph, region: Region) -> Option<SmallVec<[Option<Reac
         let number = data.params.iter().position(|&p| p == view.base)?;
         let row = graph.ty(view.base).shape().extents()?.get(1..).map_or(1, |d| d.iter().product::<usize>()) as isize;
         // Operands of fewer dimensions stand still along the outermost one.
-        let by_rows = view.lines.len() == dims.len() && view.lines[0].extent == dims[0] && view.lines[0].step == row;
+        let by_rows =
+            row > 0 && view.lines.len() == dims.len() && view.lines[0].extent == dims[0] && view.lines[0].step == row;
         let (mut low, mut high) = (view.offset, view.offset);
         for line in view.lines.iter().skip(1).filter(|line| line.extent > 1) {
             let ends = [line.inside.0 as isize * line.step, (line.inside.1 as isize - 1) * line.step];

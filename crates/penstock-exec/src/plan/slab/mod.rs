@@ -20,7 +20,7 @@ use penstock_kernels::{Lane, LoopFn, copy};
 use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
-pub(super) use find::{Found, Uses, find, may_fail};
+pub(super) use find::{Found, Uses, find};
 
 use super::step::Reg;
 use crate::tile::TileProgram;
@@ -156,16 +156,16 @@ impl SlabStep {
         let memory = Memory { ins: &ins, outs: &outs };
         let failed = AtomicBool::new(false);
         // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of its
-        // own; chunks do not overlap.
-        let run = |chunk: Range<isize>, slab: usize| unsafe { self.chunk(&memory, chunk, slab) };
+        // own; chunks do not overlap, or run one after the other.
+        let run = |chunk: Range<isize>| unsafe { self.chunk(&memory, chunk) };
         parallel_for(self.span.len(), self.grain, |range| {
             let at = |i: usize| self.span.start + i as isize;
-            if run(at(range.start)..at(range.end), self.slab).is_err() {
+            if run(at(range.start)..at(range.end)).is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
         });
-        // The error is that of the first part which has one.
-        if failed.into_inner() { run(self.span.clone(), self.span.len()) } else { Ok(()) }
+        // The error is that of the first part which has one, anywhere.
+        if failed.into_inner() { run(self.span.clone()) } else { Ok(()) }
     }
 
     /// Bytes of a thread's memory.
@@ -173,11 +173,15 @@ impl SlabStep {
         self.slots.iter().map(|slot| slot.bytes(slab)).sum()
     }
 
-    /// Runs all parts for some coordinates, `slab` of them at a time.
+    /// Runs all parts for some coordinates, a slab at a time.
+    ///
+    /// # Errors
+    /// Those of the first part that has one at any of these coordinates.
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else writes what leaves the step at these coordinates.
-    unsafe fn chunk(&self, memory: &Memory<'_>, chunk: Range<isize>, slab: usize) -> Result<()> {
+    unsafe fn chunk(&self, memory: &Memory<'_>, chunk: Range<isize>) -> Result<()> {
+        let slab = self.slab;
         with_scratch(self.scratch(slab), |mut scratch| {
             let place = |slot: &Slot| {
                 let place = scratch;
@@ -196,9 +200,11 @@ impl SlabStep {
                 have: self.parts.iter().map(|_| 0..0).collect(),
                 bases: self.made.iter().map(start).collect(),
             };
+            // A part reads those before it alone, so those before one that failed go on, and may fail at later coordinates.
+            let (mut upto, mut done) = (self.parts.len(), Ok(()));
             for start in chunk.clone().step_by(slab) {
                 let slab = start..chunk.end.min(start + slab as isize);
-                for (p, part) in self.parts.iter().enumerate() {
+                for (p, part) in self.parts[..upto].iter().enumerate() {
                     let inside = |at: isize| at.clamp(0, part.extent);
                     let need = inside(slab.start + part.before)..inside(slab.end + part.after);
                     if need.is_empty() {
@@ -207,12 +213,15 @@ impl SlabStep {
                     // SAFETY: the caller's contract; the parts before this one have made what it reads.
                     unsafe {
                         let fresh = self.keep(&mut state, p, &need);
-                        self.part(&state, part, &fresh)?;
+                        if let Err(error) = self.part(&state, part, &fresh) {
+                            (upto, done) = (p, Err(error));
+                            break;
+                        }
                         self.hand_out(&state, part, &slab);
                     }
                 }
             }
-            Ok(())
+            done
         })
     }
 
