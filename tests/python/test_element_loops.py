@@ -71,9 +71,7 @@ def test_a_walk_ends_where_that_of_python_ends(data):
     if missing is None:
         assert following(*arguments).numpy() == at
     else:
-        with pytest.raises(
-            tf.errors.InvalidArgumentError, match=f"slice index {missing} of dimension 0"
-        ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"slice index {missing} of dimension 0"):
             following(*arguments)
 
 
