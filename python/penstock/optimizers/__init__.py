@@ -134,9 +134,15 @@ class Optimizer(abc.ABC):
             The number of steps.
 
         Raises:
-            ValueError: where no variable has a gradient.
+            TypeError: where `grads_and_vars` has anything but pairs.
+            ValueError: where no variable has a gradient; for a gradient whose shape is not its variable's.
         """
         pairs = list(grads_and_vars)
+        for pair in pairs:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise TypeError(
+                    f"argument 'grads_and_vars' must have pairs (gradient, variable), got {pair!r}"
+                )
         without = [variable.name for gradient, variable in pairs if gradient is None]
         pairs = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not pairs:
@@ -145,6 +151,12 @@ class Optimizer(abc.ABC):
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]
         gradients = self._clipped([_core._convert(gradient, None, v.dtype) for gradient, v in pairs])
+        for gradient, variable in zip(gradients, variables, strict=True):
+            if not variable.shape.is_compatible_with(gradient.shape):
+                raise ValueError(
+                    f"argument 'grads_and_vars': the gradient for variable '{variable.name}' "
+                    f"of shape {variable.shape} has shape {gradient.shape}"
+                )
         self.build(variables)
         rate = self.learning_rate
         common = self._common()
