@@ -291,7 +291,7 @@ def count_nonzero(
         name: ignored.
 
     >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy()
-    array([1, 2], dtype=int64)
+    array([1, 2])
     """
     x = _core._convert(input)
     if x.dtype == _core.string:
@@ -343,7 +343,7 @@ def argmax(
         InvalidArgumentError: for an axis that is out of range or of size 0.
 
     >>> argmax([[1, 5, 2], [7, 3, 7]], axis=1).numpy()
-    array([1, 0], dtype=int64)
+    array([1, 0])
     """
     return raw_ops.argmax(
         _ordered(input), axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
@@ -369,7 +369,7 @@ def argmin(
         InvalidArgumentError: for an axis that is out of range or of size 0.
 
     >>> argmin([[1, 5, 2], [7, 3, 3]], axis=1).numpy()
-    array([0, 1], dtype=int64)
+    array([0, 1])
     """
     return raw_ops.argmin(
         _ordered(input), axis=0 if axis is None else integer(axis, "axis"), dtype=_core.DType(output_type)
