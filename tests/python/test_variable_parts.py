@@ -216,6 +216,17 @@ def test_other_names_of_variables():
     assert (w.synchronization, w.aggregation, w.initializer) == ("auto", "mean", None)
 
 
+def test_a_value_that_does_not_fit_a_slice_is_refused_with_the_name_of_the_variable():
+    v = tf.Variable(tf.zeros([4, 4]), name="grid")
+    for assign in (
+        lambda: v[:3, :2].assign(tf.ones([4])),
+        tf.function(lambda: v[:3, :2].assign(tf.ones([4]))),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"assign: .*'grid'.*\[4\].*\[3,2\]"):
+            assign()
+    assert not v.numpy().any()
+
+
 def test_what_is_assigned_to_a_slice_broadcasts():
     def write(v, row, number):
         v[1:].assign(row)

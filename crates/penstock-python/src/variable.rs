@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use penstock_data::Tensor;
+use penstock_data::{Error, Tensor};
 use penstock_exec::Variable;
 use penstock_ops::state;
 use penstock_trace::{self as trace, Var};
@@ -219,6 +219,13 @@ impl PyVariableSlice {
         let (variable, part) = (slf.get().variable.bind(py), &slf.as_super().get().var);
         let mut value = to_var(value, None, Some(variable.get().variable.dtype()))?;
         if value.shape() != part.shape() || !part.shape().is_static() {
+            let (from, to) = (value.shape(), part.shape());
+            if from.is_static() && to.is_static() && to.broadcast(&from).as_ref() != Some(&to) {
+                let name = variable.get().variable.name();
+                let text =
+                    format!("variable '{name}': a value of shape {from} does not broadcast to the slice's shape {to}");
+                return Err(Error::invalid(text).in_op("assign")).or_py(py);
+            }
             let extents = trace::apply(find("shape"), std::slice::from_ref(part), &[]).or_py(py)?;
             let same = trace::apply(find("broadcast_to"), &[value, extents[0].clone()], &[]).or_py(py)?;
             value = same[0].clone();

@@ -5,6 +5,7 @@
 
 mod calls;
 mod lower;
+mod memory;
 mod native;
 mod registers;
 mod run;

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use penstock_data::{DType, Dims, Error, Result, Tensor};
+use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_ir::{Graph, Inst, Value, effects_of};
 use penstock_kernels::matmul::{Gemm, matmul};
 use penstock_kernels::pool::{parallel_for, threads};
@@ -16,6 +16,7 @@ use penstock_ops::fused::FUSED;
 use penstock_ops::linalg::MATMUL;
 use smallvec::SmallVec;
 
+use super::memory::Memory;
 use super::step::Reg;
 use crate::tile::TileProgram;
 
@@ -169,35 +170,13 @@ fn part(graph: &Graph, inst: Inst, rows: usize, vectors: bool, values: &mut Valu
     Some((part, ns))
 }
 
-/// The memory of a run, which threads share.
-struct Memory<'a> {
-    ins: &'a [*const u8],
-    outs: &'a [*mut u8],
-}
-
-// SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs, and each writes and reads rows of
-// the outputs of its own.
-unsafe impl Sync for Memory<'_> {}
-
 impl StripStep {
     /// Runs the step: `outputs` become what it makes.
     ///
     /// # Errors
     /// `Internal` for inputs of other types; `ResourceExhausted`; what fused regions report.
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
-        let fits = |(t, due): (&&Tensor, &(DType, Dims))| t.dtype() == due.0 && t.dims() == due.1.as_slice();
-        if inputs.len() != self.due.len()
-            || outputs.len() != self.types.len()
-            || !inputs.iter().zip(&self.due).all(fits)
-        {
-            return Err(Error::internal("a value is not of the type that was planned"));
-        }
-        let ins: SmallVec<[*const u8; 8]> = inputs.iter().map(|t| t.as_ptr()).collect();
-        let mut outs: SmallVec<[*mut u8; 4]> = SmallVec::new();
-        for (t, (dtype, dims)) in outputs.iter_mut().zip(&self.types) {
-            outs.push(t.prepare(*dtype, dims)?);
-        }
-        let memory = Memory { ins: &ins, outs: &outs };
+        let memory = Memory::prepare(inputs, &self.due, outputs, &self.types)?;
         let pieces = usize::try_from(self.nanoseconds / PIECE_NS).unwrap_or(1).clamp(1, threads());
         let piece = self.rows.div_ceil(pieces).next_multiple_of(ROWS);
         let failed = std::sync::Mutex::new(None);
@@ -218,7 +197,7 @@ impl StripStep {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches these rows of the outputs.
-    unsafe fn strip(&self, memory: &Memory<'_>, rows: Range<usize>) -> Result<()> {
+    unsafe fn strip(&self, memory: &Memory, rows: Range<usize>) -> Result<()> {
         let at = |place: Place| match place {
             Place::In(i) => memory.ins[i],
             Place::Out(i) => memory.outs[i].cast_const(),

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use penstock_data::{ALIGNMENT, DType, Dims, Error, Result, Tensor};
+use penstock_data::{ALIGNMENT, DType, Dims, Result, Tensor};
 use penstock_kernels::pool::parallel_for;
 use penstock_kernels::{Lane, LoopFn, copy};
 use penstock_passes::evaluate::fault;
@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 
 pub(super) use find::{Found, Uses, find};
 
+use super::memory::Memory;
 use super::step::Reg;
 use crate::tile::TileProgram;
 
@@ -102,19 +103,9 @@ pub(crate) struct SlabStep {
     pub(crate) heavy: bool,
 }
 
-/// The memory of a run, which threads share.
-struct Memory<'a> {
-    ins: &'a [*const u8],
-    outs: &'a [*mut u8],
-}
-
-// SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs, and each writes rows of the outputs
-// of its own.
-unsafe impl Sync for Memory<'_> {}
-
 /// What a thread has of a chunk.
 struct State<'a> {
-    memory: &'a Memory<'a>,
+    memory: &'a Memory,
     /// Where the slots are.
     slots: &'a [*mut u8],
     /// The rows of each part that are there.
@@ -141,19 +132,7 @@ impl SlabStep {
     /// # Errors
     /// `Internal` for inputs of other types; `ResourceExhausted`; what the parts report.
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
-        let fits = |(t, due): (&&Tensor, &(DType, Dims))| t.dtype() == due.0 && t.dims() == due.1.as_slice();
-        if inputs.len() != self.due.len()
-            || outputs.len() != self.types.len()
-            || !inputs.iter().zip(&self.due).all(fits)
-        {
-            return Err(Error::internal("a value is not of the type that was planned"));
-        }
-        let ins: SmallVec<[*const u8; 16]> = inputs.iter().map(|t| t.as_ptr()).collect();
-        let mut outs: SmallVec<[*mut u8; 8]> = SmallVec::new();
-        for (t, (dtype, dims)) in outputs.iter_mut().zip(&self.types) {
-            outs.push(t.prepare(*dtype, dims)?);
-        }
-        let memory = Memory { ins: &ins, outs: &outs };
+        let memory = Memory::prepare(inputs, &self.due, outputs, &self.types)?;
         let failed = AtomicBool::new(false);
         // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of its
         // own; chunks do not overlap, or run one after the other.
@@ -180,7 +159,7 @@ impl SlabStep {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else writes what leaves the step at these coordinates.
-    unsafe fn chunk(&self, memory: &Memory<'_>, chunk: Range<isize>) -> Result<()> {
+    unsafe fn chunk(&self, memory: &Memory, chunk: Range<isize>) -> Result<()> {
         let slab = self.slab;
         with_scratch(self.scratch(slab), |mut scratch| {
             let place = |slot: &Slot| {

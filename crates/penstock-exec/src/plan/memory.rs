@@ -1,0 +1,38 @@
+//! The memory of a step of several parts, which threads share.
+
+#![expect(unsafe_code, reason = "shares the memory of tensors between threads")]
+
+use penstock_data::{DType, Dims, Error, Result, Tensor};
+use smallvec::SmallVec;
+
+/// Where the operands and the results of a run are. Threads read the operands, and each writes elements of the results of
+/// its own.
+pub(super) struct Memory {
+    pub(super) ins: SmallVec<[*const u8; 16]>,
+    pub(super) outs: SmallVec<[*mut u8; 8]>,
+}
+
+// SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// That of `inputs`, which are of the types `due`, and of `outputs`, which become tensors of the types `types` with
+    /// memory of their own.
+    ///
+    /// # Errors
+    /// `Internal` for inputs of other types; `ResourceExhausted`.
+    pub(super) fn prepare(
+        inputs: &[&Tensor],
+        due: &[(DType, Dims)],
+        outputs: &mut [Tensor],
+        types: &[(DType, Dims)],
+    ) -> Result<Memory> {
+        let fits = |(t, due): (&&Tensor, &(DType, Dims))| t.dtype() == due.0 && t.dims() == due.1.as_slice();
+        if inputs.len() != due.len() || outputs.len() != types.len() || !inputs.iter().zip(due).all(fits) {
+            return Err(Error::internal("a value is not of the type that was planned"));
+        }
+        let ins = inputs.iter().map(|t| t.as_ptr()).collect();
+        let outs = outputs.iter_mut().zip(types).map(|(t, (dtype, dims))| t.prepare(*dtype, dims));
+        Ok(Memory { ins, outs: outs.collect::<Result<_>>()? })
+    }
+}
