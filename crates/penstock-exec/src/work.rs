@@ -67,7 +67,7 @@ pub(crate) fn per_element(op: &OpDef) -> f64 {
 }
 
 /// Estimated nanoseconds of an operator on one thread; `None` where a size is not known.
-fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option<f64> {
+pub(crate) fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option<f64> {
     let extents = |types: &[Type]| types.iter().map(|t| t.shape().extents()).collect::<Option<Vec<Dims>>>();
     let dtype = ins.first().map(Type::dtype);
     let (ins, outs) = (extents(ins)?, extents(outs)?);

@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::team::Team;
+use crate::team::{Team, outside};
 
 /// A team and what it is keyed by. Entries are never freed.
 struct Entry {
@@ -162,6 +162,35 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
         return work();
     }
     team(n).share(n.min(pieces) - 1, &work);
+}
+
+/// Runs `f` on each number below `tasks`, on the calling thread and the engine's. Unlike a piece of [`parallel_for`], a task
+/// shares its loops in turn: threads that find no task left help those that have one.
+///
+/// Which thread runs which task is not defined.
+///
+/// # Panics
+/// If `f` does, after all tasks that were begun have ended.
+pub fn fork(tasks: usize, f: impl Fn(usize) + Sync) {
+    let n = threads();
+    if n == 1 || tasks < 2 {
+        return (0..tasks).for_each(f);
+    }
+    let (next, stop) = (AtomicUsize::new(0), STOP.with_borrow(Option::clone));
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= tasks {
+                break;
+            }
+            let task = || outside(|| f(i));
+            match &stop {
+                Some(stop) => stoppable(stop.clone(), task),
+                None => task(),
+            }
+        }
+    };
+    team(n).share(n.min(tasks) - 1, &work);
 }
 
 /// A pointer that threads share; whoever makes one sees to it that they write to disjoint places.

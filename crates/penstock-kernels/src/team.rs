@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const SPIN: Duration = Duration::from_micros(100);
 
 /// How many loops of different threads can be shared at once; further ones run on their own thread.
-const BOARDS: usize = 4;
+const BOARDS: usize = 8;
 
 /// The lower bits of a ticket: how many more workers may join. The bits above number the loops of a board.
 const SEATS: u64 = 0xffff;
@@ -28,6 +28,20 @@ const SEATS: u64 = 0xffff;
 thread_local! {
     /// Whether this thread runs a part of a shared loop. What it would share then, it runs alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, whose loops are shared even where this thread runs a part of a loop. A thread waits only for those that joined
+/// its own loop, and so for what is within it: threads never wait for each other.
+pub(crate) fn outside(f: impl FnOnce()) {
+    /// Puts back what was set before.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            INSIDE.set(self.0);
+        }
+    }
+    let _before = Before(INSIDE.replace(false));
+    f()
 }
 
 /// Where one thread shares a loop.
@@ -271,6 +285,38 @@ mod tests {
             assert!(text.contains(&format!("piece {bad}")), "{text}");
             assert!(counts(team, 6, |_| ()).iter().all(|&n| n == 1));
         }
+    }
+
+    #[test]
+    fn loops_outside_of_a_loop_that_is_shared_are_shared_in_turn() {
+        for workers in [0, 1, 3] {
+            let team = Team::start(workers);
+            for _ in 0..50 {
+                let inner = |_| outside(|| assert!(counts(team, 20, |_| ()).iter().all(|&n| n == 1)));
+                assert!(counts(team, 5, inner).iter().all(|&n| n == 1));
+                assert!(!INSIDE.get());
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_without_a_task_helps_with_the_loop_of_another() {
+        let team = Team::start(1);
+        let (here, other) = (thread::current().id(), AtomicBool::new(false));
+        let arrived = AtomicUsize::new(0);
+        // One task has a loop whose two pieces wait for each other, so one thread alone would not end.
+        counts(team, 2, |task| {
+            outside(|| {
+                counts(team, if task == 0 { 2 } else { 0 }, |_| {
+                    other.fetch_or(thread::current().id() != here, Ordering::Relaxed);
+                    arrived.fetch_add(1, Ordering::Relaxed);
+                    while arrived.load(Ordering::Relaxed) < 2 {
+                        thread::yield_now();
+                    }
+                });
+            })
+        });
+        assert!(other.into_inner());
     }
 
     #[test]

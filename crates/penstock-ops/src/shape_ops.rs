@@ -300,7 +300,10 @@ pub static TRANSPOSE: OpDef = OpDef {
 };
 
 /// `perm` as indices, checked; the reversed order where it is left out.
-fn permutation(perm: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 6]>> {
+///
+/// # Errors
+/// `InvalidArgument` for what is no permutation of the dimensions.
+pub fn permutation(perm: Option<&[i64]>, rank: usize) -> Result<SmallVec<[usize; 6]>> {
     let Some(perm) = perm else { return Ok((0..rank).rev().collect()) };
     if perm.len() != rank {
         return Err(Error::invalid(format!("has {} entries for {rank} dimension(s)", perm.len())).argument("perm"));

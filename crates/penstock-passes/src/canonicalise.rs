@@ -3,7 +3,8 @@
 //! A rule may only give what every run would have given, bit for bit: with NaN, signed zeros and wrapping integers.
 
 use penstock_data::{DType, Dim, Result, Shape, Tensor, with_dtype};
-use penstock_ir::{AttrKind, Cpu, Graph, Inst, InstData, Type, Value};
+use penstock_ir::{Cpu, Graph, Inst, InstData, Type, Value};
+use penstock_ops::shape_ops::permutation;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -199,17 +200,10 @@ fn static_shape(graph: &Graph, data: &InstData) -> Option<Rewrite> {
 
 /// Two permutations in a row are one; none where the second undoes the first.
 fn transposed_back(graph: &Graph, data: &InstData) -> Option<Rewrite> {
-    let perm_of = |data: &InstData| -> Option<Vec<i64>> {
-        let rank = graph.ty(data.operands[0]).shape().rank()? as i64;
-        let index = data.op.attrs.iter().position(|a| a.kind == AttrKind::Ints)?;
-        let perm = match data.attrs.opt_ints(index) {
-            Some(perm) => perm.iter().map(|&p| if p < 0 { p + rank } else { p }).collect(),
-            None => (0..rank).rev().collect(),
-        };
-        Some(perm)
-    };
+    let perm_of =
+        |data: &InstData| permutation(data.attrs.opt_ints(0), graph.ty(data.operands[0]).shape().rank()?).ok();
     let outer = perm_of(data)?;
-    if outer.iter().enumerate().all(|(i, &p)| p == i as i64) {
+    if outer.iter().enumerate().all(|(i, &p)| p == i) {
         return same(graph, data, 0);
     }
     let inner = &graph.insts[graph.def_inst(data.operands[0])?];
@@ -217,7 +211,7 @@ fn transposed_back(graph: &Graph, data: &InstData) -> Option<Rewrite> {
         return None;
     }
     let first = perm_of(inner)?;
-    let undone = outer.iter().enumerate().all(|(i, &p)| first.get(p as usize) == Some(&(i as i64)));
+    let undone = outer.iter().enumerate().all(|(i, &p)| first.get(p) == Some(&i));
     let x = *inner.operands.first()?;
     (undone && graph.ty(x).is_subtype_of(graph.ty(data.results[0]))).then_some(Rewrite::Value(x))
 }

@@ -1,12 +1,12 @@
 //! Constant folding.
 
-use penstock_data::{DTypeSet, Error, Result, Tensor};
-use penstock_ir::{Env, Fold, Graph, Inst, Type};
+use penstock_data::{DTypeSet, Result, Tensor};
+use penstock_ir::{Fold, Graph, Inst, Type};
 use smallvec::SmallVec;
 
 use crate::Cx;
 use crate::edit::{make_constant, regions};
-use crate::evaluate::{Outputs, evaluate};
+use crate::evaluate::{NoEnv, Outputs, evaluate};
 
 /// The most bytes of a folded result: more would only make the graph larger.
 const MAX_RESULT: usize = 64 << 10;
@@ -60,21 +60,4 @@ fn folded(graph: &Graph, inst: Inst) -> Option<Tensor> {
 fn zeros_of(ty: &Type) -> Option<Tensor> {
     let dims = ty.shape().extents().filter(|_| DTypeSet::PLAIN.contains(ty.dtype()))?;
     Tensor::zeros(ty.dtype(), &dims).ok()
-}
-
-/// Pure instructions have no surroundings.
-struct NoEnv;
-
-impl Env for NoEnv {
-    fn print(&self, _: &str, _: &str) -> Result<()> {
-        Err(Error::internal("a pure instruction prints"))
-    }
-
-    fn draw(&self, _: u64) -> Result<(u64, u128)> {
-        Err(Error::internal("a pure instruction draws random numbers"))
-    }
-
-    fn poll(&self) -> Result<()> {
-        Ok(())
-    }
 }

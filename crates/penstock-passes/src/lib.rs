@@ -14,6 +14,7 @@ mod fuse;
 mod group;
 mod hoist;
 mod induction;
+mod layout;
 mod lift;
 mod native;
 mod part;
@@ -43,6 +44,7 @@ pub struct Pass {
 /// The passes, in the order in which they run on what [`specialise`] gives.
 pub static PASSES: &[Pass] = &[
     Pass { name: "canonicalise", run: canonicalise::run },
+    Pass { name: "layout", run: layout::run },
     Pass { name: "fold", run: fold::run },
     Pass { name: "branch", run: branch::run },
     Pass { name: "simplify", run: canonicalise::run },
@@ -62,11 +64,14 @@ pub static PASSES: &[Pass] = &[
 const NATIVE_AFTER: u32 = 1000;
 /// Half of a second-level cache.
 const SLAB_BYTES: usize = 1 << 20;
+/// By default, kernels that do not depend on each other run at the same time where each takes so many nanoseconds: a few
+/// times what it takes threads to meet.
+const TOGETHER_NS: u64 = 50_000;
 
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips`, `slabs` and `vectors` stand for those of the executor's.
+    /// Passes that are left out, by name; `strips`, `slabs`, `together` and `vectors` stand for those of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,
@@ -74,6 +79,8 @@ pub struct Options {
     pub min_fused_bytes: usize,
     /// The bytes of memory that a thread goes through in a slab of fused regions.
     pub slab_bytes: usize,
+    /// The least estimated nanoseconds of a kernel that runs at the same time as others.
+    pub together_ns: u64,
     /// How many runs a group of scalar instructions without a loop makes before it is compiled.
     pub native_after: u32,
     /// Whether every floating point result is checked to be finite.
@@ -87,6 +94,7 @@ impl Default for Options {
             fuel: u64::MAX,
             min_fused_bytes: MIN_FUSED_BYTES,
             slab_bytes: SLAB_BYTES,
+            together_ns: TOGETHER_NS,
             native_after: NATIVE_AFTER,
             check_numerics: false,
         }

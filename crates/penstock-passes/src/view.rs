@@ -2,7 +2,7 @@
 //! reads the elements where they lie, so that they need not be copied first.
 
 use penstock_ir::{Graph, Inst, Value};
-use penstock_ops::shape_ops::paddings;
+use penstock_ops::shape_ops::{paddings, permutation};
 use penstock_ops::slicing::box_of;
 use smallvec::SmallVec;
 
@@ -119,13 +119,8 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
             view.fill = Some(data.operands[2]);
         }
         "transpose" => {
-            let rank = from.len() as i64;
-            if let Some(perm) = data.attrs.opt_ints(0) {
-                let permuted = perm.iter().map(|&p| lines.get(if p < 0 { p + rank } else { p } as usize).copied());
-                *lines = permuted.collect::<Option<_>>()?;
-            } else {
-                lines.reverse();
-            }
+            let order = permutation(data.attrs.opt_ints(0), lines.len()).ok()?;
+            *lines = order.iter().map(|&p| lines[p]).collect();
         }
         _ => {}
     }

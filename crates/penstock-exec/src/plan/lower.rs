@@ -23,6 +23,7 @@ use super::step::{
     UpdateStep, WindowStep, WriteStep,
 };
 use super::strip;
+use super::together::{self, TogetherStep};
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy, per_element};
@@ -195,6 +196,7 @@ impl Lowerer<'_> {
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
         let (strips, slabs) = (self.depth > 0 && self.allows("strips"), self.allows("slabs"));
+        let together = self.allows("together").then_some(self.options.together_ns);
         let (vectors, bytes) = (self.allows("vectors"), self.options.slab_bytes);
         // How many are left where slabs may start again.
         let mut left = insts.len();
@@ -203,6 +205,10 @@ impl Lowerer<'_> {
         while let [inst, after @ ..] = rest {
             if let Some(found) = strips.then(|| strip::find(graph, rest, vectors)).flatten() {
                 rest = self.strip(rest, found)?;
+                continue;
+            }
+            if let Some(found) = together.and_then(|least| together::find(graph, rest, least)) {
+                rest = self.together(rest, found)?;
                 continue;
             }
             if slabs && rest.len() <= left {
@@ -257,6 +263,24 @@ impl Lowerer<'_> {
         step.ins = self.regs(&found.ins)?.into_iter().collect();
         step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
         self.push(Step::Slab(Box::new(step)));
+        self.list(&found.behind)?;
+        Ok(&insts[found.taken..])
+    }
+
+    /// Lowers some of the first instructions of `insts` as one step that runs them at the same time; gives the rest.
+    fn together<'i>(&mut self, insts: &'i [Inst], found: together::Found) -> Result<&'i [Inst]> {
+        self.list(&found.before)?;
+        let from = self.out.steps.len();
+        found.insts.iter().try_for_each(|&inst| self.one(inst))?;
+        let (steps, origins) = (self.out.steps.split_off(from), self.out.origins.split_off(from));
+        self.origin = origins[0];
+        let kernels = steps.into_iter().zip(origins).map(|(step, (op, loc))| match step {
+            Step::Kernel(kernel) => Ok((*kernel, op, loc)),
+            _ => Err(Error::internal("what runs together with others is no kernel")),
+        });
+        let (kernels, nanoseconds) = (kernels.collect::<Result<Vec<_>>>()?, found.nanoseconds);
+        let heavy = is_heavy(1, nanoseconds as f64) || kernels.iter().any(|k| k.0.weight == Weight::Heavy);
+        self.push(Step::Together(Box::new(TogetherStep { kernels, nanoseconds, heavy })));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }

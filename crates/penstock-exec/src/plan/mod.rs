@@ -13,6 +13,7 @@ mod slab;
 mod spares;
 mod step;
 mod strip;
+mod together;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Census, Graph};

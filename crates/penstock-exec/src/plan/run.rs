@@ -238,6 +238,16 @@ impl Plan {
                         unsafe { run_slab(s, regs)? };
                     }
                 }
+                Step::Together(s) => {
+                    budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
+                    poll(&mut budget, env)?;
+                    if s.heavy {
+                        regs = self.run_apart(*at, own, env)?;
+                    } else {
+                        // SAFETY: as said above.
+                        unsafe { s.run(regs)? };
+                    }
+                }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars and arrays.
                     if unsafe { s.run(regs, env)? } {
@@ -350,6 +360,8 @@ impl Plan {
                 // SAFETY: as above.
                 Step::Slab(s) => unsafe { run_slab(s, at_hand) },
                 // SAFETY: as above.
+                Step::Together(s) => unsafe { s.run(at_hand) },
+                // SAFETY: as above.
                 Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
                 _ => Err(Error::internal("the step does not run apart")),
             }?;
@@ -440,6 +452,9 @@ unsafe fn run_slab(s: &SlabStep, regs: Regs) -> Result<()> {
 /// The registers of a frame, by number.
 #[derive(Clone, Copy)]
 pub(super) struct Regs(*mut Tensor);
+
+// SAFETY: an address alone: whoever goes through it promises that nobody else uses what it reaches.
+unsafe impl Sync for Regs {}
 
 impl Regs {
     /// # Safety
@@ -569,7 +584,7 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
 ///
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
-unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
+pub(super) unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
     if let [out] = s.outs[..] {

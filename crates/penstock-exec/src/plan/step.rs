@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::native::NativeStep;
 use super::slab::SlabStep;
 use super::strip::StripStep;
+use super::together::TogetherStep;
 use crate::tile::TileProgram;
 use crate::work::Weight;
 
@@ -39,6 +40,8 @@ pub(crate) enum Step {
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
     Kernel(Box<KernelStep>),
+    /// Kernels that do not depend on each other.
+    Together(Box<TogetherStep>),
     /// Gives the tensor in a register other extents.
     Reshape(Box<ReshapeStep>),
     /// Reads a variable, an argument of the run.
@@ -230,6 +233,12 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            Step::Together(s) => {
+                for (kernel, ..) in &mut s.kernels {
+                    kernel.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                    kernel.outs.iter_mut().for_each(|r| visit(r, Write));
+                }
+            }
             // It reads what the step before has moved there, so that nothing comes in between.
             Step::Reshape(s) => visit(&mut s.reg, Write),
             Step::Read(s) => visit(&mut s.out, Write),
@@ -287,7 +296,10 @@ impl Step {
 
     /// Whether the results may share memory with operands, or with what outlives the run.
     pub(crate) fn may_share(&self) -> bool {
-        matches!(self, Step::Kernel(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_))
+        matches!(
+            self,
+            Step::Kernel(_) | Step::Together(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_)
+        )
     }
 
     /// Estimated nanoseconds, jumps aside; `None` where nothing can be said.
@@ -300,6 +312,7 @@ impl Step {
             Step::Fused(s) => s.program.nanoseconds(),
             Step::Strip(s) => s.nanoseconds,
             Step::Slab(s) => s.nanoseconds,
+            Step::Together(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
@@ -354,6 +367,11 @@ impl fmt::Debug for Step {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }
             Step::Kernel(s) => write!(f, "{:?} = kernel {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Together(s) => {
+                f.write_str("together")?;
+                let mut kernels = s.kernels.iter().map(|(k, ..)| (Regs(&k.outs), Regs(&k.ins)));
+                kernels.try_for_each(|(outs, ins)| write!(f, "; {outs:?} = kernel {ins:?}"))
+            }
             Step::Reshape(s) => write!(f, "r{} reshaped to {:?}", s.reg, s.dims.as_slice()),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
             Step::Write(s) => {

@@ -1,11 +1,13 @@
 //! Plans against the reference interpreter.
 
 mod heavy;
+mod layouts;
 mod lists;
 mod ops;
 mod random;
 mod rows;
 mod slabs;
+mod together;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
