@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::attr::{Attr, AttrDef, Attrs};
 use crate::entities::Value;
+use crate::env::Env;
 use crate::types::Type;
 
 /// The types of an instruction's results.
@@ -438,33 +439,6 @@ impl Call<'_> {
     /// Makes result `index` this tensor.
     pub fn set(&mut self, index: usize, tensor: Tensor) {
         self.outputs[index] = tensor;
-    }
-}
-
-/// What surrounds a run: the streams, the random state and the interrupt flag of its host.
-pub trait Env: Sync {
-    /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`.
-    ///
-    /// # Errors
-    /// Whatever the host reports.
-    fn print(&self, stream: &str, text: &str) -> Result<()>;
-
-    /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter.
-    ///
-    /// # Errors
-    /// Whatever the host reports.
-    fn draw(&self, blocks: u64) -> Result<(u64, u128)>;
-
-    /// Called at least every few milliseconds of a long run, by the thread that asked for it; an error stops it. A kernel
-    /// that is at work then is abandoned: it ends in the background, and what it computes is dropped.
-    ///
-    /// # Errors
-    /// `Cancelled` or `Host` where the host wants the run to stop.
-    fn poll(&self) -> Result<()>;
-
-    /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
-    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
-        work();
     }
 }
 

@@ -190,6 +190,49 @@
 //! # }
 //! ```
 //!
+//! Where it has a [`Profiler`], that is told of each step: its operator, its place in the source, and its time. A run without
+//! one asks once whether there is one, and no more.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Mutex;
+//! use std::time::Duration;
+//!
+//! use penstock::{Env, Profiled, Profiler, Result, std_env};
+//!
+//! #[derive(Default)]
+//! struct Times(Mutex<BTreeMap<&'static str, Duration>>);
+//!
+//! impl Profiler for Times {
+//!     fn step(&self, step: &Profiled) {
+//!         *self.0.lock().unwrap().entry(step.op).or_default() += step.took;
+//!     }
+//! }
+//!
+//! impl Env for Times {
+//!     fn print(&self, stream: &str, text: &str) -> Result<()> {
+//!         std_env().print(stream, text)
+//!     }
+//!     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+//!         std_env().draw(blocks)
+//!     }
+//!     fn poll(&self) -> Result<()> {
+//!         Ok(())
+//!     }
+//!     fn profiler(&self) -> Option<&dyn Profiler> {
+//!         Some(self)
+//!     }
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! let f = penstock::parse("func @f(%x: f32[s0]) -> f32[s0] {\n %y = sort %x\n %z = cumsum %y\n return %z\n}")?;
+//! let times = Times::default();
+//! f.run_in(&[&ndarray::arr1(&[3.0f32, 1.0, 2.0])], &times)?;
+//! assert_eq!(times.0.into_inner().unwrap().into_keys().collect::<Vec<_>>(), ["cumsum", "sort"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Errors
 //!
 //! Nothing that a graph, a text or an argument holds makes a call panic. An [`Error`] has a [`Class`], says which operator
@@ -233,8 +276,8 @@ pub use penstock_data::{
 pub use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]
 pub use penstock_ir::{
-    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Signature,
-    Type, Value, parse_tensors, print_function, print_graph, print_tensor,
+    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Profiled,
+    Profiler, Signature, Type, Value, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
 pub use penstock_passes::Options;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Call, Env, OutTypes};
+use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
@@ -169,6 +169,21 @@ impl Plan {
         args: &[Arg],
         env: &dyn Env,
         at: &mut usize,
+    ) -> Result<bool> {
+        match env.profiler() {
+            None => self.walk_noting(frame, args, env, at, ()),
+            Some(profiler) => self.walk_noting(frame, args, env, at, Clock { profiler, began: Instant::now() }),
+        }
+    }
+
+    /// [`Plan::walk`], compiled for runs that are profiled and for those that are not.
+    fn walk_noting(
+        self: &Arc<Self>,
+        frame: &mut Frame,
+        args: &[Arg],
+        env: &dyn Env,
+        at: &mut usize,
+        mut note: impl Note,
     ) -> Result<bool> {
         let Frame { regs: own, rounds } = frame;
         assert_eq!(own.len(), self.kinds.len());
@@ -340,6 +355,7 @@ impl Plan {
                 }
                 Step::Moves(_) => return Err(Error::internal("moves were not put in order")),
             }
+            note.ended(self, *at);
         }
         Ok(false)
     }
@@ -369,6 +385,33 @@ impl Plan {
         };
         *regs = apart::run(env, step)??;
         Ok(Regs(regs.as_mut_ptr()))
+    }
+}
+
+/// Who is told that steps have ended.
+trait Note {
+    fn ended(&mut self, plan: &Plan, at: usize);
+}
+
+/// Nobody.
+impl Note for () {
+    #[inline(always)]
+    fn ended(&mut self, _: &Plan, _: usize) {}
+}
+
+struct Clock<'a> {
+    profiler: &'a dyn Profiler,
+    /// When the present step began.
+    began: Instant,
+}
+
+impl Note for Clock<'_> {
+    fn ended(&mut self, plan: &Plan, at: usize) {
+        let (op, loc) = plan.origins[at];
+        if let Some(kind) = plan.steps[at].kind() {
+            self.profiler.step(&Profiled::since(self.began, op, loc, kind));
+        }
+        self.began = Instant::now();
     }
 }
 

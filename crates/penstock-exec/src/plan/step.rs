@@ -294,6 +294,29 @@ impl Step {
         }
     }
 
+    /// How a step works, for a profile; `None` for what only moves control and registers.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        Some(match self {
+            Step::Scalar2 { .. } => "scalar",
+            Step::Loop(_) => "loop",
+            Step::Broadcast(_) => "broadcast",
+            Step::Fused(_) => "fused",
+            Step::Strip(_) => "strips",
+            Step::Slab(_) => "slabs",
+            Step::Native(_) => "native",
+            Step::Kernel(_) => "kernel",
+            Step::Together(_) => "together",
+            Step::Read(_) => "read",
+            Step::Write(_) => "write",
+            Step::Update(_) => "update",
+            Step::Window(_) => "window",
+            Step::Reshape(_) | Step::Call(_) | Step::Branch { .. } | Step::Switch { .. } | Step::Jump(_) => {
+                return None;
+            }
+            Step::Back { .. } | Step::Moves(_) | Step::Copy { .. } | Step::Swap(..) => return None,
+        })
+    }
+
     /// Whether the results may share memory with operands, or with what outlives the run.
     pub(crate) fn may_share(&self) -> bool {
         matches!(

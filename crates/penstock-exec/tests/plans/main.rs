@@ -4,6 +4,7 @@ mod heavy;
 mod layouts;
 mod lists;
 mod ops;
+mod profiles;
 mod random;
 mod rows;
 mod slabs;

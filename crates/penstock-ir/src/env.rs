@@ -1,0 +1,66 @@
+//! What surrounds a run.
+
+use std::time::{Duration, Instant};
+
+use penstock_data::{Loc, Result};
+
+/// What surrounds a run: the streams, the random state and the interrupt flag of its host.
+pub trait Env: Sync {
+    /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`.
+    ///
+    /// # Errors
+    /// Whatever the host reports.
+    fn print(&self, stream: &str, text: &str) -> Result<()>;
+
+    /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter.
+    ///
+    /// # Errors
+    /// Whatever the host reports.
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)>;
+
+    /// Called at least every few milliseconds of a long run, by the thread that asked for it; an error stops it. A kernel
+    /// that is at work then is abandoned: it ends in the background, and what it computes is dropped.
+    ///
+    /// # Errors
+    /// `Cancelled` or `Host` where the host wants the run to stop.
+    fn poll(&self) -> Result<()>;
+
+    /// Who is told of the steps of a run, where somebody is. It is asked when a run starts, and when a call within it ends.
+    fn profiler(&self) -> Option<&dyn Profiler> {
+        None
+    }
+
+    /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
+    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+}
+
+/// Is told what runs, and for how long.
+pub trait Profiler: Sync {
+    /// A step of a run has ended without error. Called by the thread that runs it, before the next step.
+    fn step(&self, step: &Profiled);
+}
+
+/// A step that ran.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Profiled {
+    /// Its operator; that of the first of its instructions, where it stands for several.
+    pub op: &'static str,
+    /// Where that was written.
+    pub loc: Loc,
+    /// How it ran: as a `kernel`, a `fused` group, `native` code of scalars, …
+    pub kind: &'static str,
+    /// When it began.
+    pub began: Instant,
+    /// How long it took, with the work of other threads that it waited for.
+    pub took: Duration,
+}
+
+impl Profiled {
+    /// A step that began at `began` and ends now.
+    pub fn since(began: Instant, op: &'static str, loc: Loc, kind: &'static str) -> Profiled {
+        Profiled { op, loc, kind, began, took: began.elapsed() }
+    }
+}
