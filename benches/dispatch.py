@@ -11,11 +11,9 @@ machine is. The table says what each figure has to stay below.
 """
 
 import argparse
-import datetime
 import gc
 import itertools
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -26,12 +24,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import page
 import penstock as tf
 from penstock.experimental import RetracingWarning
 
 TRACES: Final = 1000
-BEGIN: Final = "<!-- calls:begin -->"
-END: Final = "<!-- calls:end -->"
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -287,26 +284,6 @@ def tracing_rows() -> list[str]:
     return rows
 
 
-def machine() -> str:
-    """Where and when it was measured."""
-    try:
-        model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        model = None
-    cpu = model.group(1) if model else platform.processor() or platform.machine()
-    return f"{os.cpu_count()} cores, {cpu}, Python {platform.python_version()}, {datetime.date.today()}:"
-
-
-def write(rows: list[str]) -> None:
-    """Replaces what stands between the markers of the document."""
-    text = DOCUMENT.read_text()
-    if BEGIN not in text or END not in text:
-        sys.exit(f"{DOCUMENT.name} lacks the markers {BEGIN} and {END}")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    DOCUMENT.write_text("\n".join([before + BEGIN, machine(), "", *rows, END]) + after)
-
-
 def main() -> None:
     """Prints the table, or serves one run of callgrind."""
     parser = argparse.ArgumentParser(
@@ -329,7 +306,8 @@ def main() -> None:
     if not options.only:
         rows += tracing_rows()
     if options.write:
-        write(rows)
+        text = "\n".join([page.machine(), "", *rows])
+        DOCUMENT.write_text(page.replaced(DOCUMENT, "calls", text))
 
 
 if __name__ == "__main__":

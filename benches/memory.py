@@ -20,9 +20,9 @@ from typing import Any, Final
 
 import numpy as np
 
+import page
+
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-BEGIN: Final = "<!-- memory:begin -->"
-END: Final = "<!-- memory:end -->"
 
 CASES: Final = {
     "rnn": "gradient of an RNN of 100 steps, batch 32, width 128",
@@ -314,10 +314,7 @@ def main() -> None:
             figures.append(done.stdout.strip())
         lines.append(f"| {text} | {' | '.join(figures)} |")
         print(lines[-1])
-    page = PAGE.read_text()
-    head, _, rest = page.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    PAGE.write_text(f"{head}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{tail}")
+    PAGE.write_text(page.replaced(PAGE, "memory", "\n".join(lines)))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import page
 from cases import Case
 from families import FAMILIES, Family, Mean
 from frameworks import FRAMEWORKS, Framework
@@ -20,8 +21,6 @@ README: Final = HERE.parent / "README.md"
 RESULTS: Final = HERE / "results.json"
 FULL: Final = HERE / "RESULTS.md"
 TITLES: Final = {framework.key: framework.title for framework in FRAMEWORKS}
-BEGIN: Final = "<!-- bench:begin -->"
-END: Final = "<!-- bench:end -->"
 OURS: Final = "penstock"
 LEGEND: Final = (
     "Ratio: the best peer's figure divided by Penstock's, so more than 1 is ahead (NumPy is no peer in "
@@ -247,15 +246,6 @@ def render_full(results: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def replace(readme: str, section: str) -> str:
-    """Returns the README with the section between its markers replaced."""
-    head, begin, rest = readme.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"{README.name} lacks the markers {BEGIN} and {END}")
-    return f"{head}{BEGIN}\n\n{section}\n\n{END}{tail}"
-
-
 def main() -> None:
     """Writes the table, or checks it."""
     parser = argparse.ArgumentParser(
@@ -265,8 +255,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = json.loads(options.results.read_text())
-    readme = README.read_text(encoding="utf-8")
-    wanted = {README: replace(readme, render(results)), FULL: render_full(results)}
+    wanted = {README: page.replaced(README, "bench", f"\n{render(results)}\n"), FULL: render_full(results)}
     for path, text in wanted.items():
         if not options.check:
             path.write_text(text, encoding="utf-8")
