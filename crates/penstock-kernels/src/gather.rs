@@ -36,6 +36,14 @@ pub(crate) trait Index: Copy + Send + Sync + 'static {
     fn at(self) -> usize;
 }
 
+/// How many indices at the start of a list are `index`.
+#[inline(always)]
+pub(crate) fn run_of<I: Index>(list: &[I], index: usize) -> usize {
+    let (blocks, _) = list.as_chunks::<16>();
+    let same = blocks.iter().take_while(|b| b.iter().fold(true, |all, i| all & (i.at() == index))).count() * 16;
+    same + list[same..].iter().take_while(|i| i.at() == index).count()
+}
+
 impl Index for i32 {
     #[inline(always)]
     fn at(self) -> usize {
@@ -111,22 +119,6 @@ impl Indices {
                 _ => self.ptr.cast::<i64>().add(i).read(),
             }
         }
-    }
-
-    /// How many indices from position `first` on equal `index`.
-    ///
-    /// # Safety
-    /// The indices are aligned and readable, `first` is at most the count.
-    #[inline(always)]
-    pub(crate) unsafe fn run(self, first: usize, index: i64) -> usize {
-        #[inline(always)]
-        fn typed<I: Index>(list: &[I], index: usize) -> usize {
-            let (blocks, _) = list.as_chunks::<16>();
-            let same = blocks.iter().take_while(|b| b.iter().fold(true, |all, i| all & (i.at() == index))).count() * 16;
-            same + list[same..].iter().take_while(|i| i.at() == index).count()
-        }
-        // SAFETY: the caller's contract.
-        unsafe { with_indices!(self, list => typed(&list[first..], index as usize)) }
     }
 
     /// The first position whose index is not below `limit`; negative ones are.

@@ -22,6 +22,7 @@ pub mod fold;
 pub mod gather;
 mod hyperbolic;
 mod inverse;
+pub mod logsumexp;
 mod loops;
 mod math;
 mod math64;

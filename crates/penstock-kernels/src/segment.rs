@@ -9,7 +9,7 @@ use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
 use crate::complex::Part;
-use crate::gather::{Index, Indices, with_indices};
+use crate::gather::{Index, Indices, run_of, with_indices};
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
@@ -93,6 +93,29 @@ impl Segments {
     }
 }
 
+/// Joins single elements to the accumulators of their segments, of which the first is number `first`; others are left out.
+/// `counts`, where it is not empty, counts the elements of each.
+#[inline(always)]
+fn elements<F: Fold, I: Index>(ids: &[I], x: &[F::T], first: usize, acc: &mut [F::Acc], counts: &mut [usize]) {
+    let mut next = 0;
+    while next < x.len() {
+        let (i, id) = (next, ids[next].at());
+        next += 1;
+        let at = id.wrapping_sub(first);
+        let Some(to) = acc.get_mut(at) else { continue };
+        if ids.get(next).is_some_and(|other| other.at() == id) {
+            // Elements side by side of one segment.
+            next += run_of(&ids[next..], id);
+            *to = F::join(*to, fold_run::<F::Steps>(&x[i..next]));
+        } else {
+            *to = F::join(*to, F::load(x[i]));
+        }
+        if let Some(count) = counts.get_mut(at) {
+            *count += next - i;
+        }
+    }
+}
+
 /// # Safety
 /// As for [`segment_reduce`], with a fold of its operator and dtype. Segments are below `n`.
 unsafe fn run<F: Fold>(s: Segments, input: *const u8, empty: Empty, out: *mut u8)
@@ -140,6 +163,15 @@ where
                     (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
                     let mut counts = vec![0usize; if counted { last - first } else { 0 }];
                     let mut next = rows.start;
+                    if width == 1 {
+                        // SAFETY: the ids are readable, and so are as many elements; the accumulators have been written.
+                        unsafe {
+                            let x = std::slice::from_raw_parts(src.get().add(next).cast_const(), rows.len());
+                            let acc = std::slice::from_raw_parts_mut(acc, len);
+                            with_indices!(ids, list => elements::<F, _>(&list[rows.clone()], x, first, acc, &mut counts));
+                        }
+                        next = rows.end;
+                    }
                     while next < rows.end {
                         let i = next;
                         // SAFETY: `i` is below the count.
@@ -149,21 +181,6 @@ where
                             continue;
                         }
                         let at = id as usize - first;
-                        // SAFETY: the position is below the count.
-                        if width == 1 && next < rows.end && unsafe { ids.get(next) } == id {
-                            // Elements side by side of one segment.
-                            // SAFETY: the caller's contract.
-                            next += unsafe { ids.run(next, id) };
-                            if counted {
-                                counts[at] += next - i;
-                            }
-                            // SAFETY: as many elements have been found, and the accumulator has been written.
-                            unsafe {
-                                let run = std::slice::from_raw_parts(src.get().add(i).cast_const(), next - i);
-                                acc.add(at).write(F::join(acc.add(at).read(), fold_run::<F::Steps>(run)));
-                            }
-                            continue;
-                        }
                         if counted {
                             counts[at] += 1;
                         }

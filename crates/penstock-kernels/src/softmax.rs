@@ -17,11 +17,11 @@ use crate::pool::{Shared, grain, parallel_for};
 pub const SOFTMAX_DTYPES: DTypeSet = DTypeSet::FLOAT;
 
 /// Accumulators side by side.
-const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// The greatest element, NaN if there is one.
 #[inline(always)]
-fn row_max<T: Real>(row: &[T]) -> T::Wide {
+pub(crate) fn row_max<T: Real>(row: &[T]) -> T::Wide {
     let mut acc = [-T::Wide::INFINITY; LANES];
     let (chunks, rest) = row.as_chunks::<LANES>();
     for chunk in chunks {
@@ -81,7 +81,7 @@ fn row_sum<W: Math>(row: &[W]) -> W {
 
 /// The sum of the accumulators.
 #[inline(always)]
-fn folded<W: Math>(mut acc: [W; LANES]) -> W {
+pub(crate) fn folded<W: Math>(mut acc: [W; LANES]) -> W {
     let mut width = LANES / 2;
     while width > 0 {
         for l in 0..width {

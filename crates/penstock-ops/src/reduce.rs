@@ -291,27 +291,32 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
 };
 
 fn run_logsumexp(call: &mut Call<'_>) -> Result<()> {
-    let dtype = call.inputs[0].dtype();
-    let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let (marked, left) = plan(call.inputs[0].dims(), call.attrs)?;
-    let mut x = call.inputs[0].clone();
-    if dtype != wide {
-        x = Tensor::default();
-        cast_into(call.inputs[0], wide, &mut x)?;
-    }
-    let kept: Dims = x.dims().iter().zip(&marked).map(|(&d, &gone)| if gone { 1 } else { d }).collect();
-    // Moved so that the greatest is 0, unless it is infinite: then nothing overflows that does not anyway.
-    let (mut greatest, mut finite, mut shift) = (Tensor::default(), Tensor::default(), Tensor::default());
-    reduce_into(Reduce::Max, &x, &marked, &kept, &mut greatest)?;
-    unary_into(Unary::IsFinite, &greatest, &mut finite)?;
-    crate::run::select_into(&finite, &greatest, &crate::grad::number(wide, 0.0), &mut shift)?;
-    let (mut a, mut b) = (Tensor::default(), Tensor::default());
-    binary_into(Binary::Sub, &x, &shift, &mut a)?;
-    unary_into(Unary::Exp, &a, &mut b)?;
-    reduce_into(Reduce::Sum, &b, &marked, &kept, &mut a)?;
-    unary_into(Unary::Log, &a, &mut b)?;
-    binary_into(Binary::Add, &b, &shift, &mut a)?;
-    cast_into(&a.reshaped(&left)?, dtype, &mut call.outputs[0])
+    let moved;
+    let (x, extents) = match side_by_side(call.inputs[0].dims(), &marked) {
+        Some(extents) => (call.inputs[0], extents),
+        None => {
+            // What is reduced goes to the end.
+            let (gone, stays): (Vec<usize>, Vec<usize>) = (0..marked.len()).partition(|&i| marked[i]);
+            let n = gone.iter().map(|&i| call.inputs[0].dims()[i]).product();
+            crate::moves::transpose(call, call.inputs[0], &[stays, gone].concat())?;
+            moved = std::mem::take(&mut call.outputs[0]);
+            (&moved, [left.iter().product(), n, 1])
+        }
+    };
+    let out = call.out(0, x.dtype(), &left)?;
+    // SAFETY: `x` has these extents, of a float dtype; `out` is a fresh array of an element for each of the first and the last.
+    unsafe { penstock_kernels::logsumexp::logsumexp(x.dtype(), x.as_ptr(), extents, out.cast()) };
+    Ok(())
+}
+
+/// The elements before, in and after the reduced axes, where those lie side by side.
+fn side_by_side(dims: &[usize], marked: &[bool]) -> Option<[usize; 3]> {
+    let first = marked.iter().position(|&gone| gone).unwrap_or(dims.len());
+    let end = marked.iter().rposition(|&gone| gone).map_or(first, |last| last + 1);
+    let product = |dims: &[usize]| dims.iter().product();
+    (!marked[first..end].contains(&false))
+        .then(|| [product(&dims[..first]), product(&dims[first..end]), product(&dims[end..])])
 }
 
 /// The number of elements that are not zero.
@@ -337,17 +342,12 @@ pub static COUNT_NONZERO: OpDef = OpDef {
 fn run_count(call: &mut Call<'_>) -> Result<()> {
     let x = call.inputs[0];
     let (marked, left) = plan(x.dims(), call.attrs)?;
-    let first = marked.iter().position(|&gone| gone).unwrap_or(x.rank());
-    let end = marked.iter().rposition(|&gone| gone).map_or(first, |last| last + 1);
-    if marked[first..end].contains(&false) {
-        // Axes that do not lie side by side.
+    let Some(extents) = side_by_side(x.dims(), &marked) else {
         let (mut found, mut ones) = (Tensor::default(), Tensor::default());
         cast_into(x, DType::Bool, &mut found)?;
         cast_into(&found, DType::I64, &mut ones)?;
         return reduce_into(Reduce::Sum, &ones, &marked, &left, &mut call.outputs[0]);
-    }
-    let product = |dims: &[usize]| dims.iter().product();
-    let extents = [product(&x.dims()[..first]), product(&x.dims()[first..end]), product(&x.dims()[end..])];
+    };
     let out = call.out(0, DType::I64, &left)?;
     // SAFETY: `x` has these extents, of a plain dtype; `out` is a fresh array of a number for each of the first and the last.
     unsafe { penstock_kernels::positions::count_nonzero(x.dtype(), x.as_ptr(), extents, out.cast()) };

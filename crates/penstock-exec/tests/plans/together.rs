@@ -25,7 +25,8 @@ fn read(text: &str) -> Arc<Function> {
 fn program(seed: u64) -> (Graph, Vec<Tensor>) {
     const N: usize = 24;
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let inputs: Vec<Tensor> = (0..3).map(|_| tensor(&mut random, DType::F32, &[N, N], seed.is_multiple_of(3))).collect();
+    let inputs: Vec<Tensor> =
+        (0..3).map(|_| tensor(&mut random, DType::F32, &[N, N], seed.is_multiple_of(3))).collect();
     let graph = build(|b| {
         let mut values: Vec<Value> = inputs.iter().map(|_| b.input(f32s(&[N, N]), None)).collect();
         for _ in 0..4 + random.below(14) {
