@@ -576,7 +576,8 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     """
     v = _core._convert(x)
     parts = [raw_ops.real(v), raw_ops.imag(v)] if v.dtype.is_complex else [v]
-    square_sum = reduce_sum(raw_ops.add_n(*map(raw_ops.square, parts)), axis, True)
+    squares = [raw_ops.square(part) for part in parts]
+    square_sum = reduce_sum(raw_ops.add(*squares) if v.dtype.is_complex else squares[0], axis, True)
     inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
     scaled = [part * inverse for part in parts]
     return raw_ops.complex(*scaled) if v.dtype.is_complex else scaled[0]
