@@ -121,6 +121,7 @@ DECIDED = {
     "silu": "the conjugate derivative for complex numbers",
     "gelu": "coefficients have the precision of float64",
     "reduce_euclidean_norm": "the conjugate derivative for complex numbers; finite where squares underflow",
+    "norm ord 3": "0 at a complex 0",
     "normalize": "finite where squares overflow",
     "norm ord 1": "finite where squares underflow",
     "segment_prod": "the conjugate derivative for complex numbers; finite where products underflow",

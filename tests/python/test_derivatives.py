@@ -445,6 +445,21 @@ def test_host_code_with_a_kink_is_differentiable_on_both_sides(at, slope):
 
 # --- random compositions ---
 
+# Known only when the graph runs, and not moved by a difference.
+WHICH = tf.Variable(1)
+
+
+@tf.function
+def left_early(x):
+    y = x
+    for i in tf.range(10):
+        y = y + x * x * 0.1
+        if i > WHICH:
+            break
+        y = tf.sin(y)
+    return y
+
+
 STEPS = {
     "sin": lambda x: tf.sin(x),
     "tanh": lambda x: tf.tanh(x),
@@ -462,6 +477,19 @@ STEPS = {
     "logsumexp": lambda x: x * tf.reduce_logsumexp(x),
     "concat": lambda x: tf.concat([x[:, 1:], x[:, :1]], 1) * 0.5,
     "sqrt": lambda x: tf.sqrt(x * x + 1.0),
+    "product": lambda x: x + tf.reduce_prod(x, axis=1, keepdims=True),
+    "cumprod": lambda x: tf.math.cumprod(x, axis=1, reverse=True),
+    "quotient": lambda x: x / (2.0 + tf.reduce_sum(x * x, axis=0)),
+    "norm": lambda x: tf.nn.l2_normalize(x + 2.0, -1),
+    "moments": lambda x: x * tf.nn.moments(x, [0])[1],
+    "branch": lambda x: tf.cond(WHICH > 0, lambda: tf.sin(x), lambda: x * x - x),
+    "switch": lambda x: tf.switch_case(WHICH, [lambda: x * 0.5, lambda: x * x * 0.1]),
+    "loop": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) + x * 0.1), (0, x))[1],
+    "early exit": lambda x: left_early(x),
+    "map": lambda x: tf.map_fn(lambda row: tf.cumsum(row) * row, x),
+    "scan": lambda x: tf.scan(lambda a, row: a * row + 0.5, x),
+    "callback": lambda x: tf.reshape(tf.py_function(lambda t: tf.sin(t) * t, [x], tf.float64), [2, 3]),
+    "recomputed": lambda x: tf.recompute_grad(lambda t: tf.exp(-t * t) * t)(x),
 }
 
 
@@ -487,6 +515,17 @@ def test_every_mode_agrees_on_random_compositions(names, seed):
         np.testing.assert_allclose(
             tf.convert_to_tensor(total).numpy().reshape(6), jacobian.sum(0), rtol=1e-8, atol=1e-9
         )
+        # The Hessian times a vector, both ways round.
+        with tf.GradientTape() as outer, tf.autodiff.ForwardAccumulator(x, v) as acc:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = g(x)
+            slope = tf.convert_to_tensor(tape.gradient(y, x))
+            along = tf.reduce_sum(slope * v)
+        over = acc.jvp(slope, unconnected_gradients="zero")
+        back = outer.gradient(along, x, unconnected_gradients="zero")
+        np.testing.assert_allclose(over.numpy(), tf.convert_to_tensor(back).numpy(), rtol=1e-7, atol=1e-8)
     eps = 1e-6
     there, back = f(x + eps * v).numpy(), f(x - eps * v).numpy()
     np.testing.assert_allclose(forward, ((there - back) / (2 * eps)).reshape(6), rtol=1e-4, atol=1e-5)
