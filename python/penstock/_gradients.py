@@ -113,9 +113,9 @@ def hessians(
     """
     sources = nest.flatten(xs)
     found = []
-    for source, grad in zip(sources, gradients(ys, sources), strict=True):
+    for i, (source, grad) in enumerate(zip(sources, gradients(ys, sources), strict=True)):
         if grad is None:
-            raise ValueError("no element of argument 'ys' depends on one of argument 'xs'")
+            raise ValueError(f"no element of argument 'ys' depends on element {i} of argument 'xs'")
         slope = as_dense(grad)
         seeds = one_hot_rows(slope)
 

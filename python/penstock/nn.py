@@ -327,7 +327,9 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
         return rows
     from penstock._clip import clip_by_norm
 
-    return clip_by_norm(rows, max_norm, list(range(len(known_rank(ids)), len(known_rank(rows)))))
+    each_row = list(range(len(known_rank(ids)), len(known_rank(rows))))
+    clipped: _core.Tensor = clip_by_norm(rows, max_norm, each_row)
+    return clipped
 
 
 # --- losses ---
