@@ -155,6 +155,18 @@ class Call:
         return f"{self.name}({', '.join(listed)})"
 
 
+def unequal(a: np.ndarray, b: np.ndarray) -> Any:
+    """Where two arrays of one dtype and shape differ: in values, in what is NaN, in signs of zeros."""
+    if a.dtype.kind in "biuOSU":
+        return np.asarray(a != b)
+    # Sums of a few numbers in other orders differ by as much.
+    bound = {"float16": 2e-2, "bfloat16": 1e-1, "float64": 1e-8, "complex128": 1e-8}.get(a.dtype.name, 1e-3)
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    x, y = a.astype(wide), b.astype(wide)
+    signs = (x == 0) & (y == 0) & (np.signbit(x.real) != np.signbit(y.real))
+    return ~np.isclose(x, y, rtol=bound, atol=bound / 10, equal_nan=True) | signs
+
+
 def difference(ours: Any, theirs: Any) -> str | None:
     """In what two results or exceptions differ, or None."""
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
@@ -171,17 +183,7 @@ def difference(ours: Any, theirs: Any) -> str | None:
     for a, b in zip(ours, theirs, strict=True):
         if (a.dtype, a.shape) != (b.dtype, b.shape):
             return f"{a.dtype}{list(a.shape)}, not {b.dtype}{list(b.shape)}"
-        if a.dtype.kind in "biuOSU":
-            bad = np.asarray(a != b)
-        else:
-            # Sums of a few numbers in other orders differ by as much.
-            bound = {"float16": 2e-2, "bfloat16": 1e-1, "float64": 1e-8, "complex128": 1e-8}.get(
-                a.dtype.name, 1e-3
-            )
-            wide = np.complex128 if a.dtype.kind == "c" else np.float64
-            x, y = a.astype(wide), b.astype(wide)
-            signs = (x == 0) & (y == 0) & (np.signbit(x.real) != np.signbit(y.real))
-            bad = ~np.isclose(x, y, rtol=bound, atol=bound / 10, equal_nan=True) | signs
+        bad = unequal(a, b)
         if bad.any():
             at = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
             return f"at {list(at)} {a[at]!r}, not {b[at]!r} ({int(bad.sum())} of {bad.size})"

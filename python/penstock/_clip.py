@@ -1,4 +1,4 @@
-"""Clipping by norms."""
+"""Clipping by bounds and by norms."""
 
 from __future__ import annotations
 
@@ -10,11 +10,29 @@ from penstock._indexed_slices import IndexedSlices
 from penstock._wrap import axes as axis_list
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+    """The values between two bounds, elementwise; the bounds broadcast.
+
+    Args:
+        t: a numeric tensor; `IndexedSlices` stay such, and each slice counts for itself.
+        clip_value_min: the least value; broadcasts to `t`.
+        clip_value_max: the greatest value; broadcasts to `t`.
+        name: ignored.
+
+    >>> clip_by_value([-3, 2, 9], 0, 5).numpy()
+    array([0, 2, 5], dtype=int32)
+    """
+    x = _elements(t)
+    low = _core._convert(clip_value_min, None, x.dtype)
+    high = _core._convert(clip_value_max, None, x.dtype)
+    return _like(t, raw_ops.maximum(raw_ops.minimum(x, high), low))
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`.
 
     Args:
-        t: a floating-point tensor.
+        t: a floating-point tensor; `IndexedSlices` stay such, and each slice counts for itself.
         clip_norm: the greatest norm.
         axes: the dimensions of what is clipped; all by default.
         name: ignored.
@@ -22,13 +40,13 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    x = _core._convert(t)
+    x = _elements(t)
     limit = _core._convert(clip_norm, None, x.dtype)
     squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
     length = raw_ops.select(positive, raw_ops.sqrt(safe), squares)
-    return x * limit / raw_ops.maximum(length, limit)
+    return _like(t, x * limit / raw_ops.maximum(length, limit))
 
 
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
@@ -81,8 +99,7 @@ def clip_by_global_norm(
         if t is None:
             return None
         values = _elements(t)
-        values = values * raw_ops.cast(scale, dtype=values.dtype)
-        return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+        return _like(t, values * raw_ops.cast(scale, dtype=values.dtype))
 
     return [scaled(t) for t in _sequence(t_list)], norm
 
@@ -95,3 +112,8 @@ def _sequence(t_list: Any) -> Sequence[Any]:
 
 def _elements(t: Any) -> Any:
     return _core._convert(t.values if isinstance(t, IndexedSlices) else t)
+
+
+def _like(t: Any, values: Any) -> Any:
+    """Values in the place of the elements of `t`."""
+    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values

@@ -23,10 +23,12 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
             the gradients of the arguments and a list of those of the variables.
 
     Returns:
-        A function that returns the outputs. Keyword arguments are handed on, and have no gradient.
+        A function that returns the outputs, or a method where `f` is one: `grad` knows nothing of `self`.
+        Keyword arguments are handed on, and have no gradient.
 
     Raises:
-        TypeError: when called, where `f` reads variables and `grad` has no argument `variables`.
+        TypeError: when called, where `f` returns no such pair, or reads variables and `grad` has no argument
+            `variables`.
         ValueError: when differentiated, where `grad` returns another number of gradients.
 
     >>> import penstock as tf
@@ -43,15 +45,27 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         return custom_gradient
     if not callable(f):
         raise TypeError(f"argument 'f' must be callable, got {f!r}")
+    return _CustomGradient(f)
 
-    @functools.wraps(f)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+
+class _CustomGradient:
+    """A function with a gradient of its own."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self._function = f
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else _CustomGradient(self._function.__get__(instance, owner))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self._function
         inputs = [
             a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
             for a in nest.flatten(args)
         ]
         with _core._NoTapes(), _core._Tape._observer() as reads:
-            result, grad = f(*nest.pack_sequence_as(args, inputs), **kwargs)
+            result, grad = _pair(f, f(*nest.pack_sequence_as(args, inputs), **kwargs))
         variables = [
             v
             for v in map(_variable.find, reads._variables())
@@ -81,14 +95,20 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
         sources = [*inputs, *variables]
         if not sources:
-            return result
-        if _core._is_tracing():
+            outputs = [raw_ops.stop_gradient(t) for t in outputs]
+        elif _core._is_tracing():
             outputs = _core._with_gradient(outputs, sources, backward)
         else:
             _core._record_custom(sources, outputs, backward)
         return nest.pack_sequence_as(result, outputs)
 
-    return wrapper
+
+def _pair(f: Any, returned: Any) -> tuple[Any, Callable[..., Any]]:
+    if isinstance(returned, tuple | list) and len(returned) == 2 and callable(returned[1]):
+        return returned[0], returned[1]
+    raise TypeError(
+        f"{_name(f)} must return a pair for custom_gradient: its outputs and a function of their gradients"
+    )
 
 
 def _name(f: Any) -> str:
@@ -133,7 +153,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     stateful generator are others the second time.
 
     Args:
-        f: takes tensors, or nests of them, and gives such.
+        f: takes tensors, or nests of them, and gives such. Tensors among its keyword arguments have gradients
+            too.
 
     >>> import penstock as tf
     >>> block = tf.recompute_grad(lambda x: tf.sin(tf.exp(x)))
@@ -146,14 +167,16 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        leaves = nest.flatten(args)
+        given = (args, kwargs)
+        leaves = nest.flatten(given)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor | _core._Variable)]
 
         def run(tensors: Sequence[Any]) -> Any:
             filled = list(leaves)
             for i, tensor in zip(places, tensors, strict=True):
                 filled[i] = tensor
-            return f(*nest.pack_sequence_as(args, filled), **kwargs)
+            positional, named = nest.pack_sequence_as(given, filled)
+            return f(*positional, **named)
 
         def compute(*tensors: Any) -> Any:
             def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:

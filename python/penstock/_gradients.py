@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock import _core, nest, raw_ops
 from penstock._indexed_slices import from_pieces
-from penstock._tape import UnconnectedGradients, as_dense, one_hot_rows, zeros_of
+from penstock._tape import UnconnectedGradients, as_dense, check_seed, flat_sources, one_hot_rows, zeros_of
 
 __all__ = ["AggregationMethod", "gradients", "hessians"]
 
@@ -47,7 +47,9 @@ def gradients(
 
     Raises:
         RuntimeError: outside of a traced function.
-        ValueError: where `grad_ys` and `ys` differ in length.
+        TypeError: for one of `xs` that is neither tensor nor variable, and for one of `grad_ys` of another
+            dtype than its entry of `ys`.
+        ValueError: where `grad_ys` and `ys` differ in length or shapes.
         LookupError: where an operator on the way has no gradient.
 
     >>> import penstock as tf
@@ -61,12 +63,12 @@ def gradients(
         raise RuntimeError("tf.gradients needs a function that is being traced; use tf.GradientTape instead")
     unconnected = UnconnectedGradients(unconnected_gradients)
     targets = [t if isinstance(t, _core.Tensor) else _core._convert(t) for t in nest.flatten(ys)]
-    sources = [
-        x if isinstance(x, _core.Tensor | _core._Variable) else _core._convert(x) for x in nest.flatten(xs)
-    ]
+    sources = flat_sources(xs, "xs")
     seeds = [None] * len(targets) if grad_ys is None else nest.flatten(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"argument 'grad_ys' has {len(seeds)} entries for {len(targets)} of argument 'ys'")
+    for seed, target in zip(seeds, targets, strict=True):
+        check_seed(seed, target, "grad_ys")
     stops = [] if stop_gradients is None else nest.flatten(stop_gradients)
     found: list[Any] = []
     for source, grad in zip(sources, _core._gradients(targets, sources, seeds, stops), strict=True):
@@ -111,9 +113,9 @@ def hessians(
     """
     sources = nest.flatten(xs)
     found = []
-    for source, grad in zip(sources, gradients(ys, sources), strict=True):
+    for i, (source, grad) in enumerate(zip(sources, gradients(ys, sources), strict=True)):
         if grad is None:
-            raise ValueError("no element of argument 'ys' depends on one of argument 'xs'")
+            raise ValueError(f"no element of argument 'ys' depends on element {i} of argument 'xs'")
         slope = as_dense(grad)
         seeds = one_hot_rows(slope)
 

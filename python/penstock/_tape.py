@@ -10,7 +10,17 @@ from typing import Any
 from penstock import _core, _variable, nest, raw_ops
 from penstock._indexed_slices import IndexedSlices, from_pieces
 
-__all__ = ["GradientTape", "UnconnectedGradients", "as_dense", "one_hot_rows", "zeros_of"]
+__all__ = [
+    "GradientTape",
+    "UnconnectedGradients",
+    "as_dense",
+    "check_seed",
+    "flat_sources",
+    "is_differentiable",
+    "one_hot_rows",
+    "warn_of_dtype",
+    "zeros_of",
+]
 
 
 class UnconnectedGradients(enum.Enum):
@@ -44,7 +54,7 @@ class GradientTape(_core._Tape):
     """
 
     def watch(self, tensor: Any) -> None:
-        """Watches a tensor, a variable, or each of a nest of them.
+        """Watches a tensor, a variable, or each of a nest of them, and warns of what cannot have a gradient.
 
         Raises:
             ValueError: for something else.
@@ -52,10 +62,13 @@ class GradientTape(_core._Tape):
         if self._watch(tensor):
             return
         for item in nest.flatten(tensor):
-            if not self._watch(item):
+            if self._watch(item):
+                continue
+            if not isinstance(item, _core.Tensor | _core._Variable):
                 raise ValueError(
                     f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}"
                 )
+            warn_of_dtype("a watched tensor", item.dtype)
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
@@ -86,6 +99,8 @@ class GradientTape(_core._Tape):
     ) -> Any:
         """The gradient of the sum of `target` in respect of each source.
 
+        Where all are None and a target is of integers, say, which have no gradient, there is a warning.
+
         Args:
             target: a tensor or a nest of them.
             sources: a tensor or variable, or a nest of them.
@@ -97,7 +112,8 @@ class GradientTape(_core._Tape):
 
         Raises:
             RuntimeError: for a second call on a tape that is not persistent.
-            TypeError: for a source that is neither tensor nor variable.
+            TypeError: for a source that is neither tensor nor variable, and for `output_gradients` of another
+                dtype than the targets.
             ValueError: where `output_gradients` do not fit the targets.
             LookupError: where an operator on the way has no gradient.
         """
@@ -108,11 +124,13 @@ class GradientTape(_core._Tape):
             and isinstance(sources, _core.Tensor | _core._Variable)
         ):
             grad = self._gradient_of(target, sources)
+            if grad is None:
+                warn_of_dtype("argument 'target'", target.dtype)
             return from_pieces(grad, sources) if isinstance(grad, list) else grad
         if target is None:
             raise TypeError("argument 'target' must be a tensor, a variable or a nest of them, got None")
         unconnected = UnconnectedGradients(unconnected_gradients)
-        flat = _sources(sources)
+        flat = flat_sources(sources)
         targets = [self._target(t) for t in nest.flatten(target)]
         seeds = [None] * len(targets) if output_gradients is None else list(nest.flatten(output_gradients))
         if len(seeds) != len(targets):
@@ -120,7 +138,7 @@ class GradientTape(_core._Tape):
                 f"argument 'output_gradients' has {len(seeds)} entries for {len(targets)} targets"
             )
         for seed, t in zip(seeds, targets, strict=True):
-            _check_seed(seed, t)
+            check_seed(seed, t)
         self._use("gradient")
         found: list[Any] = []
         for source, grad in zip(flat, self._gradients(targets, flat, seeds), strict=True):
@@ -130,6 +148,9 @@ class GradientTape(_core._Tape):
                 found.append(zeros_of(source))
             else:
                 found.append(grad)
+        if all(grad is None for grad in found):
+            for t in targets:
+                warn_of_dtype("argument 'target'", t.dtype)
         return nest.pack_sequence_as(sources, found)
 
     def _target(self, target: Any) -> Any:
@@ -146,7 +167,10 @@ class GradientTape(_core._Tape):
     def _only_target(self, target: Any) -> Any:
         if nest.is_nested(target):
             raise TypeError(f"argument 'target' must be one tensor, got a {type(target).__name__}")
-        return self._target(target)
+        value = self._target(target)
+        if not is_differentiable(value.dtype):
+            raise TypeError(f"argument 'target' must be floating point or complex, got {value.dtype.name}")
+        return value
 
     def jacobian(
         self,
@@ -184,7 +208,7 @@ class GradientTape(_core._Tape):
         [[2.0, 0.0], [0.0, 4.0]]
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
-        flat = _sources(sources)
+        flat = flat_sources(sources)
         value = self._only_target(target)
         self._check_loop(experimental_use_pfor)
         self._use("jacobian")
@@ -236,7 +260,7 @@ class GradientTape(_core._Tape):
         [[6.0, 0.0], [0.0, 8.0]]
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
-        (given,) = _sources([source])
+        (given,) = flat_sources([source])
         value = self._only_target(target)
         for name, shape in (("target", value.shape), ("source", given.shape)):
             if shape.rank is None or shape.rank < 1:
@@ -273,23 +297,41 @@ class GradientTape(_core._Tape):
             )
 
 
-def _sources(sources: Any) -> list[Any]:
+def flat_sources(sources: Any, argument: str = "sources") -> list[Any]:
+    """The tensors and variables of a nest of them, the argument of this name."""
     flat = nest.flatten(sources)
     for source in flat:
         if not isinstance(source, _core.Tensor | _core._Variable):
-            raise TypeError(f"argument 'sources' must hold tensors or variables, got {type(source).__name__}")
+            raise TypeError(
+                f"argument '{argument}' must hold tensors or variables, got {type(source).__name__}"
+            )
     return flat
 
 
-def _check_seed(seed: Any, target: Any) -> None:
-    if seed is None:
+def check_seed(seed: Any, target: Any, argument: str = "output_gradients") -> None:
+    """Refuses a cotangent, an element of the argument of this name, that does not fit its target."""
+    if not isinstance(seed, _core.Tensor | _core._Variable | IndexedSlices):
         return
-    shape = seed.shape if hasattr(seed, "shape") else None
-    if isinstance(
-        seed, _core.Tensor | _core._Variable | IndexedSlices
-    ) and not target.shape.is_compatible_with(shape):
-        raise ValueError(
-            f"argument 'output_gradients' has shape {shape} for a target of shape {target.shape}"
+    if not target.shape.is_compatible_with(seed.shape):
+        raise ValueError(f"argument '{argument}' has shape {seed.shape} for a target of shape {target.shape}")
+    if seed.dtype != target.dtype:
+        raise TypeError(
+            f"argument '{argument}' has dtype {seed.dtype.name} for a target of dtype {target.dtype.name}"
+        )
+
+
+def is_differentiable(dtype: Any) -> bool:
+    """Whether values of a dtype have gradients."""
+    return bool(dtype.is_floating or dtype.is_complex)
+
+
+def warn_of_dtype(what: str, dtype: Any) -> None:
+    """Warns the caller of the caller where a dtype has no gradients."""
+    if not is_differentiable(dtype):
+        import warnings
+
+        warnings.warn(
+            f"{what} must be floating point or complex to have a gradient, got {dtype.name}", stacklevel=3
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import _core, nest
-from penstock._tape import GradientTape, UnconnectedGradients, zeros_of
+from penstock._tape import GradientTape, UnconnectedGradients, is_differentiable, warn_of_dtype, zeros_of
 
 __all__ = ["ForwardAccumulator", "GradientTape"]
 
@@ -47,7 +47,8 @@ class ForwardAccumulator:
                     "a tensor or variable stands in argument 'primals' several times; add its tangents up"
                 )
             seen.append(primal)
-            if not (primal.dtype.is_floating or primal.dtype.is_complex):
+            if not is_differentiable(primal.dtype):
+                warn_of_dtype("a primal", primal.dtype)
                 continue
             direction = _core._convert(tangent, primal.dtype)
             if not direction.shape.is_compatible_with(primal.shape):

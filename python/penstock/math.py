@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._clip import clip_by_value as clip_by_value
 from penstock._counting import (
     bincount as bincount,
     confusion_matrix as confusion_matrix,
@@ -544,24 +545,6 @@ def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
     return _core._convert(float(value) if dtype.is_floating else int(value), dtype)
 
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> _core.Tensor:
-    """The values between two bounds, elementwise; the bounds broadcast.
-
-    Args:
-        t: a numeric tensor.
-        clip_value_min: the least value; broadcasts to `t`.
-        clip_value_max: the greatest value; broadcasts to `t`.
-        name: ignored.
-
-    >>> clip_by_value([-3, 2, 9], 0, 5).numpy()
-    array([0, 2, 5], dtype=int32)
-    """
-    t = _core._convert(t)
-    low = _core._convert(clip_value_min, None, t.dtype)
-    high = _core._convert(clip_value_max, None, t.dtype)
-    return raw_ops.maximum(raw_ops.minimum(t, high), low)
-
-
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
     """`x / sqrt(max(sum(x**2), epsilon))` along axes.
 
@@ -576,7 +559,8 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     """
     v = _core._convert(x)
     parts = [raw_ops.real(v), raw_ops.imag(v)] if v.dtype.is_complex else [v]
-    square_sum = reduce_sum(raw_ops.add_n(*map(raw_ops.square, parts)), axis, True)
+    squares = [raw_ops.square(part) for part in parts]
+    square_sum = reduce_sum(raw_ops.add(*squares) if v.dtype.is_complex else squares[0], axis, True)
     inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
     scaled = [part * inverse for part in parts]
     return raw_ops.complex(*scaled) if v.dtype.is_complex else scaled[0]

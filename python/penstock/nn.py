@@ -274,7 +274,8 @@ def moments(
         raw_ops.squared_difference(x, raw_ops.stop_gradient(mean)), axes=along, keepdims=keepdims
     )
     if not keepdims:
-        mean = raw_ops.reduce_mean(x, axes=along, keepdims=False)
+        # The mean stands there already; its shape is that of the variance.
+        mean = raw_ops.squeeze(mean, axes=along) if along else raw_ops.reshape(mean, raw_ops.shape(variance))
     return raw_ops.cast(mean, dtype=own), raw_ops.cast(variance, dtype=own)
 
 
@@ -326,7 +327,9 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
         return rows
     from penstock._clip import clip_by_norm
 
-    return clip_by_norm(rows, max_norm, list(range(len(known_rank(ids)), len(known_rank(rows)))))
+    each_row = list(range(len(known_rank(ids)), len(known_rank(rows))))
+    clipped: _core.Tensor = clip_by_norm(rows, max_norm, each_row)
+    return clipped
 
 
 # --- losses ---

@@ -253,7 +253,7 @@ def softplus(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0; the second is zeros, as in TensorFlow.
+    """`max(x, 0)`; NaN of NaN. Derivative 0 at 0 and NaN; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 
@@ -262,7 +262,7 @@ def relu(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """
 
 def relu6(x: _TensorLike, *, name: str | None = None) -> Tensor:
-    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0 and 6; the second is zeros, as in TensorFlow.
+    """`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0, 6 and NaN; the second is zeros, as in TensorFlow.
 
     Elementwise: the result has the shape of `x`.
 
@@ -1021,7 +1021,7 @@ def reduce_prod(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The product; 1 of nothing. Integers wrap. Second derivatives are exact where no element is 0.
+    """The product; 1 of nothing. Integers wrap.
 
     Reduces `axes` (negative ones count from the end), all where they are not given. The reduced axes are
     dropped from the shape, or kept with size 1 where `keepdims` is true.
@@ -1222,7 +1222,7 @@ def cumsum(
 def cumprod(
     x: _TensorLike, *, axis: int = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Running products. Second derivatives are exact where no element is 0.
+    """Running products.
 
     The result has the shape of `x`. Element `i` along `axis` (negative ones count from the end) combines the
     elements up to `i`: without `i` itself where `exclusive` is true, from the end of the axis where `reverse`
@@ -1249,6 +1249,27 @@ def cumulative_logsumexp(
 
     Dtypes:
         x: float16, bfloat16, float32, float64.
+    """
+
+def linear_recurrence(
+    factors: _TensorLike,
+    terms: _TensorLike,
+    *,
+    axis: int = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """`y[i] = factors[i] * y[i - 1] + terms[i]` along `axis`, from `y[0] = terms[0]` on.
+
+    `factors`, `terms` and the result have one shape; a negative axis counts from the end. Where `exclusive`
+    is true, element `i` of the result is `y[i - 1]`, and the first is 0; where `reverse` is true, it runs
+    from the end of the axis.
+
+    Errors: `InvalidArgument` where the shapes differ, and for an axis that is out of range.
+
+    Dtypes:
+        factors, terms: float16, bfloat16, float32, float64, complex64, complex128.
     """
 
 # --- sorting ---

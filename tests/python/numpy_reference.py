@@ -429,6 +429,22 @@ def scan(f: np.ufunc, identity: int) -> Model:
     return near(model)
 
 
+def linear_recurrence(
+    factors: Array, terms: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False
+) -> Near:
+    def along(x: Array) -> Array:
+        return np.moveaxis(np.flip(x, axis) if reverse else x, axis, 0).astype(WIDER[x.dtype])
+
+    a, b = along(factors), along(terms)
+    out = np.zeros_like(b)
+    for i in range(len(b)):
+        out[i] = a[i] * out[i - 1] + b[i] if i else b[i]
+    if exclusive:
+        out = np.concatenate([np.zeros_like(out[:1]), out[:-1]])
+    out = np.moveaxis(out, 0, axis)
+    return Near(np.flip(out, axis) if reverse else out, 1)
+
+
 def cumulative_logsumexp(x: Array, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Near:
     wide = np.moveaxis(np.flip(x, axis) if reverse else x, axis, 0).astype(WIDER[x.dtype])
     # A sum from 0 on is not -0.
@@ -498,6 +514,7 @@ NUMERIC: dict[str, Model] = {
     "cumsum": scan(np.add, 0),
     "cumprod": scan(np.multiply, 1),
     "cumulative_logsumexp": cumulative_logsumexp,
+    "linear_recurrence": linear_recurrence,
     "matmul": near(matmul),
     "bias_add": arithmetic(np.add),
     "softmax": near(lambda x, axis=-1: softmax_and_log(x, axis)[0]),

@@ -1,4 +1,4 @@
-"""Jacobians, rows for gradients, gradients of the traced graph, and gradients of one's own."""
+"""Tapes, jacobians, rows for gradients, and gradients of the traced graph."""
 
 import numpy as np
 import pytest
@@ -53,6 +53,32 @@ def test_misuse_of_a_tape():
             use(y, x)
     with pytest.raises(ValueError, match="tensor"):
         tape.watch("a")
+    with tf.GradientTape(persistent=True) as tape:
+        y = x * x
+    with pytest.raises(TypeError, match="'output_gradients' has dtype float64 for a target of dtype float32"):
+        tape.gradient(y, x, output_gradients=tf.constant(1.0, tf.float64))
+    with pytest.raises(TypeError, match="'target' must be floating point or complex, got string"):
+        tape.jacobian("a", x)
+
+
+@both
+def test_what_cannot_have_a_gradient_is_warned_of(traced):
+    """Integers may be watched and be targets, which does nothing."""
+
+    @wrapped(traced)
+    def f(n, x):
+        with tf.GradientTape(persistent=True) as tape:
+            with pytest.warns(UserWarning, match="watched tensor must be floating point or complex .* int32"):
+                tape.watch([x, n])
+            y = tf.cast(x * x, tf.int32) + n
+        for sources in (x, [x, n]):
+            with pytest.warns(UserWarning, match="'target' must be floating point or complex .* int32"):
+                assert set(tf.nest.flatten(tape.gradient(y, sources))) == {None}
+        with pytest.warns(UserWarning, match="primal must be floating point or complex .* int32"):
+            tf.autodiff.ForwardAccumulator(n, n)
+        return x
+
+    f(tf.constant(3), tf.constant(2.0))
 
 
 def test_gradients_taken_within_a_persistent_tape_are_recorded_themselves():
@@ -323,6 +349,18 @@ def test_gradients_outside_of_a_graph_and_of_the_wrong_length():
     with pytest.raises(ValueError, match="grad_ys"):
         f(tf.constant(1.0))
 
+    @tf.function
+    def g(x, seed, *xs):
+        return tf.gradients(x * x, [x, *xs], grad_ys=seed)
+
+    one = tf.constant(1.0)
+    with pytest.raises(ValueError, match=r"'grad_ys' has shape \(3,\) for a target of shape \(\)"):
+        g(one, tf.ones([3]))
+    with pytest.raises(TypeError, match="'grad_ys' has dtype float64"):
+        g(one, tf.constant(1.0, tf.float64))
+    with pytest.raises(TypeError, match="'xs' must hold tensors or variables, got str"):
+        g(one, one, "b")
+
 
 def test_gradients_of_gradients_and_rows_in_a_graph():
     @tf.function
@@ -363,239 +401,6 @@ def test_hessians():
 
     with pytest.raises(ValueError, match="depends"):
         unconnected(tf.constant(1.0))
-
-
-# --- gradients of one's own ---
-
-
-@both
-def test_a_custom_gradient_of_a_function_that_reads_variables(traced):
-    w = tf.Variable(2.0)
-
-    @tf.custom_gradient
-    def scaled(x):
-        def grad(dy, variables=None):
-            assert len(variables) == 1
-            assert variables[0] is w
-            return dy * 10.0, [tf.reduce_sum(dy) * 100.0]
-
-        return x * w, grad
-
-    @wrapped(traced)
-    def f(x):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = scaled(x)
-        assert tape.watched_variables()[0] is w
-        return tape.gradient(y, [x, w])
-
-    dx, dw = f(tf.constant([1.0, 2.0]))
-    assert (dx.numpy().tolist(), dw.numpy()) == ([10, 10], 200)
-
-
-def test_a_custom_gradient_must_take_the_variables_that_its_function_reads():
-    w = tf.Variable(2.0)
-
-    @tf.custom_gradient
-    def scaled(x):
-        return x * w, lambda dy: dy
-
-    with pytest.raises(TypeError, match="variables"):
-        scaled(tf.constant(1.0))
-
-
-@both
-def test_keywords_nests_and_second_derivatives_of_custom_gradients(traced):
-    @tf.custom_gradient
-    def cube(pair, scale=1.0):
-        x, y = pair
-        return scale * x * y**3, lambda dz: ([dz * y**3, dz * 3.0 * x * y**2],)
-
-    @wrapped(traced)
-    def f(x, y):
-        with tf.GradientTape() as outer:
-            outer.watch([x, y])
-            with tf.GradientTape() as inner:
-                inner.watch([x, y])
-                z = cube([x, y], scale=1.0)
-            dx, dy = inner.gradient(z, [x, y])
-        return dx, dy, outer.gradient(dy, [x, y])
-
-    dx, dy, (dyx, dyy) = f(tf.constant(2.0), tf.constant(3.0))
-    assert [t.numpy() for t in (dx, dy, dyx, dyy)] == [27, 54, 27, 36]
-
-
-def test_a_custom_gradient_within_a_custom_gradient():
-    @tf.custom_gradient
-    def outer(x):
-        def grad(dy):
-            @tf.custom_gradient
-            def inner(z):
-                return z * 5.0, lambda dz: dz * 7.0
-
-            return inner(dy * x)
-
-        return x, grad
-
-    x = tf.constant(2.0)
-    with tf.GradientTape() as second:
-        second.watch(x)
-        with tf.GradientTape() as first:
-            first.watch(x)
-            y = outer(x)
-        slope = first.gradient(y, x)
-    assert slope.numpy() == 10
-    assert second.gradient(slope, x).numpy() == 7
-
-
-def test_pass_through_with_a_variable():
-    w = tf.Variable(2.0)
-    f = tf.grad_pass_through(lambda x: tf.round(x * w))
-    x = tf.Variable(1.3)
-    with tf.GradientTape() as tape:
-        y = f(x)
-    dx, dw = tape.gradient(y, [x, w])
-    assert (y.numpy(), dx.numpy(), dw) == (3, 1, None)
-
-
-@both
-def test_recomputed_gradients_agree_and_run_the_function_again(traced):
-    w = tf.Variable(0.5, dtype=tf.float64)
-    runs = []
-
-    def block(x, shift):
-        runs.append(1)
-        return tf.sin(tf.exp(x) * w) + shift
-
-    light = tf.recompute_grad(block)
-
-    def gradients_of(f):
-        def g(x):
-            with tf.GradientTape() as outer:
-                outer.watch(x)
-                with tf.GradientTape() as tape:
-                    tape.watch(x)
-                    y = f(x, 1.0)
-                dx, dw = tape.gradient(y, [x, w])
-            return y, dx, dw, outer.gradient(dx, x)
-
-        return wrapped(traced)(g)
-
-    plain = gradients_of(block)(tf.constant(V))
-    before = len(runs)
-    again = gradients_of(light)(tf.constant(V))
-    assert len(runs) >= before + 2
-    for a, b in zip(plain, again, strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
-
-
-def test_a_recomputed_function_keeps_only_its_arguments():
-    def chain(x):
-        for _ in range(5):
-            x = tf.sin(x)
-        return x
-
-    @tf.function
-    def step(x):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = tf.recompute_grad(chain)(x)
-        return tape.gradient(y, x)
-
-    text = step.get_concrete_function(tf.TensorSpec([3])).graph.to_text()
-    # Five sines forward, four of them again behind the barrier, and five cosines.
-    assert "barrier" in text
-    x = tf.constant([0.1, 0.2, 0.3])
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = chain(x)
-    np.testing.assert_allclose(step(x).numpy(), tape.gradient(y, x).numpy(), rtol=1e-6)
-
-
-# --- kinks and ties ---
-
-INF, NAN = np.inf, np.nan
-KINKS = {
-    "relu": (tf.nn.relu, 0.0, 0.0),
-    "relu6 above": (tf.nn.relu6, 6.0, 0.0),
-    "abs": (tf.abs, 0.0, 0.0),
-    "sign": (tf.sign, 0.0, None),
-    "sqrt": (tf.sqrt, 0.0, INF),
-    "square root of a square": (lambda x: tf.sqrt(x * x), 0.0, NAN),
-    "maximum of one thing": (lambda x: tf.maximum(x, 0.0), 0.0, 1.0),
-    "minimum of one thing": (lambda x: tf.minimum(x, 0.0), 0.0, 1.0),
-    "x to the 0": (lambda x: x**0.0, 0.0, 0.0),
-    "x to the 1": (lambda x: x**1.0, 0.0, 1.0),
-    "x to the 2": (lambda x: x**2.0, 0.0, 0.0),
-    "0 to the x": (lambda x: tf.constant(0.0) ** x, 2.0, 0.0),
-    "xlogy at 0": (lambda x: tf.math.xlogy(x, tf.constant(2.0)), 0.0, 0.0),
-    "xlogy at 0, 0": (lambda x: tf.math.xlogy(tf.constant(0.0), x), 0.0, 0.0),
-    "xdivy at 0": (lambda x: tf.math.xdivy(tf.constant(0.0), x), 0.0, 0.0),
-    "divide_no_nan": (lambda x: tf.math.divide_no_nan(x, tf.constant(0.0)), 1.0, 0.0),
-    "multiply_no_nan": (lambda x: tf.math.multiply_no_nan(x, tf.constant(0.0)), INF, 0.0),
-    "softplus": (tf.nn.softplus, 0.0, 0.5),
-    "elu": (tf.nn.elu, 0.0, 1.0),
-    "clip at the bound": (lambda x: tf.clip_by_value(x, 0.0, 1.0), 1.0, 1.0),
-    "floor": (tf.floor, 0.5, None),
-    "round": (tf.round, 0.5, None),
-    "NaN": (lambda x: x * x, NAN, NAN),
-    "log": (tf.math.log, 0.0, INF),
-    "log1p": (tf.math.log1p, -1.0, INF),
-    "rsqrt": (tf.math.rsqrt, 0.0, -INF),
-}
-
-
-@pytest.mark.parametrize("case", KINKS)
-def test_gradients_at_kinks(case):
-    function, at, expected = KINKS[case]
-    x = tf.constant(at)
-    for f in (function, tf.function(lambda t: function(t))):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = f(x)
-        found = tape.gradient(y, x)
-        if expected is None:
-            assert found is None or found.numpy() == 0
-        else:
-            np.testing.assert_array_equal(found.numpy(), np.float32(expected))
-
-
-def test_which_piecewise_constant_functions_have_a_zero_gradient_and_which_none():
-    x = tf.constant([-1.5, 0.0, 0.5])
-    for name, zero in (("sign", True), ("floor", False), ("ceil", False), ("round", False)):
-        function = getattr(tf.math, name)
-        for f in (function, tf.function(lambda t, f=function: f(t))):
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = f(x)
-            found = tape.gradient(y, x)
-            assert found.numpy().tolist() == [0.0] * 3 if zero else found is None, name
-
-
-def test_the_second_derivative_of_a_magnitude_is_zero():
-    x = tf.constant([-2.0, 0.0, 3.0])
-    for f in (tf.abs, tf.function(lambda t: tf.abs(t))):
-        with tf.GradientTape() as outer:
-            outer.watch(x)
-            with tf.GradientTape() as tape:
-                tape.watch(x)
-                y = f(x)
-            slope = tape.gradient(y, x)
-        assert outer.gradient(slope, x).numpy().tolist() == [0.0] * 3
-
-
-def test_ties_share_the_gradient():
-    x = tf.constant([[2.0, 2.0, 1.0, 2.0]])
-    for function, expected in (
-        (tf.reduce_max, [1 / 3, 1 / 3, 0, 1 / 3]),
-        (tf.reduce_min, [0, 0, 1, 0]),
-        (lambda t: tf.maximum(t, 2.0), [1, 1, 0, 1]),
-        (lambda t: tf.math.segment_max(tf.reshape(t, [-1]), [0, 0, 0, 0]), [1 / 3, 1 / 3, 0, 1 / 3]),
-    ):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = function(x)
-        np.testing.assert_allclose(tape.gradient(y, x).numpy()[0], expected, rtol=1e-6)
 
 
 # --- complex numbers ---
@@ -640,6 +445,21 @@ def test_host_code_with_a_kink_is_differentiable_on_both_sides(at, slope):
 
 # --- random compositions ---
 
+# Known only when the graph runs, and not moved by a difference.
+WHICH = tf.Variable(1)
+
+
+@tf.function
+def left_early(x):
+    y = x
+    for i in tf.range(10):
+        y = y + x * x * 0.1
+        if i > WHICH:
+            break
+        y = tf.sin(y)
+    return y
+
+
 STEPS = {
     "sin": lambda x: tf.sin(x),
     "tanh": lambda x: tf.tanh(x),
@@ -657,6 +477,19 @@ STEPS = {
     "logsumexp": lambda x: x * tf.reduce_logsumexp(x),
     "concat": lambda x: tf.concat([x[:, 1:], x[:, :1]], 1) * 0.5,
     "sqrt": lambda x: tf.sqrt(x * x + 1.0),
+    "product": lambda x: x + tf.reduce_prod(x, axis=1, keepdims=True),
+    "cumprod": lambda x: tf.math.cumprod(x, axis=1, reverse=True),
+    "quotient": lambda x: x / (2.0 + tf.reduce_sum(x * x, axis=0)),
+    "norm": lambda x: tf.nn.l2_normalize(x + 2.0, -1),
+    "moments": lambda x: x * tf.nn.moments(x, [0])[1],
+    "branch": lambda x: tf.cond(WHICH > 0, lambda: tf.sin(x), lambda: x * x - x),
+    "switch": lambda x: tf.switch_case(WHICH, [lambda: x * 0.5, lambda: x * x * 0.1]),
+    "loop": lambda x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) + x * 0.1), (0, x))[1],
+    "early exit": lambda x: left_early(x),
+    "map": lambda x: tf.map_fn(lambda row: tf.cumsum(row) * row, x),
+    "scan": lambda x: tf.scan(lambda a, row: a * row + 0.5, x),
+    "callback": lambda x: tf.reshape(tf.py_function(lambda t: tf.sin(t) * t, [x], tf.float64), [2, 3]),
+    "recomputed": lambda x: tf.recompute_grad(lambda t: tf.exp(-t * t) * t)(x),
 }
 
 
@@ -682,6 +515,17 @@ def test_every_mode_agrees_on_random_compositions(names, seed):
         np.testing.assert_allclose(
             tf.convert_to_tensor(total).numpy().reshape(6), jacobian.sum(0), rtol=1e-8, atol=1e-9
         )
+        # The Hessian times a vector, both ways round.
+        with tf.GradientTape() as outer, tf.autodiff.ForwardAccumulator(x, v) as acc:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = g(x)
+            slope = tf.convert_to_tensor(tape.gradient(y, x))
+            along = tf.reduce_sum(slope * v)
+        over = acc.jvp(slope, unconnected_gradients="zero")
+        back = outer.gradient(along, x, unconnected_gradients="zero")
+        np.testing.assert_allclose(over.numpy(), tf.convert_to_tensor(back).numpy(), rtol=1e-7, atol=1e-8)
     eps = 1e-6
     there, back = f(x + eps * v).numpy(), f(x - eps * v).numpy()
     np.testing.assert_allclose(forward, ((there - back) / (2 * eps)).reshape(6), rtol=1e-4, atol=1e-5)

@@ -126,3 +126,12 @@ def test_slices_are_clipped_as_slices():
         assert clipped.values.numpy().tolist() == [[1.5], [2]]
         assert clipped.indices.numpy().tolist() == [1, 1]
         assert clipped.dense_shape.numpy().tolist() == [5, 1]
+    for clip in (tf.clip_by_norm, tf.function(tf.clip_by_norm)):
+        clipped = clip(rows, 2.5)
+        assert isinstance(clipped, tf.IndexedSlices)
+        assert clipped.values.numpy().tolist() == [[1.5], [2]]
+        assert clipped.indices.numpy().tolist() == [1, 1]
+    for clip in (tf.clip_by_value, tf.function(tf.clip_by_value)):
+        clipped = clip(rows, -1.0, 3.5)
+        assert isinstance(clipped, tf.IndexedSlices)
+        assert clipped.values.numpy().tolist() == [[3], [3.5]]

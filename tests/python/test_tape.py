@@ -151,7 +151,8 @@ def test_gradients_of_integers_are_none():
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.cast(x, tf.int32)
-    assert tape.gradient(y, x) is None
+    with pytest.warns(UserWarning, match="int32"):
+        assert tape.gradient(y, x) is None
 
 
 def test_the_gradient_through_a_function_inside_and_outside_of_the_tape():

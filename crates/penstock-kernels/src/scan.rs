@@ -379,3 +379,90 @@ pub unsafe fn cumulative(
         }
     }
 }
+
+/// # Safety
+/// As for [`recurrence`], with elements of `Add::T`.
+unsafe fn carry<Add: Fold, Mul: Fold<T = Add::T, Acc = Add::Acc>>(
+    factors: *const u8,
+    terms: *const u8,
+    [outer, n, inner]: [usize; 3],
+    exclusive: bool,
+    reverse: bool,
+    out: *mut u8,
+) where
+    Add::T: Send + Sync,
+{
+    let (a, b) = (Shared(factors.cast::<Add::T>().cast_mut()), Shared(terms.cast::<Add::T>().cast_mut()));
+    let dst = Shared(out.cast::<Add::T>());
+    let blocks = inner.div_ceil(COLUMNS);
+    parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64 * 2.0), |range| {
+        dispatch_v3(
+            #[inline(always)]
+            move || {
+                for task in range {
+                    let first = task % blocks * COLUMNS;
+                    let width = COLUMNS.min(inner - first);
+                    let base = task / blocks * n * inner + first;
+                    let mut acc = [Add::init(); COLUMNS];
+                    for step in 0..n {
+                        let row = base + if reverse { n - 1 - step } else { step } * inner;
+                        for (j, x) in acc[..width].iter_mut().enumerate() {
+                            // SAFETY: inside the three buffers; no other task has these columns. The elements are read
+                            // before one is written, for use in place.
+                            unsafe {
+                                let before = *x;
+                                let term = Add::load(b.get().add(row + j).read());
+                                // The factor of the first element has nothing to multiply, not even if it is infinite.
+                                *x = match step {
+                                    0 => term,
+                                    _ => Add::join(Mul::join(Mul::load(a.get().add(row + j).read()), before), term),
+                                };
+                                dst.get().add(row + j).write(Add::finish(if exclusive { before } else { *x }, 1));
+                            }
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// The recurrence `y[i] = factors[i] * y[i - 1] + terms[i]` along the middle axis of `[outer, n, inner]` elements, which
+/// starts with the first term: `exclusive` gives `y[i - 1]` in the place of `y[i]`, and 0 at first; `reverse` runs from the
+/// end. Floats of 16 bits are carried in `f32`.
+///
+/// # Panics
+/// If `dtype` is neither floating point nor complex.
+///
+/// # Safety
+/// `factors` and `terms` are aligned and readable, and `out` aligned and writable, for as many elements of `dtype`; `out`
+/// is each of them or disjoint from it.
+pub unsafe fn recurrence(
+    dtype: DType,
+    factors: *const u8,
+    terms: *const u8,
+    extents: [usize; 3],
+    exclusive: bool,
+    reverse: bool,
+    out: *mut u8,
+) {
+    const SUM: u8 = Reduce::Sum as u8;
+    const PROD: u8 = Reduce::Prod as u8;
+    macro_rules! run {
+        ($fold:ident<$ty:ty>) => {
+            carry::<$fold<SUM, $ty>, $fold<PROD, $ty>>(factors, terms, extents, exclusive, reverse, out)
+        };
+    }
+    // SAFETY: the same contract, with the element type of `dtype`.
+    unsafe {
+        match dtype {
+            DType::F16 => run!(FoldFloat<f16>),
+            DType::Bf16 => run!(FoldFloat<bf16>),
+            DType::F32 => run!(FoldFloat<f32>),
+            DType::F64 => run!(FoldFloat<f64>),
+            DType::C64 => run!(FoldComplex<f32>),
+            DType::C128 => run!(FoldComplex<f64>),
+            _ => panic!("recurrence does not take {dtype}"),
+        }
+    }
+}

@@ -69,12 +69,24 @@ const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
 table! { TABLE:
     ADD "add" "AddV2" Add LINE POSITIVE E("({0} + {1})"), d!(|g, _, _, _| g, |g, _, _, _| g),
         "`x + y`; wraps on integers. Strings are joined by `string_add`.";
-    SUB "sub" "Sub" Sub LINE POSITIVE E("({0} - {1})"), d!(|g, _, _, _| g, |g, _, _, _| -g),
+    SUB "sub" "Sub" Sub LINE POSITIVE E("({0} - {1})"),
+        Vjp::Rule(|cx| rule(cx, |t| smallvec![
+            t.needed[0].then(|| t.g().unbroadcast(t.x(0))),
+            // Negated last, where it is smallest.
+            t.needed[1].then(|| -t.g().unbroadcast(t.x(1))),
+        ])),
         "`x - y`; wraps on integers.";
     MUL "mul" "Mul" Mul LINE POSITIVE E("({0} * {1})"), d!(|g, _, y, _| g * y.conj(), |g, x, _, _| g * x.conj()),
         "`x * y`; wraps on integers.";
     DIV "div" "RealDiv" Div LINE WHOLE E("({0} / {1})"),
-        d!(|g, _, y, _| g / y.conj(), |g, _, y, z| -g * (z / y).conj()),
+        Vjp::Rule(|cx| rule(cx, |t| {
+            let (g, x, y, z) = (t.g(), t.x(0), t.x(1), t.y(0));
+            smallvec![
+                t.needed[0].then(|| (g / y.conj()).unbroadcast(x)),
+                // Divided last, where it is smallest.
+                t.needed[1].then(|| -((g * z.conj()).unbroadcast(y) / y.conj())),
+            ]
+        })),
         "`x / y` of floats: infinite or NaN where `y` is 0. Integers are cast first.";
     FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE E("penstock_floor_div({0}, {1})"), Vjp::Zero,
         "Quotient rounded to negative infinity, Python's `//`. Integer division by 0 is an error.";

@@ -66,7 +66,9 @@ impl Record for Tape<'_> {
     }
 
     fn type_of(&self, value: Value) -> Type {
-        self.emit.borrow().type_of(value)
+        let ty = self.emit.borrow().type_of(value);
+        // What stands for a result that there is not has a shape that says nothing.
+        if self.error.borrow().is_some() { Type::tensor(ty.dtype(), Shape::UNRANKED) } else { ty }
     }
 
     fn known(&self, value: Value) -> Option<Tensor> {

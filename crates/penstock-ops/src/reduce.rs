@@ -16,7 +16,9 @@ use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::run::{binary_into, cast_into, unary_into};
 use crate::samples::{DISTINCT, EDGES, tensor};
-use crate::unary::EXP;
+use crate::scan::CUMPROD;
+use crate::shape_ops::RESHAPE;
+use crate::unary::{EXP, IS_FINITE};
 use crate::util::{normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
@@ -142,7 +144,7 @@ table! {
     REDUCE_SUM "reduce_sum" "Sum" Sum Vjp::Rule(|cx| reduction_rule(cx, |_, g, x, _| g.broadcast_as(x))),
         "The sum; 0 of nothing. Integers wrap.";
     REDUCE_PROD "reduce_prod" "Prod" Prod Vjp::Rule(|cx| reduction_rule(cx, prod_grad)),
-        "The product; 1 of nothing. Integers wrap. Second derivatives are exact where no element is 0.";
+        "The product; 1 of nothing. Integers wrap.";
     REDUCE_MAX "reduce_max" "Max" Max Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
         "The greatest element: NaN if there is one, the lowest value of the dtype (-inf) of nothing. Equal elements share the gradient.";
     REDUCE_MIN "reduce_min" "Min" Min Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
@@ -259,15 +261,42 @@ fn reduced_count(shape: &Shape, attrs: &Attrs) -> Option<usize> {
     axes.iter().map(|&axis| dims[axis].known()).product()
 }
 
-/// Each element's is the product of all others, which is found without dividing by 0.
+/// Each element's is the product of all others: that of those before it times that of those behind it, which is finite
+/// where the product itself overflows, and right where elements are 0. Of several axes, one after the other is reduced.
 fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
-    let zero = x.is_number(&EQUAL, 0.0);
-    let zeros = resum(t, zero.cast(x.dtype()));
-    let safe = x.number(1.0).or(zero, x);
-    let product = safe.emit(&REDUCE_PROD, &[], &[("axes", t.attrs.0[0].clone()), ("keepdims", true.into())]);
-    let others =
-        product.only_if(zeros.is_number(&EQUAL, 1.0)).or(zero, (product / safe).only_if(zeros.is_number(&EQUAL, 0.0)));
-    g * others.conj()
+    let shape = x.shape();
+    let axes = match t.attrs.opt_ints(0) {
+        Some(axes) if shape.rank() != Some(axes.len()) => axes,
+        // All elements in one row.
+        _ => {
+            let row = match shape.extents() {
+                Some(dims) => x.reshape(&[dims.iter().product()]),
+                None => x.emit(&RESHAPE, &[x.constant(Tensor::vector(&[-1i64]))], &[]),
+            };
+            return g * all_others(row, 0).reshape_as(x);
+        }
+    };
+    let single = |axis: i64| {
+        shape.dims().is_some_and(|d| normalize_axis(axis, d.len(), "axes").is_ok_and(|a| d[a] == Dim::Known(1)))
+    };
+    let mut part = x;
+    let mut last = None;
+    let mut factors: SmallVec<[Ex<'t>; 2]> = smallvec![];
+    for &axis in axes.iter().filter(|&&axis| !single(axis)) {
+        if let Some(last) = last.replace(axis) {
+            part = part.emit(&REDUCE_PROD, &[], &[("axes", [last][..].into()), ("keepdims", true.into())]);
+        }
+        factors.push(all_others(part, axis));
+    }
+    factors.into_iter().rev().fold(g, |g, factor| g * factor)
+}
+
+/// The conjugate of the product of all other elements of `x` along an axis.
+fn all_others(x: Ex<'_>, axis: i64) -> Ex<'_> {
+    let products = |reverse: bool| {
+        x.emit(&CUMPROD, &[], &[("axis", axis.into()), ("exclusive", true.into()), ("reverse", reverse.into())])
+    };
+    (products(false) * products(true)).conj()
 }
 
 /// The logarithm of the sum of exponentials.
@@ -285,7 +314,15 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
     infer,
     cpu: Cpu::Kernel(run_logsumexp),
     cuda: ON_HOST,
-    vjp: Vjp::Rule(|cx| reduction_rule(cx, |t, g, x, y| g * (x - put_back(t, y)).then(&EXP))),
+    vjp: Vjp::Rule(|cx| {
+        reduction_rule(cx, |t, g, x, y| {
+            // Where elements are large, `y` is rounded by as much as a share: the sum of the shares makes up for it. Beside
+            // an infinite element the shares of others are 0.
+            let y = put_back(t, y);
+            let shares = (x - y.only_if(y.then(&IS_FINITE))).then(&EXP);
+            g / resum(t, shares) * shares
+        })
+    }),
     fold: Fold::Evaluate,
     samples: || samples(DTypeSet::FLOAT),
 };

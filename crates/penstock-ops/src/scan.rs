@@ -1,23 +1,30 @@
-//! Running sums and products.
+//! Running sums and products, and linear recurrences.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
-use penstock_data::{DType, DTypeSet, Result};
+use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::{CUMULATIVE_DTYPES, Cumulative};
 use smallvec::smallvec;
 
-use crate::compare::{EQUAL, GREATER, LOGICAL_AND};
+use crate::compare::GREATER;
 use crate::grad::{Ex, Tape, rule};
 use crate::reduce::around;
-use crate::samples::{DISTINCT, EDGES, tensor};
+use crate::samples::{DISTINCT, EDGES, LINE, tensor};
 use crate::unary::{EXP, LOG};
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD, &CUMULATIVE_LOGSUMEXP];
+pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD, &CUMULATIVE_LOGSUMEXP, &LINEAR_RECURRENCE];
+
+const ATTRS: &[AttrDef] = &[
+    AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
+    AttrDef::flag("exclusive", false),
+    AttrDef::flag("reverse", false),
+];
+const ON_HOST: Cuda = Cuda::HostFallback("running sums and products are computed on the host");
 
 macro_rules! scan {
     ($name:ident $text:literal $tf:literal $op:ident $dtypes:expr, $vjp:expr, $summary:literal) => {
@@ -33,15 +40,11 @@ macro_rules! scan {
             ),
             dtypes: &[DTypeVar::new("T", $dtypes)],
             operands: &[arg("x")],
-            attrs: &[
-                AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
-                AttrDef::flag("exclusive", false),
-                AttrDef::flag("reverse", false),
-            ],
+            attrs: ATTRS,
             effects: &[],
             infer,
             cpu: Cpu::Kernel(|call| run(Cumulative::$op, call)),
-            cuda: Cuda::HostFallback("running sums and products are computed on the host"),
+            cuda: ON_HOST,
             vjp: $vjp,
             fold: Fold::Evaluate,
             samples: || samples($dtypes),
@@ -50,11 +53,11 @@ macro_rules! scan {
 }
 
 scan! { CUMSUM "cumsum" "Cumsum" Sum CUMULATIVE_DTYPES,
-Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), true))])),
+Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), &[], t.attrs.flag(1), true))])),
 "Running sums." }
 scan! { CUMPROD "cumprod" "Cumprod" Prod CUMULATIVE_DTYPES,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| cumprod_grad(t))])),
-"Running products. Second derivatives are exact where no element is 0." }
+"Running products." }
 
 scan! { CUMULATIVE_LOGSUMEXP "cumulative_logsumexp" "CumulativeLogsumexp" LogSumExp DTypeSet::FLOAT,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| logsumexp_grad(t))])),
@@ -77,11 +80,10 @@ fn run(op: Cumulative, call: &mut Call<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A scan of `v` along the instruction's axis, in its direction or against it.
-fn again<'t>(op: &'static OpDef, t: &Tape<'_>, v: Ex<'t>, against: bool) -> Ex<'t> {
+/// A scan along the instruction's axis, in its direction or against it.
+fn again<'t>(op: &'static OpDef, t: &Tape<'_>, x: Ex<'t>, rest: &[Ex<'t>], exclusive: bool, against: bool) -> Ex<'t> {
     let reverse = t.attrs.flag(2) != against;
-    let attrs = [("axis", t.attrs.int(0).into()), ("exclusive", t.attrs.flag(1).into()), ("reverse", reverse.into())];
-    v.emit(op, &[], &attrs)
+    x.emit(op, rest, &[("axis", t.attrs.int(0).into()), ("exclusive", exclusive.into()), ("reverse", reverse.into())])
 }
 
 /// Element `i` has the share `e^(x[i] - y[j])` in the sum that is `y[j]`. The sums of cotangents by share are taken as
@@ -92,25 +94,91 @@ fn logsumexp_grad<'t>(t: &'t Tape<'_>) -> Ex<'t> {
         let positive = g.is_number(&GREATER, 0.0);
         let shares = g.or(positive, g.number(1.0)).then(&LOG) - y;
         let shares = shares.or(positive, g.number(f64::NEG_INFINITY));
-        (again(&CUMULATIVE_LOGSUMEXP, t, shares, true) + x).then(&EXP)
+        (again(&CUMULATIVE_LOGSUMEXP, t, shares, &[], t.attrs.flag(1), true) + x).then(&EXP)
     };
     total(g) - total(-g)
 }
 
-/// Element `i` is a factor of the products from `i` on: their cotangents, each times the product
-/// without `x[i]`. That is the product divided by `x[i]`; for the first 0 it is the product with a 1 in
-/// its place, and after the first 0 every product has another 0.
+/// Element `i` has a share in the products from `i` on: that of the elements before it, times what [`carried`] makes of the
+/// elements behind it. Nothing is divided, so zeros are like other elements.
 fn cumprod_grad<'t>(t: &'t Tape<'_>) -> Ex<'t> {
-    let (g, x, y) = (t.g(), t.x(0), t.y(0));
-    let zero = x.is_number(&EQUAL, 0.0);
-    let count = zero.cast(x.dtype());
-    let zeros = count.emit(&CUMSUM, &[], &[("axis", t.attrs.int(0).into()), ("reverse", t.attrs.flag(2).into())]);
-    let first = zero.emit(&LOGICAL_AND, &[zeros.is_number(&EQUAL, 1.0)], &[]);
-    let one = x.number(1.0);
-    let others = again(&CUMPROD, t, one.or(first, x), false);
-    let at_zero = again(&CUMSUM, t, g * others.conj(), true).only_if(first);
-    let elsewhere = again(&CUMSUM, t, g * y.conj(), true) / one.or(zero, x).conj();
-    at_zero.or(zero, elsewhere)
+    let (g, x) = (t.g(), t.x(0));
+    let before = again(&CUMPROD, t, x, &[], true, false);
+    before.conj() * carried(t, x.conj(), g)
+}
+
+/// What the cotangents `g` of a recurrence with these factors are to the terms: each is carried on to all terms before it,
+/// multiplied by the factors that were between.
+fn carried<'t>(t: &'t Tape<'_>, factors: Ex<'t>, g: Ex<'t>) -> Ex<'t> {
+    if t.attrs.flag(1) {
+        again(&LINEAR_RECURRENCE, t, factors, &[g], true, true)
+    } else {
+        g + again(&LINEAR_RECURRENCE, t, factors, &[factors * g], true, true)
+    }
+}
+
+/// A recurrence of the first order.
+pub static LINEAR_RECURRENCE: OpDef = OpDef {
+    name: "linear_recurrence",
+    tf_name: "LinearRecurrence",
+    doc: "`y[i] = factors[i] * y[i - 1] + terms[i]` along `axis`, from `y[0] = terms[0]` on.\n\n\
+          `factors`, `terms` and the result have one shape; a negative axis counts from the end. Where `exclusive` is true, \
+          element `i` of the result is `y[i - 1]`, and the first is 0; where `reverse` is true, it runs from the end of the \
+          axis.\n\n\
+          Errors: `InvalidArgument` where the shapes differ, and for an axis that is out of range.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::INEXACT)],
+    operands: &[arg("factors"), arg("terms")],
+    attrs: ATTRS,
+    effects: &[],
+    infer: |cx| {
+        let (factors, terms) = (cx.shape(0), cx.shape(1));
+        let Some(shape) = factors.merge(terms) else {
+            return Err(
+                Error::invalid(format!("expected the shape of factors, {factors}, got {terms}")).argument("terms")
+            );
+        };
+        if let Some(rank) = shape.rank() {
+            normalize_axis(cx.attrs.int(0), rank, "axis")?;
+        }
+        one(Type::tensor(cx.dtype(0), shape))
+    },
+    cpu: Cpu::Kernel(run_recurrence),
+    cuda: ON_HOST,
+    vjp: Vjp::Rule(|cx| {
+        rule(cx, |t| {
+            let (factors, terms) = (t.x(0), t.x(1));
+            let to_terms = carried(t, factors.conj(), t.g());
+            let before = |t| again(&LINEAR_RECURRENCE, t, factors, &[terms], true, false);
+            smallvec![t.needed[0].then(|| to_terms * before(t).conj()), t.needed[1].then_some(to_terms)]
+        })
+    }),
+    fold: Fold::Evaluate,
+    samples: || {
+        let mut out: Vec<Sample> = Vec::new();
+        for mut sample in samples(DTypeSet::INEXACT) {
+            let terms = tensor(sample.inputs[0].dtype(), sample.inputs[0].dims(), LINE);
+            sample.inputs.push(terms);
+            out.push(sample);
+        }
+        out
+    },
+};
+
+fn run_recurrence(call: &mut Call<'_>) -> Result<()> {
+    let (factors, terms) = (call.inputs[0], call.inputs[1]);
+    if factors.dims() != terms.dims() {
+        return Err(
+            Error::invalid(format!("shapes {:?} and {:?} differ", factors.dims(), terms.dims())).argument("terms")
+        );
+    }
+    let (outer, n, inner) = around(factors.dims(), normalize_axis(call.attrs.int(0), factors.rank(), "axis")?);
+    let (exclusive, reverse) = (call.attrs.flag(1), call.attrs.flag(2));
+    let to = call.out(0, factors.dtype(), factors.dims())?;
+    let extents = [outer, n, inner];
+    let (factors, terms) = (factors.as_ptr(), terms.as_ptr());
+    // SAFETY: both have as many elements of a dtype that the operator takes, and `to` starts as many that are not theirs.
+    unsafe { penstock_kernels::recurrence(call.inputs[0].dtype(), factors, terms, extents, exclusive, reverse, to) };
+    Ok(())
 }
 
 fn samples(dtypes: DTypeSet) -> Vec<Sample> {

@@ -29,6 +29,7 @@ type Rule = fn(&Graph, &InstData) -> Option<Rewrite>;
 const RULES: &[(&str, Rule, &str)] = &[
     ("identity", |g, i| same(g, i, 0), "identity(x) = x"),
     ("cast", |g, i| same(g, i, 0), "cast to the dtype it has"),
+    ("add_n", |g, i| (i.operands.len() == 1).then(|| same(g, i, 0)).flatten(), "the sum of one"),
     ("add", |g, i| neutral(g, i, true, zero_to_add), "x + 0 of integers, x + -0.0"),
     ("sub", |g, i| neutral(g, i, false, |t| splat(t, 0, Sign::Positive)), "x - 0"),
     ("mul", |g, i| neutral(g, i, true, |t| splat(t, 1, Sign::Positive)), "x * 1"),

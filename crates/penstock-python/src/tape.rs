@@ -114,11 +114,11 @@ impl PyTape {
         Ok(())
     }
 
-    /// Watches a tensor or a variable; gives false for anything else.
+    /// Watches a tensor or a variable; gives whether it is one that can have a gradient.
     fn _watch(&self, value: &Bound<'_, PyAny>) -> bool {
         let Ok(value) = handle(value) else { return false };
         self.lock().watch(&value);
-        true
+        value.dtype().carries_cotangents()
     }
 
     fn is_watched(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {

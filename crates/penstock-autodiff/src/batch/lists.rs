@@ -2,6 +2,9 @@
 //!
 //! A mapped list has the examples' elements of one index in one element, with the leading axis. So the examples' lists
 //! have one length and the same elements set, and the places where they are read and written are the same.
+//!
+//! `list_concat`, `list_split` and `list_lengths` count along the first axis of elements, where those of a mapped list have
+//! the examples: they go example by example, with what makes and reads their lists.
 
 use penstock_data::{Error, Result, Shape};
 use penstock_ir::{Attr, Inst, Value};

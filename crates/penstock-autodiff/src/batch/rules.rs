@@ -61,9 +61,14 @@ impl Batcher<'_> {
                 let axes: Vec<i64> = attrs.ints(0).iter().map(|&a| moved(a)).collect();
                 first(self, with(attrs, 0, axes))
             }
-            "cumsum" | "cumprod" | "argmax" | "argmin" | "softmax" | "log_softmax" | "expand_dims" => {
-                first(self, with(attrs, 0, moved(attrs.int(0))))
-            }
+            "cumsum"
+            | "cumprod"
+            | "cumulative_logsumexp"
+            | "argmax"
+            | "argmin"
+            | "softmax"
+            | "log_softmax"
+            | "expand_dims" => first(self, with(attrs, 0, moved(attrs.int(0)))),
             "one_hot" if only_first => first(self, with(attrs, 0, moved(attrs.int(0)))),
             "unstack" => first(self, with(attrs, 1, moved(attrs.int(1)))),
             "split" => first(self, with(attrs, 2, moved(attrs.int(2)))),
@@ -114,7 +119,7 @@ impl Batcher<'_> {
                 let paddings = self.emit(&joining::CONCAT, &[none, paddings], &[("axis", 0i64.into())])?;
                 self.one(op, &[self.map[&operands[0]], paddings, self.map[&operands[2]]])
             }
-            "concat" | "stack" => {
+            "concat" | "stack" | "linear_recurrence" => {
                 let operands = self.all_full(operands)?;
                 self.whole(op, &operands, with(attrs, 0, moved(attrs.int(0)))).map(Some)
             }
