@@ -96,7 +96,10 @@ impl Segments {
 /// Joins single elements to the accumulators of their segments, of which the first is number `first`; others are left out.
 /// `counts`, where it is not empty, counts the elements of each.
 #[inline(always)]
-fn elements<F: Fold, I: Index>(ids: &[I], x: &[F::T], first: usize, acc: &mut [F::Acc], counts: &mut [usize]) {
+fn elements<F: Fold, I: Index>(ids: &[I], x: &[F::T], first: usize, acc: &mut [F::Acc], counts: &mut [usize])
+where
+    F::T: Sync,
+{
     let mut next = 0;
     while next < x.len() {
         let (i, id) = (next, ids[next].at());

@@ -7,14 +7,14 @@ use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, Graph, InferCx, Inst, OpDef,
     OutTypes, Sample, Type, Vjp, VjpCx, arg,
 };
-use penstock_kernels::{ARG_REDUCE_DTYPES, Binary, Reduce, Unary, reduce_dtypes};
+use penstock_kernels::{ARG_REDUCE_DTYPES, Reduce, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
 
 use crate::binary::{FLOORDIV, MAXIMUM};
 use crate::compare::EQUAL;
 use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
-use crate::run::{binary_into, cast_into, unary_into};
+use crate::run::cast_into;
 use crate::samples::{DISTINCT, EDGES, tensor};
 use crate::scan::CUMPROD;
 use crate::shape_ops::RESHAPE;

@@ -260,6 +260,37 @@ fn logsumexp_neither_overflows_nor_loses_the_infinities() {
 }
 
 #[test]
+fn logsumexp_of_any_axes_is_the_logarithm_of_their_sum() {
+    let cases: [(&[usize], &[i64]); 8] = [
+        (&[3, 70_000], &[1]),
+        (&[100_001], &[0]),
+        (&[7, 130], &[0]),
+        (&[2, 5, 67], &[1]),
+        (&[2, 3, 4, 5], &[0, 2]),
+        (&[2, 3, 4, 5], &[1, 3]),
+        (&[2, 3, 4, 5], &[2, 1]),
+        (&[4, 0, 3], &[1]),
+    ];
+    for (dims, axes) in cases {
+        let n = dims.iter().product();
+        // Some rows have nothing but -inf in a stretch.
+        let value =
+            |i: usize| if i % 70_000 < 33_000 && i > 70_000 { f64::NEG_INFINITY } else { (i * 37 % 101) as f64 / 7.0 };
+        let x = f64s(dims, &(0..n).map(value).collect::<Vec<_>>());
+        let attrs = [("axes", Attr::from(axes)), ("keepdims", true.into())];
+        let sums = eval("reduce_sum", &[&eval("exp", &[&x], &[]).unwrap()], &attrs).unwrap();
+        let due = eval("log", &[&sums], &[]).unwrap();
+        let got = eval("reduce_logsumexp", &[&x], &attrs).unwrap();
+        assert_eq!(got.dims(), due.dims());
+        for (got, due) in got.as_slice::<f64>().iter().zip(due.as_slice::<f64>()) {
+            assert!(got == due || (got - due).abs() < 1e-12 * due.abs().max(1.0), "{dims:?} {axes:?}: {got} {due}");
+        }
+        let narrow = eval("cast", &[&x], &[("dtype", DType::F16.into())]).unwrap();
+        assert_eq!(eval("reduce_logsumexp", &[&narrow], &attrs).unwrap().dtype(), DType::F16);
+    }
+}
+
+#[test]
 fn softmax_along_an_axis_is_that_of_its_rows() {
     let x = tensor(DType::F64, &[2, 3, 4], penstock_ops::samples::DISTINCT);
     for name in ["softmax", "log_softmax"] {
