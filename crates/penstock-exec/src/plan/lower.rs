@@ -468,23 +468,23 @@ impl Lowerer<'_> {
     }
 
     /// A step that runs the region's machine code and goes on behind the region's own steps, which run as long as
-    /// there is none.
+    /// there is none, or for good where a region has no code.
     fn native(&mut self, data: &InstData) -> Result<()> {
         let graph = self.graph;
         let region = data.regions[0];
-        let source = Source::read(graph, region)?;
+        let source = Source::read(graph, region).ok();
         let ins = self.regs(&data.operands)?;
         for (&param, &reg) in graph.regions[region].params.iter().zip(&ins) {
             self.places.insert(param, Place::Reg(reg));
         }
         let outs: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
         let origin = self.origin;
-        let step = NativeStep::new(source, ins, outs.clone(), self.options.native_after);
-        let start = self.push(Step::Native(Box::new(step)));
+        let step = source.map(|source| NativeStep::new(source, ins, outs.clone(), self.options.native_after));
+        let start = step.map(|step| self.push(Step::Native(Box::new(step))));
         self.region(region)?;
         self.origin = origin;
         self.moves(&graph.regions[region].results, &outs)?;
-        self.land(start);
+        start.into_iter().for_each(|start| self.land(start));
         Ok(())
     }
 

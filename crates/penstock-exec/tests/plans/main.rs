@@ -6,6 +6,7 @@ mod ops;
 mod random;
 mod rows;
 mod slabs;
+mod small;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
