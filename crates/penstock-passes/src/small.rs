@@ -63,7 +63,7 @@ pub fn small(graph: &Graph, inst: Inst) -> Option<Small> {
     if !data.operands.iter().chain(&data.results).all(is_plain) || data.results.is_empty() {
         return None;
     }
-    let bytes = |&v: &_| Some(graph.ty(v).shape().num_elements()?.checked_mul(graph.ty(v).dtype().size())?);
+    let bytes = |&v: &_| graph.ty(v).shape().num_elements()?.checked_mul(graph.ty(v).dtype().size());
     let fits = |v| bytes(v).is_some_and(|n| n <= MAX_BYTES);
     if !data.results.iter().all(fits) {
         return None;

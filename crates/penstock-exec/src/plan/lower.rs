@@ -69,6 +69,7 @@ pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         depth: 0,
+        cost: 0,
         uses: slab::Uses::default(),
         windows: FxHashMap::default(),
         out: Lowered {
@@ -111,6 +112,8 @@ struct Lowerer<'a> {
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
     depth: usize,
+    /// Estimated nanoseconds of all steps so far.
+    cost: u64,
     uses: slab::Uses,
     /// What becomes a part of a variable where it is made, by the instruction that assigns it.
     windows: FxHashMap<Inst, WindowStep>,
@@ -168,6 +171,7 @@ impl Lowerer<'_> {
     }
 
     fn push(&mut self, step: Step) -> u32 {
+        self.cost = self.cost.saturating_add(step.cost().unwrap_or(100_000));
         self.out.steps.push(step);
         self.out.origins.push(self.origin);
         self.out.steps.len() as u32 - 1
@@ -545,7 +549,7 @@ impl Lowerer<'_> {
             self.places.insert(graph.regions[body].params[k], Place::Reg(reg));
         }
         let entry = self.moves(&data.operands, &variables)?;
-        let head = self.here();
+        let (head, before) = (self.here(), self.cost);
         self.region(cond)?;
         self.origin = origin;
         let pred = self.reg(graph.regions[cond].results[0])?;
@@ -555,8 +559,7 @@ impl Lowerer<'_> {
         self.depth -= 1;
         self.origin = origin;
         self.moves(&graph.regions[body].results, &variables)?;
-        let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();
-        let (cost, number) = (u32::try_from(cost).unwrap_or(u32::MAX), self.out.loops.len() as u32);
+        let (cost, number) = (u32::try_from(self.cost - before).unwrap_or(u32::MAX), self.out.loops.len() as u32);
         let back = self.push(Step::Back { target: head, cost, inner, number });
         self.land(exit);
         self.out.loops.push(Loop { entry, head, exit, back, variables });
