@@ -71,6 +71,13 @@ def nested(tf: Any, x: Any, y: Any, depth: int) -> Any:
     return tf.while_loop(lambda i, x: i < 1, body, (0, x))[1]
 
 
+def invariants(tf: Any, x: Any, y: Any, depth: int) -> Any:
+    if depth == 0:
+        return tf.matmul(x, tf.sin(y))
+    body = lambda i, x: (i + 1, invariants(tf, x * tf.cos(y * float(depth)), y, depth - 1))  # noqa: E731
+    return tf.while_loop(lambda i, x: i < 1, body, (0, x))[1]
+
+
 # The title of each kind of graph, what builds it, and the shape of its two inputs.
 KINDS: Final[dict[str, tuple[str, Build, list[int]]]] = {
     "scalar": ("chain of scalars", chain, []),
@@ -79,7 +86,11 @@ KINDS: Final[dict[str, tuple[str, Build, list[int]]]] = {
     "wide": ("independent sums", wide, [8, 8]),
     "branches": ("branches in a row", branches, [8, 8]),
     "nested": ("loops in loops", nested, [8, 8]),
+    "invariants": ("the same with what is the same in each", invariants, [8, 8]),
 }
+
+# Those whose size is the depth of loops.
+DEEP: Final = ("nested", "invariants")
 
 
 def peak() -> float:
@@ -185,10 +196,11 @@ def charts(found: dict[str, dict[int, dict[str, float]]]) -> list[Chart]:
     result = []
     for phase, title in PHASES.items():
         unit = "kB" if phase == "memory" else "µs"
-        series = [Series(KINDS[kind][0], each(kind, phase)) for kind in found if kind != "nested"]
+        series = [Series(KINDS[kind][0], each(kind, phase)) for kind in found if kind not in DEEP]
         result.append(Chart(f"{title}, {unit} for each operation", "operations", series))
-    times = [Series(PHASES[phase], each("nested", phase)) for phase in ("trace", "plan", "first", "run")]
-    result.append(Chart("loops in loops, µs for each level", "depth", times))
+    for kind in DEEP:
+        times = [Series(PHASES[phase], each(kind, phase)) for phase in ("trace", "plan", "first", "run")]
+        result.append(Chart(f"{KINDS[kind][0]}, µs for each level", "depth", times))
     return result
 
 
@@ -206,7 +218,7 @@ def main() -> None:
         return
     found: dict[str, dict[int, dict[str, float]]] = {}
     for kind in KINDS:
-        sizes = DEPTHS if kind == "nested" else SIZES[:-1] if options.quick else SIZES
+        sizes = DEPTHS if kind in DEEP else SIZES[:-1] if options.quick else SIZES
         found[kind] = {}
         for size in sizes:
             try:

@@ -3442,7 +3442,8 @@ def native(*args: _TensorLike, name: str | None = None) -> _Tensors | None:
     """The results of its region, whose parameters are the operands.
 
     The region holds elementwise instructions on scalars, constants, elements of arrays by `part` and
-    `gather`, and `cond`, `switch` and `while` over such regions, and uses no value from outside. The
+    `gather`, and `cond`, `switch` and `while` over such regions; around loops also instructions on small
+    arrays, and lists of these that are made and forgotten in the region. It uses no value from outside. The
     optimiser makes these instructions, so that a device runs the group as machine code.
 
     Dtypes:

@@ -4,6 +4,7 @@
 
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -24,7 +25,8 @@ use smallvec::SmallVec;
 use crate::emit::{Application, brief, constant, divides, emit, type_of};
 use crate::ranges::{Range, Ranges, is_whole};
 use crate::residues::Residues;
-use crate::source::{Block, Id, Node, Source};
+use crate::source::{ArrayResult, Block, Id, Node, Source, Take};
+use crate::work::{Layout, Place, Slot, Spare, Work, copy_bytes, run_work};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
@@ -44,6 +46,11 @@ type Entry = unsafe extern "C" fn(*const *const u8, *const *mut u8, *mut Host<'_
 pub struct Native {
     entry: Entry,
     module: ManuallyDrop<JITModule>,
+    layout: Arc<Layout>,
+    /// What the code points to.
+    _works: Arc<Vec<Work>>,
+    results: Vec<ArrayResult>,
+    spare: Spare,
 }
 
 /// Why a run stopped.
@@ -54,11 +61,15 @@ pub enum Stop {
     Host(Error),
 }
 
-/// What the code passes to [`poll`].
+/// What the code passes to [`poll`], and where its arrays are.
 #[repr(C)]
 struct Host<'a> {
     /// [`DONE`], or [`STOPPED`] after a poll that ends the run.
     said: i64,
+    /// The address of each place.
+    table: *mut *const u8,
+    /// The memory that places have of their own.
+    memory: *mut u8,
     env: &'a dyn Env,
     error: Option<Error>,
 }
@@ -88,7 +99,14 @@ impl Native {
             Ok(code) => {
                 // SAFETY: the function was compiled with the signature of `Entry`, in the same calling convention.
                 let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-                Ok(Native { entry, module: ManuallyDrop::new(module) })
+                Ok(Native {
+                    entry,
+                    module: ManuallyDrop::new(module),
+                    layout: source.layout.clone(),
+                    _works: source.works.clone(),
+                    results: source.array_results.clone(),
+                    spare: Spare::default(),
+                })
             }
             Err(error) => {
                 // SAFETY: nothing of it was given away.
@@ -105,17 +123,31 @@ impl Native {
     ///
     /// # Safety
     /// `ins` points to one readable scalar for each parameter of the source, or to the elements of the array that it is, and
-    /// `outs` to room for one scalar for each result, all of their dtypes and aligned. An output may be the place of an input
-    /// that is a scalar.
+    /// `outs` to room for each result, all of their dtypes and aligned. An output may be the place of an input that is a scalar,
+    /// where there are no results that are arrays.
     pub unsafe fn run(&self, ins: &[*const u8], outs: &[*mut u8], env: &dyn Env) -> Result<(), Stop> {
-        let mut host = Host { said: DONE, env, error: None };
+        let arrays = self.layout.has_own() || !self.results.is_empty();
+        let mut memory = arrays.then(|| self.spare.take(&self.layout));
+        let (table, start) = memory.as_mut().map_or((std::ptr::null_mut(), std::ptr::null_mut()), |memory| {
+            (memory.table(&self.layout, ins), memory.start())
+        });
+        let mut host = Host { said: DONE, table, memory: start, env, error: None };
         // SAFETY: the caller's promise; the code writes outputs last.
         let code = unsafe { (self.entry)(ins.as_ptr(), outs.as_ptr(), &raw mut host) };
-        match (code, host.error) {
+        let done = match (code, host.error) {
             (DONE, _) => Ok(()),
             (STOPPED, error) => Err(Stop::Host(error.unwrap_or_else(|| Error::internal("stopped for no reason")))),
             (origin, _) => Err(Stop::Fault((origin - 1) as u32)),
+        };
+        if let Some(memory) = memory {
+            for result in self.results.iter().filter(|_| done.is_ok()) {
+                let bytes = result.dims.iter().product::<usize>() * result.dtype.size();
+                // SAFETY: the code has left the result there; the caller has made room for it.
+                unsafe { memory.at(result.place).copy_to_nonoverlapping(outs[result.position], bytes) };
+            }
+            self.spare.put(memory);
         }
+        done
     }
 }
 
@@ -215,12 +247,16 @@ struct Compiler<'a> {
     constants: Vec<Option<u64>>,
     /// Nanoseconds to the next poll.
     budget: Variable,
+    /// The address of each place, and the memory that places have of their own.
+    arrays: [Value; 2],
     host: Value,
     ins: Value,
     outs: Value,
     /// What loops call; there where the region has any.
     poll: Option<FuncRef>,
     call_loop: SigRef,
+    call_work: SigRef,
+    call_copy: SigRef,
     ranges: Ranges,
     residues: Residues,
 }
@@ -235,7 +271,14 @@ impl<'a> Compiler<'a> {
         let mut signature = Signature::new(module.isa().default_call_conv());
         signature.params.extend([AbiParam::new(I64); 4]);
         signature.returns.push(AbiParam::new(I64));
-        let call_loop = b.import_signature(signature);
+        let call_loop = b.import_signature(signature.clone());
+        signature.params.truncate(2);
+        let call_work = b.import_signature(signature.clone());
+        signature.params.push(AbiParam::new(I64));
+        signature.returns.clear();
+        let call_copy = b.import_signature(signature);
+        let mut field = |offset: usize| b.ins().load(I64, MemFlagsData::trusted(), host, offset as i32);
+        let arrays = [field(std::mem::offset_of!(Host<'_>, table)), field(std::mem::offset_of!(Host<'_>, memory))];
         let budget = b.declare_var(I64);
         let full = b.ins().iconst(I64, POLL_EVERY);
         b.def_var(budget, full);
@@ -243,7 +286,23 @@ impl<'a> Compiler<'a> {
         let (values, constants) = (vec![None; count], vec![None; count]);
         let ranges = Ranges::of(source);
         let residues = Residues::of(source, &ranges);
-        Compiler { b, source, values, constants, budget, host, ins, outs, poll, call_loop, ranges, residues }
+        Compiler {
+            b,
+            source,
+            values,
+            constants,
+            budget,
+            arrays,
+            host,
+            ins,
+            outs,
+            poll,
+            call_loop,
+            call_work,
+            call_copy,
+            ranges,
+            residues,
+        }
     }
 
     fn run(mut self, source: &Source, config: TargetFrontendConfig) -> Result<()> {
@@ -253,7 +312,7 @@ impl<'a> Compiler<'a> {
             self.values[param as usize] = Some(value);
         }
         let results = self.block(&source.body)?;
-        for (k, &value) in results.iter().enumerate() {
+        for (&k, &value) in source.scalar_results.iter().zip(&results) {
             let at = self.b.ins().load(I64, MemFlagsData::trusted(), self.outs, 8 * k as i32);
             self.b.ins().store(MemFlagsData::trusted(), value, at, 0);
         }
@@ -301,11 +360,22 @@ impl<'a> Compiler<'a> {
                 self.values[*out as usize] = Some(value);
                 Ok(())
             }
-            Node::Element { out, .. } => {
-                let value = self.element(node)?;
-                self.values[*out as usize] = Some(value);
+            Node::Element { .. } => self.element(node),
+            Node::Store { array, len, index, value, bytes, origin } => {
+                let at = self.index(*index, *len as i64, false, self.ranges.operand(*origin, 0), *origin)?;
+                let start = self.address(*array)?;
+                let offset = self.b.ins().imul_imm_s(at, *bytes as i64);
+                let to = self.b.ins().iadd(start, offset);
+                if self.source.is_array[*value as usize] {
+                    let from = self.address(*value)?;
+                    self.copy(from, to, *bytes);
+                } else {
+                    let value = self.value(*value)?;
+                    self.b.ins().store(MemFlagsData::trusted(), value, to, 0);
+                }
                 Ok(())
             }
+            Node::Work { work, ins, out, origin, .. } => self.work(*work, ins, *out, *origin),
             Node::If { condition, arms: [yes, no], outs } => {
                 let condition = self.value(*condition)?;
                 if self.speculates([yes, no], outs) {
@@ -462,7 +532,8 @@ impl<'a> Compiler<'a> {
         self.b.ins().call(poll, &[self.host]);
         let said =
             self.b.ins().load(I64, MemFlagsData::trusted(), self.host, std::mem::offset_of!(Host<'_>, said) as i32);
-        self.return_unless_zero(said);
+        let resumed = self.return_unless_zero(said);
+        self.b.set_cold_block(resumed);
         let full = self.b.ins().iconst(I64, POLL_EVERY);
         self.b.def_var(self.budget, full);
         self.b.ins().jump(on, &[]);
@@ -470,14 +541,15 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Returns `code` unless it is 0; goes on in a new block.
-    fn return_unless_zero(&mut self, code: Value) {
+    /// Returns `code` unless it is 0; goes on in a new block, which it gives.
+    fn return_unless_zero(&mut self, code: Value) -> cranelift_codegen::ir::Block {
         let [stop, on] = [self.b.create_block(), self.b.create_block()];
         self.b.ins().brif(code, stop, &[], on, &[]);
         self.b.switch_to_block(stop);
         self.b.set_cold_block(stop);
         self.b.ins().return_(&[code]);
         self.b.switch_to_block(on);
+        on
     }
 
     /// Returns the number of the origin where `failed` is not 0.
@@ -517,28 +589,84 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// An element of an array, whose indices are tested.
-    fn element(&mut self, node: &Node) -> Result<Value> {
-        let Node::Element { array, extents, indices, wraps, out, origin } = node else {
+    /// Where a place is.
+    fn place(&mut self, place: Place) -> Value {
+        let [table, memory] = self.arrays;
+        match self.source.layout.slots[place as usize] {
+            Slot::Own(line) => self.b.ins().iadd_imm_s(memory, Layout::offset(line) as i64),
+            _ => self.b.ins().load(I64, MemFlagsData::trusted(), table, 8 * place as i32),
+        }
+    }
+
+    /// Where an array is.
+    fn address(&mut self, array: Id) -> Result<Value> {
+        match (self.values[array as usize], self.source.places[array as usize]) {
+            (Some(address), _) => Ok(address),
+            (None, Some(place)) => Ok(self.place(place)),
+            (None, None) => Err(Error::internal("an array has no place")),
+        }
+    }
+
+    fn copy(&mut self, from: Value, to: Value, bytes: usize) {
+        let bytes = self.b.ins().iconst(I64, bytes as i64);
+        let callee = self.b.ins().iconst(I64, copy_bytes as *const () as i64);
+        self.b.ins().call_indirect(self.call_copy, callee, &[from, to, bytes]);
+    }
+
+    /// Work, for which scalars are put where it reads them.
+    fn work(&mut self, work: usize, ins: &[Id], out: Option<Id>, origin: u32) -> Result<()> {
+        let place = |id: Id| {
+            let place = self.source.places[id as usize];
+            place.ok_or_else(|| Error::internal("a scalar that work reads has no place"))
+        };
+        let scalars: SmallVec<[(Id, Place); 3]> = (ins.iter().filter(|&&id| !self.source.is_array[id as usize]))
+            .map(|&id| Ok((id, place(id)?)))
+            .collect::<Result<_>>()?;
+        let made = out.map(place).transpose()?;
+        for (id, place) in scalars {
+            let (value, to) = (self.value(id)?, self.place(place));
+            self.b.ins().store(MemFlagsData::trusted(), value, to, 0);
+        }
+        let what = self.b.ins().iconst(I64, std::ptr::from_ref(&self.source.works[work]) as i64);
+        let callee = self.b.ins().iconst(I64, run_work as *const () as i64);
+        let call = self.b.ins().call_indirect(self.call_work, callee, &[what, self.arrays[0]]);
+        let failed = self.b.inst_results(call)[0];
+        self.fail_if(failed, origin);
+        if let (Some(out), Some(place)) = (out, made) {
+            let from = self.place(place);
+            self.values[out as usize] = Some(self.load(out, from)?);
+        }
+        Ok(())
+    }
+
+    /// An index of a dimension, as a word, which is tested.
+    fn index(&mut self, index: Id, extent: i64, wraps: bool, known: Range, origin: u32) -> Result<Value> {
+        let mut i = self.value(index)?;
+        if self.source.dtypes[index as usize] == DType::I32 {
+            i = self.b.ins().sextend(I64, i);
+        }
+        if wraps && known.low < 0 {
+            let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, i, 0);
+            let from_end = self.b.ins().iadd_imm_s(i, extent);
+            i = self.b.ins().select(negative, from_end, i);
+        }
+        if known.low < 0 || known.high >= i128::from(extent) {
+            let outside = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, i, extent);
+            self.fail_if(outside, origin);
+        }
+        Ok(i)
+    }
+
+    /// What an array has at indices.
+    fn element(&mut self, node: &Node) -> Result<()> {
+        let Node::Element { array, extents, indices, wraps, take, out, origin } = node else {
             return Err(Error::internal("is no element"));
         };
-        let (ty, mut at) = (self.ty(*out)?, None);
+        let mut at = None;
         for (k, (&index, &extent)) in indices.iter().zip(extents).enumerate() {
             let extent = extent as i64;
             let known = if k < 2 { self.ranges.operand(*origin, k) } else { Range::of(DType::I64) };
-            let mut i = self.value(index)?;
-            if self.source.dtypes[index as usize] == DType::I32 {
-                i = self.b.ins().sextend(I64, i);
-            }
-            if *wraps && known.low < 0 {
-                let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, i, 0);
-                let from_end = self.b.ins().iadd_imm_s(i, extent);
-                i = self.b.ins().select(negative, from_end, i);
-            }
-            if known.low < 0 || known.high >= i128::from(extent) {
-                let outside = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, i, extent);
-                self.fail_if(outside, *origin);
-            }
+            let i = self.index(index, extent, *wraps, known, *origin)?;
             at = Some(match at {
                 Some(before) => {
                     let row = self.b.ins().imul_imm_s(before, extent);
@@ -547,12 +675,28 @@ impl<'a> Compiler<'a> {
                 None => i,
             });
         }
-        let mut place = self.value(*array)?;
+        let mut place = self.address(*array)?;
+        let bytes = match take {
+            Take::Scalar => self.ty(*out)?.bytes() as usize,
+            Take::Part(bytes) | Take::Copy(bytes) => *bytes,
+        };
         if let Some(at) = at {
-            let offset = self.b.ins().imul_imm_s(at, i64::from(ty.bytes()));
+            let offset = self.b.ins().imul_imm_s(at, bytes as i64);
             place = self.b.ins().iadd(place, offset);
         }
-        Ok(self.b.ins().load(ty, MemFlagsData::trusted(), place, 0))
+        match (take, self.source.places[*out as usize]) {
+            (Take::Scalar, _) => self.values[*out as usize] = Some(self.load(*out, place)?),
+            (Take::Part(_), Some(part)) => {
+                self.values[*out as usize] = Some(place);
+                self.b.ins().store(MemFlagsData::trusted(), place, self.arrays[0], 8 * part as i32);
+            }
+            (Take::Copy(_), Some(own)) => {
+                let to = self.place(own);
+                self.copy(place, to, bytes);
+            }
+            _ => return Err(Error::internal("an array has no place")),
+        }
+        Ok(())
     }
 
     /// The operator's kernel on one element, through memory.

@@ -9,12 +9,14 @@
 //!
 //! [`vector`] is apart from that: loops over contiguous elements, assembled for the vectors of x86.
 
+mod arrays;
 mod compile;
 mod emit;
 mod ranges;
 mod residues;
 mod source;
 pub mod vector;
+mod work;
 
 pub use compile::{Native, Stop};
-pub use source::Source;
+pub use source::{ArrayResult, Source};

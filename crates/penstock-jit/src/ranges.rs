@@ -27,7 +27,7 @@ impl Range {
 
     /// All values of a dtype; for one that is neither an integer nor boolean, of no meaning.
     pub(crate) fn of(dtype: DType) -> Range {
-        let bits = 8 * dtype.size().min(8) as u32;
+        let bits = 8 * dtype.size().clamp(1, 8) as u32;
         match dtype {
             DType::Bool => Range { low: 0, high: 1 },
             d if d.is_unsigned() => Range { low: 0, high: (1 << bits) - 1 },
@@ -173,6 +173,12 @@ impl Walk<'_> {
                     *known = self.now[index as usize];
                 }
                 self.now[*out as usize] = Range::of(self.source.dtypes[*out as usize]);
+            }
+            Node::Store { index, origin, .. } => self.operands[*origin as usize][0] = self.now[*index as usize],
+            Node::Work { out, .. } => {
+                if let Some(out) = *out {
+                    self.now[out as usize] = Range::of(self.source.dtypes[out as usize]);
+                }
             }
             Node::If { condition, arms: [yes, no], outs } => {
                 let (yes, no) = (self.arm(*condition, true, yes), self.arm(*condition, false, no));

@@ -1,28 +1,71 @@
 //! A scalar region, out of its graph.
 
+use std::sync::Arc;
+
 use penstock_data::{DType, Dims, Error, Loc, Result, Tensor};
-use penstock_ir::{Cpu, Graph, InstData, Region, Value};
+use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_kernels::LoopFn;
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::gather::GATHER;
 use penstock_ops::part::{PART, wraps};
+use penstock_passes::lists::{Lists, is_list_op};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The number of a scalar.
+use crate::work::{Layout, Place, Slot, Work};
+
+/// The most bytes of the arrays of a region.
+const MAX_MEMORY: usize = 4 << 20;
+
+/// The number of a scalar, or of an array.
 pub(crate) type Id = u32;
 
 /// A scalar region as a tree of structured control flow over numbered scalars. A parameter may be an array, of which the
-/// region reads elements.
+/// region reads elements; small arrays may be made and changed, by work that the code asks for.
 #[derive(Debug)]
 pub struct Source {
     pub(crate) params: Vec<Id>,
     /// Whether each parameter is an array.
     pub(crate) arrays: Vec<bool>,
+    /// The results of the body are those of the region that are scalars.
     pub(crate) body: Block,
+    /// The places of these among all results.
+    pub(crate) scalar_results: Vec<usize>,
+    /// The other results: which ones, where they are, and their types.
+    pub(crate) array_results: Vec<ArrayResult>,
     pub(crate) dtypes: Vec<DType>,
+    /// Whether each number is that of an array.
+    pub(crate) is_array: Vec<bool>,
+    /// Where each array is, and each scalar that work reads or makes.
+    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) works: Arc<Vec<Work>>,
     origins: Vec<(&'static str, Loc)>,
     has_loop: bool,
+    has_scalar_loop: bool,
+}
+
+/// A result of a region that is an array.
+#[derive(Clone, Debug)]
+pub struct ArrayResult {
+    /// Its position among the results.
+    pub position: usize,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its extents.
+    pub dims: Dims,
+    pub(crate) place: Place,
+}
+
+/// What is made of what lies at an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Take {
+    /// A scalar.
+    Scalar,
+    /// An array of so many bytes, where it is.
+    Part(usize),
+    /// A copy of an array of so many bytes.
+    Copy(usize),
 }
 
 #[derive(Debug)]
@@ -37,8 +80,13 @@ pub(crate) enum Node {
     Const { out: Id, bits: u64 },
     /// An elementwise operator; `origin` is its place among the origins.
     Op { name: &'static str, f: LoopFn, ins: SmallVec<[Id; 3]>, out: Id, origin: u32 },
-    /// An element of the array that parameter `array` is, of these extents; where `wraps`, negative indices count from the end.
-    Element { array: Id, extents: Dims, indices: SmallVec<[Id; 3]>, wraps: bool, out: Id, origin: u32 },
+    /// What an array has at indices of its leading dimensions, which have these extents; where `wraps`, negative indices count
+    /// from the end.
+    Element { array: Id, extents: Dims, indices: SmallVec<[Id; 3]>, wraps: bool, take: Take, out: Id, origin: u32 },
+    /// Writes an element of so many bytes, a scalar or an array, to an array of so many elements.
+    Store { array: Id, len: usize, index: Id, value: Id, bytes: usize, origin: u32 },
+    /// Work of this number on `ins`; `out` is the result where that is a scalar.
+    Work { work: usize, ins: SmallVec<[Id; 3]>, out: Option<Id>, cost: u32, origin: u32 },
     /// The first arm where the boolean is true, else the second.
     If { condition: Id, arms: [Block; 2], outs: Vec<Id> },
     /// The arm of an index; outside of the list, the last.
@@ -60,21 +108,67 @@ impl Source {
                 params: Vec::new(),
                 arrays: Vec::new(),
                 body: Block { nodes: Vec::new(), results: Vec::new() },
+                scalar_results: Vec::new(),
+                array_results: Vec::new(),
                 dtypes: Vec::new(),
+                is_array: Vec::new(),
+                places: Vec::new(),
+                layout: Arc::default(),
+                works: Arc::default(),
                 origins: Vec::new(),
                 has_loop: false,
+                has_scalar_loop: false,
             },
+            lists: Lists::of(graph, region),
+            layout: Layout::default(),
+            works: Vec::new(),
+            roots: FxHashMap::default(),
         };
-        reader.source.params = graph.regions[region].params.iter().map(|&v| reader.define(v)).collect();
-        let is_array = |&v: &Value| graph.ty(v).shape().rank() != Some(0);
-        reader.source.arrays = graph.regions[region].params.iter().map(is_array).collect();
+        for (k, &param) in graph.regions[region].params.iter().enumerate() {
+            let id = reader.fresh(param);
+            let is_array = !reader.is_scalar(param);
+            if is_array {
+                reader.source.places[id as usize] = Some(reader.layout.place(Slot::Param(k)));
+            }
+            reader.source.params.push(id);
+            reader.source.arrays.push(is_array);
+        }
         reader.source.body = reader.block(region)?;
+        for (position, &v) in graph.regions[region].results.iter().enumerate() {
+            if reader.is_scalar(v) {
+                reader.source.scalar_results.push(position);
+                continue;
+            }
+            let dims = graph.ty(v).shape().extents().ok_or_else(|| Error::internal("a result of unknown extents"))?;
+            let (dtype, place) = (graph.ty(v).dtype(), reader.place(reader.id(v)?)?);
+            reader.source.array_results.push(ArrayResult { position, dtype, dims, place });
+        }
+        if reader.layout.bytes() > MAX_MEMORY {
+            return Err(Error::exhausted("the arrays of a region take too much memory"));
+        }
+        reader.source.layout = Arc::new(reader.layout);
+        reader.source.works = Arc::new(reader.works);
         Ok(reader.source)
     }
 
-    /// Whether it has a loop: then a single run may pay for compiling it.
+    /// The results that are arrays.
+    pub fn array_results(&self) -> &[ArrayResult] {
+        &self.array_results
+    }
+
+    /// The positions of the results that are scalars.
+    pub fn scalar_results(&self) -> &[usize] {
+        &self.scalar_results
+    }
+
+    /// Whether it has a loop.
     pub fn has_loop(&self) -> bool {
         self.has_loop
+    }
+
+    /// Whether it has a loop over scalars alone: then a single run may well pay for compiling it.
+    pub fn has_scalar_loop(&self) -> bool {
+        self.has_scalar_loop
     }
 
     /// The node that makes each scalar; none for parameters, elements of arrays, and what branches and loops give.
@@ -96,6 +190,8 @@ impl Source {
             Node::Const { .. } => {}
             Node::Op { ins, .. } => count(ins),
             Node::Element { indices, .. } => count(indices),
+            Node::Store { index, value, .. } => count(&[*index, *value]),
+            Node::Work { ins, .. } => count(ins),
             Node::If { condition, arms, .. } => {
                 count(&[*condition]);
                 arms.iter().for_each(|arm| count(&arm.results));
@@ -116,9 +212,10 @@ impl Source {
         self.origins.len()
     }
 
-    /// Whether the operator with this origin reads an element.
-    pub fn is_element(&self, origin: u32) -> bool {
-        self.origins.get(origin as usize).is_some_and(|(name, _)| [PART.name, GATHER.name].contains(name))
+    /// Whether the operator with this origin tells more of what it rejects than its name: it works with arrays.
+    pub fn explains(&self, origin: u32) -> bool {
+        let element = |(name, _): &(&str, Loc)| [PART.name, GATHER.name].contains(name);
+        !self.works.is_empty() || self.origins.get(origin as usize).is_some_and(element)
     }
 
     /// The operator and the location of what a run stopped at.
@@ -133,7 +230,11 @@ impl Block {
         for node in &self.nodes {
             see(node);
             match node {
-                Node::Const { .. } | Node::Op { .. } | Node::Element { .. } => {}
+                Node::Const { .. }
+                | Node::Op { .. }
+                | Node::Element { .. }
+                | Node::Store { .. }
+                | Node::Work { .. } => {}
                 Node::If { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
                 Node::Switch { arms, .. } => arms.iter().for_each(|arm| arm.visit(see)),
                 Node::Loop { condition, body, .. } => {
@@ -156,92 +257,267 @@ impl Block {
         let of = |node: &Node| match node {
             Node::If { arms, .. } => arms.iter().map(Block::cost).sum(),
             Node::Switch { arms, .. } => arms.iter().map(Block::cost).sum(),
+            Node::Work { cost, .. } => *cost,
             _ => 1,
         };
         self.nodes.iter().map(of).sum()
     }
 }
 
-struct Reader<'a> {
-    graph: &'a Graph,
-    ids: FxHashMap<Value, Id>,
+pub(crate) struct Reader<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) ids: FxHashMap<Value, Id>,
     source: Source,
+    pub(crate) lists: Lists,
+    layout: Layout,
+    works: Vec<Work>,
+    /// The place that a part is of.
+    roots: FxHashMap<Place, Place>,
 }
 
 impl Reader<'_> {
-    fn define(&mut self, value: Value) -> Id {
-        let id = self.source.dtypes.len() as Id;
+    /// A number for a value.
+    fn fresh(&mut self, value: Value) -> Id {
         self.source.dtypes.push(self.graph.ty(value).dtype());
+        self.source.is_array.push(!self.is_scalar(value));
+        self.source.places.push(None);
+        let id = self.source.dtypes.len() as Id - 1;
         self.ids.insert(value, id);
         id
     }
 
-    fn id(&self, value: Value) -> Result<Id> {
+    /// A number for a value that is made; an array gets memory of its own.
+    pub(crate) fn define(&mut self, value: Value) -> Result<Id> {
+        let id = self.fresh(value);
+        if !self.is_scalar(value) {
+            let bytes = self.bytes(value)?;
+            self.source.places[id as usize] = Some(self.layout.own(bytes));
+        }
+        Ok(id)
+    }
+
+    pub(crate) fn is_scalar(&self, value: Value) -> bool {
+        let ty = self.graph.ty(value);
+        ty.shape().rank() == Some(0) && ty.dtype() != DType::Variant
+    }
+
+    /// The bytes of a scalar, an array or a list.
+    pub(crate) fn bytes(&self, value: Value) -> Result<usize> {
+        let ty = self.graph.ty(value);
+        if ty.dtype() == DType::Variant {
+            let list = self.lists.get(value).ok_or_else(|| Error::internal("a list that is no array"))?;
+            return Ok(list.len * list.element_bytes());
+        }
+        let n = ty.shape().num_elements().ok_or_else(|| Error::internal("an array of unknown extents"))?;
+        Ok(n * ty.dtype().size())
+    }
+
+    /// Where an array is; a scalar gets a place too.
+    pub(crate) fn place(&mut self, id: Id) -> Result<Place> {
+        let place = self.source.places[id as usize].unwrap_or_else(|| self.layout.own(size_of::<u64>()));
+        self.source.places[id as usize] = Some(place);
+        Ok(place)
+    }
+
+    /// The place of the memory that a place is in.
+    fn root(&self, place: Place) -> Place {
+        self.roots.get(&place).copied().unwrap_or(place)
+    }
+
+    pub(crate) fn id(&self, value: Value) -> Result<Id> {
         let id = self.ids.get(&value).copied();
         id.ok_or_else(|| Error::internal(format!("{value} is not of the scalar region")))
     }
 
-    fn list<C: FromIterator<Id>>(&self, values: &[Value]) -> Result<C> {
+    pub(crate) fn list<C: FromIterator<Id>>(&self, values: &[Value]) -> Result<C> {
         values.iter().map(|&v| self.id(v)).collect()
     }
 
-    fn block(&mut self, region: Region) -> Result<Block> {
-        let data = &self.graph.regions[region];
-        let nodes = (data.insts.iter())
-            .map(|&inst| self.node(&self.graph.insts[inst], self.graph.locs[inst]))
-            .collect::<Result<_>>()?;
-        Ok(Block { nodes, results: self.list(&data.results)? })
+    /// The numbers of those that are scalars.
+    fn scalars<C: FromIterator<Id>>(&self, values: &[Value]) -> Result<C> {
+        values.iter().filter(|&&v| self.is_scalar(v)).map(|&v| self.id(v)).collect()
     }
 
-    fn node(&mut self, data: &InstData, loc: Loc) -> Result<Node> {
-        let op = data.op.0;
-        if op.is(&CONST) {
-            let bits = bits(data.attrs.tensor(0));
-            return Ok(Node::Const { out: self.define(data.results[0]), bits });
+    pub(crate) fn origin(&mut self, name: &'static str, loc: Loc) -> u32 {
+        self.source.origins.push((name, loc));
+        self.source.origins.len() as u32 - 1
+    }
+
+    fn block(&mut self, region: Region) -> Result<Block> {
+        let graph = self.graph;
+        let data = &graph.regions[region];
+        let mut nodes = Vec::with_capacity(data.insts.len());
+        for &inst in &data.insts {
+            self.node(inst, &mut nodes)?;
         }
-        if let Cpu::Elementwise(lookup) = op.cpu {
-            let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).dtype()).collect();
+        Ok(Block { nodes, results: self.scalars(&data.results)? })
+    }
+
+    fn node(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
+        let graph = self.graph;
+        let (data, loc) = (&graph.insts[inst], graph.locs[inst]);
+        let op = data.op.0;
+        let scalars = data.operands.iter().chain(&data.results).all(|&v| self.is_scalar(v));
+        if op.is(&CONST) {
+            let value = data.attrs.tensor(0);
+            if scalars {
+                let bits = bits(value);
+                nodes.push(Node::Const { out: self.define(data.results[0])?, bits });
+            } else {
+                let id = self.fresh(data.results[0]);
+                self.layout.constants.push(value.clone());
+                let place = self.layout.place(Slot::Constant(self.layout.constants.len() - 1));
+                self.source.places[id as usize] = Some(place);
+            }
+            return Ok(());
+        }
+        if let (Cpu::Elementwise(lookup), true) = (&op.cpu, scalars) {
+            let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
             let f =
                 lookup(&dtypes, &data.attrs).ok_or_else(|| Error::internal("no loop for a scalar").in_op(op.name))?;
-            let origin = self.source.origins.len() as u32;
-            self.source.origins.push((op.name, loc));
-            let ins = self.list(&data.operands)?;
-            return Ok(Node::Op { name: op.name, f, ins, out: self.define(data.results[0]), origin });
+            let (origin, ins) = (self.origin(op.name, loc), self.list(&data.operands)?);
+            nodes.push(Node::Op { name: op.name, f, ins, out: self.define(data.results[0])?, origin });
+            return Ok(());
         }
         if op.is(&WHILE) {
-            return self.repeat(data);
+            return self.repeat(inst, nodes);
         }
-        if let Some(wraps) = wraps(op, &data.attrs) {
-            let extents = self.graph.ty(data.operands[0]).shape().extents();
-            let extents = extents.ok_or_else(|| Error::internal("an array of unknown extents"))?;
+        if op.is(&COND) || op.is(&SWITCH) {
+            return self.branch(inst, nodes);
+        }
+        if is_list_op(op) {
+            return self.list_op(inst, nodes);
+        }
+        if let Some(wraps) = wraps(op, &data.attrs).filter(|_| !self.is_scalar(data.operands[0])) {
+            let extents = graph.ty(data.operands[0]).shape().extents();
+            let mut extents = extents.ok_or_else(|| Error::internal("an array of unknown extents"))?;
+            extents.truncate(data.operands.len() - 1);
             let array = self.id(data.operands[0])?;
-            let indices = self.list(&data.operands[1..])?;
-            let origin = self.source.origins.len() as u32;
-            self.source.origins.push((op.name, loc));
-            return Ok(Node::Element { array, extents, indices, wraps, out: self.define(data.results[0]), origin });
+            let (indices, origin) = (self.list(&data.operands[1..])?, self.origin(op.name, loc));
+            let (out, take) = if self.is_scalar(data.results[0]) {
+                (self.define(data.results[0])?, Take::Scalar)
+            } else {
+                let id = self.fresh(data.results[0]);
+                let (part, whole) = (self.layout.place(Slot::Part), self.place(array)?);
+                self.source.places[id as usize] = Some(part);
+                self.roots.insert(part, self.root(whole));
+                (id, Take::Part(self.bytes(data.results[0])?))
+            };
+            nodes.push(Node::Element { array, extents, indices, wraps, take, out, origin });
+            return Ok(());
         }
-        let selector = self.list::<Vec<Id>>(&data.operands)?;
-        let arms = data.regions.iter().map(|&r| self.block(r)).collect::<Result<Vec<_>>>()?;
-        let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        match (selector[..].first(), <[Block; 2]>::try_from(arms)) {
-            (Some(&condition), Ok(arms)) if op.is(&COND) => Ok(Node::If { condition, arms, outs }),
-            (Some(&index), arms) if op.is(&SWITCH) => {
-                Ok(Node::Switch { index, arms: arms.map_or_else(|arms| arms, Vec::from), outs })
-            }
-            _ => Err(Error::internal("is not for scalar regions").in_op(op.name)),
-        }
+        self.work(inst, nodes)
     }
 
-    /// A loop variable, the parameters of both regions and the result are one scalar.
-    fn repeat(&mut self, data: &InstData) -> Result<Node> {
-        self.source.has_loop = true;
-        let init = self.list(&data.operands)?;
-        let variables: Vec<Id> = data.results.iter().map(|&v| self.define(v)).collect();
-        for &region in &data.regions {
-            self.ids.extend(self.graph.regions[region].params.iter().copied().zip(variables.iter().copied()));
+    /// The arms of a branch end by copying the arrays that they give to where the branch has them.
+    fn branch(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
+        let graph = self.graph;
+        let data = &graph.insts[inst];
+        let selector = self.id(data.operands[0])?;
+        let mut arms = data.regions.iter().map(|&r| self.block(r)).collect::<Result<Vec<_>>>()?;
+        let mut copies: Vec<Vec<(Value, Id, Id)>> = vec![Vec::new(); arms.len()];
+        for (k, &result) in data.results.iter().enumerate() {
+            if self.is_scalar(result) {
+                self.define(result)?;
+                continue;
+            }
+            let given: Vec<Id> =
+                data.regions.iter().map(|&r| self.id(graph.regions[r].results[k])).collect::<Result<_>>()?;
+            if given.iter().all(|&id| id == given[0]) {
+                self.ids.insert(result, given[0]);
+                continue;
+            }
+            let out = self.define(result)?;
+            copies.iter_mut().zip(given).for_each(|(copies, from)| copies.push((result, from, out)));
         }
-        let (condition, body) = (self.block(data.regions[0])?, self.block(data.regions[1])?);
-        Ok(Node::Loop { init, variables, condition, body })
+        for (arm, copies) in arms.iter_mut().zip(copies) {
+            self.copies(&copies, &mut arm.nodes)?;
+        }
+        let outs = self.scalars(&data.results)?;
+        nodes.push(match <[Block; 2]>::try_from(arms) {
+            Ok(arms) if data.op.is(&COND) => Node::If { condition: selector, arms, outs },
+            Ok(arms) => Node::Switch { index: selector, arms: arms.into(), outs },
+            Err(arms) => Node::Switch { index: selector, arms, outs },
+        });
+        Ok(())
+    }
+
+    /// A loop variable, the parameters of both regions and the result are one scalar, or one array, which each round
+    /// overwrites at its end. A list that nothing else needs as it was stays where it was made.
+    fn repeat(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
+        let graph = self.graph;
+        let data = &graph.insts[inst];
+        let [condition, body] = [0, 1].map(|k| &graph.regions[data.regions[k]]);
+        self.source.has_loop = true;
+        let init = self.scalars(&data.operands)?;
+        let mut first = Vec::new();
+        for (k, &result) in data.results.iter().enumerate() {
+            let start = self.id(data.operands[k])?;
+            let is_list = graph.ty(result).dtype() == DType::Variant;
+            let id = if is_list && !self.lists.is_shared(data.operands[k]) {
+                self.ids.insert(result, start);
+                start
+            } else {
+                self.define(result)?
+            };
+            if !self.is_scalar(result) && id != start {
+                first.push((result, start, id));
+            }
+            self.ids.extend([(condition.params[k], id), (body.params[k], id)]);
+        }
+        self.copies(&first, nodes)?;
+        let variables = self.scalars(&data.results)?;
+        let before = self.layout.slots.len();
+        let condition = self.block(data.regions[0])?;
+        let mut rounds = self.block(data.regions[1])?;
+        let mut next = Vec::new();
+        for (&result, &given) in data.results.iter().zip(&body.results) {
+            let (variable, given) = (self.id(result)?, self.id(given)?);
+            if !self.is_scalar(result) && given != variable {
+                next.push((result, given, variable));
+            }
+        }
+        self.copies(&next, &mut rounds.nodes)?;
+        self.source.has_scalar_loop |= self.layout.slots.len() == before;
+        nodes.push(Node::Loop { init, variables, condition, body: rounds });
+        Ok(())
+    }
+
+    /// Adds the work of copying arrays, all at once, each from one number to another.
+    fn copies(&mut self, arrays: &[(Value, Id, Id)], nodes: &mut Vec<Node>) -> Result<()> {
+        let mut copies = Vec::new();
+        for &(value, from, to) in arrays {
+            let (from, to) = (self.place(from)?, self.place(to)?);
+            if from != to {
+                copies.push((from, to, self.bytes(value)?));
+            }
+        }
+        if copies.is_empty() {
+            return Ok(());
+        }
+        let overwritten = |&(from, to, _): &(Place, Place, usize)| {
+            copies.iter().any(|&(_, other, _)| other != to && other == self.root(from))
+        };
+        let apart = copies.iter().any(overwritten);
+        let total = copies.iter().map(|c| c.2).sum();
+        let by = apart.then(|| self.layout.own(total));
+        let ins = arrays.iter().map(|a| a.1).collect();
+        self.push(Work::Copies { copies, by }, ins, None, ("copy", Loc::UNKNOWN), nodes);
+        Ok(())
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        work: Work,
+        ins: SmallVec<[Id; 3]>,
+        out: Option<Id>,
+        (name, loc): (&'static str, Loc),
+        nodes: &mut Vec<Node>,
+    ) {
+        let origin = self.origin(name, loc);
+        let cost = work.nanoseconds();
+        self.works.push(work);
+        nodes.push(Node::Work { work: self.works.len() - 1, ins, out, cost, origin });
     }
 }
 

@@ -37,6 +37,11 @@ impl<T> Mat<T> {
         Mat { ptr, row, col }
     }
 
+    /// The transpose.
+    pub(crate) fn transposed(self) -> Mat<T> {
+        Mat { ptr: self.ptr, row: self.col, col: self.row }
+    }
+
     /// The same memory, of another type of element.
     pub(crate) fn cast<U>(self) -> Mat<U> {
         Mat { ptr: self.ptr.cast(), row: self.row, col: self.col }
@@ -155,6 +160,10 @@ macro_rules! gemm_float {
             ) {
                 // SAFETY: the caller's contract.
                 unsafe {
+                    // A column is a row of the transposed product: its elements are neighbours as well.
+                    if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
+                        return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
+                    }
                     if m * k * n <= OWN || (!add && are_rows_by_rows(m, k, a, b)) {
                         product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {

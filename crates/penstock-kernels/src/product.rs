@@ -16,14 +16,15 @@ use crate::math::Math;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pool::{Shared, parallel_for};
-use crate::register_tile::{Dots, Float, Kernels, Tile};
+use crate::register_tile::{Dots, Float, Kernels, Row, Tile};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
 const UNPACKED_ROWS: usize = 64;
 /// Rows of the left matrix up to which rows of a transposed right one are multiplied where they lie.
 const DOT_ROWS: usize = 16;
-/// The least inner dimension for that.
+/// The least inner dimension for that, and for a single row.
 const LONG: usize = 32;
+const LONG_OF_ONE: usize = 8;
 /// Columns of the right matrix that are packed at a time.
 const COLUMNS: usize = 4096;
 
@@ -190,6 +191,10 @@ pub(crate) unsafe fn product<S: Real>(
         if own && !add && are_rows_by_rows(m, k, a, b) {
             return rows_by_rows(kernels, m, k, n, a.cast(), b.cast(), out, ldo, pieces);
         }
+        if own && m == 1 && a.col == 1 && b.col == 1 && pieces == 1 {
+            let (a, b, b_row) = (a.ptr.cast(), b.ptr.cast(), b.row);
+            return kernels.row(&Row { a, b, b_row, k, n, out, add });
+        }
         for first in (0..n).step_by(COLUMNS) {
             let width = COLUMNS.min(n - first);
             for p in (0..k).step_by(kernels.depth) {
@@ -203,7 +208,8 @@ pub(crate) unsafe fn product<S: Real>(
 
 /// Whether rows of the left matrix, few and long, are multiplied by rows of a right one that is stored transposed.
 pub(crate) fn are_rows_by_rows<S>(m: usize, k: usize, a: Mat<S>, b: Mat<S>) -> bool {
-    a.col == 1 && b.row == 1 && b.col != 1 && m <= DOT_ROWS && k >= LONG
+    let long = if m == 1 { LONG_OF_ONE } else { LONG };
+    a.col == 1 && b.row == 1 && b.col != 1 && m <= DOT_ROWS && k >= long
 }
 
 /// [`product`] for a right matrix that is stored transposed, and a left one of few rows.

@@ -353,6 +353,71 @@ unsafe fn dots<V: Vector, const R: usize>(t: &Dots<V::Of>) {
     }
 }
 
+/// A row of a product: that of a left matrix of neighbours by a right matrix whose rows are of neighbours.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<T> {
+    pub(crate) a: *const T,
+    pub(crate) b: *const T,
+    /// Elements from a row of the right matrix to the next.
+    pub(crate) b_row: isize,
+    /// The inner dimension.
+    pub(crate) k: usize,
+    /// The columns.
+    pub(crate) n: usize,
+    pub(crate) out: *mut T,
+    /// Whether it is added to what is there.
+    pub(crate) add: bool,
+}
+
+/// `C` vectors of columns of a row, or, if `left` is not 0, the first so many of one.
+///
+/// # Safety
+/// There is the instruction set of `V`; the matrices are as said, and have so many columns.
+#[inline(always)]
+unsafe fn row_tile<V: Vector, const C: usize>(t: &Row<V::Of>, left: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let load = |from: *const V::Of| if left == 0 { V::load(from) } else { V::load_part(from, left) };
+        let mut acc = [V::splat(V::Of::ZERO); C];
+        let mut b = t.b;
+        for p in 0..t.k {
+            let x = V::splat(*t.a.add(p));
+            for c in 0..C {
+                acc[c] = x.fma(load(b.add(c * V::LANES)), acc[c]);
+            }
+            b = b.wrapping_offset(t.b_row);
+        }
+        for c in 0..C {
+            let to = t.out.add(c * V::LANES);
+            let sum = if t.add { load(to).add(acc[c]) } else { acc[c] };
+            if left == 0 { sum.store(to) } else { sum.store_part(to, left) }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`row_tile`].
+#[inline(always)]
+unsafe fn row<V: Vector>(t: &Row<V::Of>) {
+    let mut at = *t;
+    // SAFETY: the caller's contract, for the columns from `t.n - at.n` on.
+    unsafe {
+        while at.n > 0 {
+            let taken = if at.n >= 4 * V::LANES {
+                row_tile::<V, 4>(&at, 0);
+                4 * V::LANES
+            } else if at.n >= V::LANES {
+                row_tile::<V, 1>(&at, 0);
+                V::LANES
+            } else {
+                row_tile::<V, 1>(&at, at.n);
+                at.n
+            };
+            (at.b, at.out, at.n) = (at.b.add(taken), at.out.add(taken), at.n - taken);
+        }
+    }
+}
+
 type TileFn<T> = unsafe fn(&Tile<'_, T>);
 
 /// What an instruction set has for products of `T`.
@@ -368,6 +433,8 @@ pub(crate) struct Kernels<T: 'static> {
     packed_narrow: &'static [TileFn<T>],
     /// [`Dots`] of 1, 2, … rows.
     dots: &'static [unsafe fn(&Dots<T>)],
+    /// A [`Row`].
+    row: unsafe fn(&Row<T>),
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
     pub(crate) depth: usize,
     pub(crate) block: usize,
@@ -424,6 +491,20 @@ impl<T: Float> Kernels<T> {
         }
     }
 
+    /// A row of a product, each element a sum of sums over as long stretches as in blocks.
+    ///
+    /// # Safety
+    /// The matrices are as [`Row`] says.
+    pub(crate) unsafe fn row(&self, t: &Row<T>) {
+        for p in (0..t.k).step_by(self.depth) {
+            // SAFETY: the caller's contract; the stretch is inside of the inner dimension.
+            unsafe {
+                let (a, b) = (t.a.add(p), t.b.offset(p as isize * t.b_row));
+                (self.row)(&Row { a, b, k: self.depth.min(t.k - p), add: t.add || p > 0, ..*t });
+            }
+        }
+    }
+
     /// `m` rows of the left matrix by all of the right one.
     ///
     /// # Safety
@@ -465,6 +546,12 @@ macro_rules! entries {
                 // SAFETY: the same contract.
                 unsafe { $at(#[inline(always)] || dots::<$vector, R>(t)) }
             }
+            /// # Safety
+            /// As for [`row`], on a machine that has the instruction set.
+            unsafe fn row_entry(t: &Row<$of>) {
+                // SAFETY: the same contract.
+                unsafe { $at(#[inline(always)] || row::<$vector>(t)) }
+            }
             Kernels {
                 lanes: $lanes,
                 narrow: &[$(entry::<$rows, 1, 0>),*],
@@ -472,6 +559,7 @@ macro_rules! entries {
                 packed: &[$(entry::<$rows, 2, $most>),*],
                 packed_narrow: &[$(entry::<$rows, 1, $most>),*],
                 dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
+                row: row_entry,
                 depth: $depth,
                 block: $block,
             }

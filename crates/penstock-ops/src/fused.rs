@@ -31,13 +31,14 @@ pub static FUSED: OpDef = OpDef {
     samples: no_samples,
 };
 
-/// A group of scalar instructions.
+/// A group of instructions on scalars and small arrays.
 pub static NATIVE: OpDef = OpDef {
     name: "native",
     tf_name: "Native",
     doc: "The results of its region, whose parameters are the operands.\n\n\
           The region holds elementwise instructions on scalars, constants, elements of arrays by `part` and `gather`, and `cond`, \
-          `switch` and `while` over such regions, and uses no value from outside. The optimiser makes these instructions, so that a device runs the \
+          `switch` and `while` over such regions; around loops also instructions on small arrays, and lists of these that are \
+          made and forgotten in the region. It uses no value from outside. The optimiser makes these instructions, so that a device runs the \
           group as machine code.",
     dtypes: &[],
     operands: &[args_of("args", ArgType::In(DTypeSet::PLAIN))],

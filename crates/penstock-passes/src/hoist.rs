@@ -8,7 +8,7 @@ use penstock_ops::shape_ops::TRANSPOSE;
 use rustc_hash::FxHashMap;
 
 use crate::Cx;
-use crate::edit::{regions, unlisted};
+use crate::edit::unlisted;
 
 /// Kernels that never fail on operands of the shapes that inference accepted.
 const SAFE: &[&str] = &[
@@ -40,93 +40,98 @@ const CHECKED: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod",
 /// Moves instructions that give the same in every round to before their loop, and transpositions of matrices by which each
 /// round multiplies.
 ///
-/// A loop may run no round, and then these ran for nothing: so only such move as cannot fail.
+/// A loop may run no round, and then these ran for nothing: so only such move as cannot fail. Each goes to the outermost place
+/// that it can have at once, so that the time does not grow with the depth of loops.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let mut order: FxHashMap<Region, usize> = FxHashMap::default();
-    for region in regions(graph) {
-        order.insert(region, order.len());
-    }
-    visit(graph, graph.body(), &order, cx);
+    let body = graph.body();
+    let mut mover = Mover { graph, cx, at: FxHashMap::default(), open: Vec::new() };
+    mover.region(body, 0);
     Ok(())
 }
 
-/// `order` numbers the regions, each after the one around it; what is moved goes to a region that has a number.
-fn visit(graph: &mut Graph, region: Region, order: &FxHashMap<Region, usize>, cx: &Cx) {
-    let mut listed = Vec::new();
-    for inst in std::mem::take(&mut graph.regions[region].insts) {
-        // Inner loops first: what leaves them may leave this one too.
-        for inner in graph.insts[inst].regions.clone() {
-            visit(graph, inner, order, cx);
-        }
-        if graph.insts[inst].op.is(&WHILE) {
-            for inner in graph.insts[inst].regions.clone() {
-                listed.extend(invariants(graph, inst, inner, region, order, cx));
-            }
-        }
-        listed.push(inst);
-    }
-    graph.regions[region].insts = listed;
+struct Mover<'a> {
+    graph: &'a mut Graph,
+    cx: &'a Cx,
+    /// How many regions each open region lies in.
+    at: FxHashMap<Region, usize>,
+    /// The regions around the present place, outermost first.
+    open: Vec<Open>,
 }
 
-/// Takes the invariants of a region of the loop `owner` out, into `outer`.
-fn invariants(
-    graph: &mut Graph,
-    owner: Inst,
+/// A region whose instructions are being listed anew.
+struct Open {
     region: Region,
-    outer: Region,
-    order: &FxHashMap<Region, usize>,
-    cx: &Cx,
-) -> Vec<Inst> {
-    // What an instruction can see is of its own region and those around it, whose numbers fall outward.
-    let first = order[&graph.insts[owner].regions[0]];
-    let mut taken = Vec::new();
-    for inst in std::mem::take(&mut graph.regions[region].insts) {
-        taken.extend(turned_once(graph, inst, outer, |v| order[&v] < first, cx));
-        let data = &graph.insts[inst];
-        let invariant = data.operands.iter().all(|&v| order[&graph.values[v].region] < first);
-        if invariant && never_fails(graph, inst) && cx.spend() {
-            for v in graph.insts[inst].results.clone() {
-                graph.values[v].region = outer;
-            }
-            taken.push(inst);
-        } else {
-            graph.regions[region].insts.push(inst);
-        }
-    }
-    taken
+    /// The outermost region that an instruction here may move to: only loops are in between.
+    top: usize,
+    listed: Vec<Inst>,
 }
 
-/// A product by the transpose of a matrix from outside becomes one by the matrix that the given instruction, to be listed
-/// in `outer`, transposes once for all rounds: a kernel goes through memory by rows.
-fn turned_once(
-    graph: &mut Graph,
-    inst: Inst,
-    outer: Region,
-    outside: impl Fn(Region) -> bool,
-    cx: &Cx,
-) -> Option<Inst> {
-    let data = &graph.insts[inst];
-    if !data.op.is(&MATMUL) {
-        return None;
+impl Mover<'_> {
+    fn region(&mut self, region: Region, top: usize) {
+        let depth = self.open.len();
+        self.at.insert(region, depth);
+        self.open.push(Open { region, top, listed: Vec::new() });
+        for inst in std::mem::take(&mut self.graph.regions[region].insts) {
+            let data = &self.graph.insts[inst];
+            let inner_top = if data.op.is(&WHILE) { top } else { depth + 1 };
+            for inner in data.regions.clone() {
+                self.region(inner, inner_top);
+            }
+            let to = self.place(&self.graph.insts[inst].operands, depth);
+            let moves = to < depth && never_fails(self.graph, inst) && self.cx.spend();
+            let to = if moves { to } else { depth };
+            self.turn_once(inst, to);
+            self.list(inst, to);
+        }
+        if let Some(open) = self.open.pop() {
+            self.graph.regions[region].insts = open.listed;
+        }
     }
-    let flag = data.op.attr_index("transpose_b")?;
-    let (left, right) = (data.operands[0], data.operands[1]);
-    let is_outside = |v: Value| outside(graph.values[v].region);
-    let ty = graph.ty(right);
-    let &[rows, columns] = &ty.shape().extents()?[..] else { return None };
-    // A single row is multiplied by each row of the matrix as it is.
-    if graph.ty(data.results[0]).shape().num_elements()? <= rows {
-        return None;
+
+    /// The outermost open region, by its depth, where an instruction of the open region at `depth` finds these operands, out of
+    /// loops alone.
+    fn place(&self, operands: &[Value], depth: usize) -> usize {
+        operands.iter().map(|&v| self.depth(v)).fold(self.open[depth].top, usize::max)
     }
-    if !data.attrs.flag(flag) || is_outside(left) || !is_outside(right) || !cx.spend() {
-        return None;
+
+    /// The depth of the region that a value is of.
+    fn depth(&self, value: Value) -> usize {
+        self.at[&self.graph.values[value].region]
     }
-    let ty = ty.with_shape(Shape::known(&[columns, rows]));
-    let attrs = TRANSPOSE.attributes(&[]).ok()?;
-    let (turned, value) = unlisted(graph, outer, &TRANSPOSE, &[right], attrs, ty, graph.locs[inst]);
-    graph.insts[inst].operands[1] = value;
-    graph.insts[inst].attrs.0[flag] = false.into();
-    Some(turned)
+
+    /// Lists an instruction in the open region at `depth`, before what that is at.
+    fn list(&mut self, inst: Inst, depth: usize) {
+        let open = &mut self.open[depth];
+        for &v in &self.graph.insts[inst].results {
+            self.graph.values[v].region = open.region;
+        }
+        open.listed.push(inst);
+    }
+
+    /// A product, to be listed at `depth`, by the transpose of a matrix from outside of its loop becomes one by what an
+    /// instruction outside transposes once for all rounds: a kernel goes through memory by rows.
+    fn turn_once(&mut self, inst: Inst, depth: usize) {
+        let data = &self.graph.insts[inst];
+        let Some(flag) = data.op.is(&MATMUL).then(|| data.op.attr_index("transpose_b")).flatten() else { return };
+        let (left, right) = (data.operands[0], data.operands[1]);
+        let to = self.place(&[right], depth);
+        if !data.attrs.flag(flag) || self.depth(left) < depth || to == depth {
+            return;
+        }
+        let ty = self.graph.ty(right);
+        let Some(&[rows, columns]) = ty.shape().extents().as_deref() else { return };
+        // A single row is multiplied by each row of the matrix as it is.
+        if self.graph.ty(data.results[0]).shape().num_elements().is_none_or(|n| n <= rows) {
+            return;
+        }
+        let ty = ty.with_shape(Shape::known(&[columns, rows]));
+        let (Ok(attrs), true) = (TRANSPOSE.attributes(&[]), self.cx.spend()) else { return };
+        let (region, loc) = (self.open[to].region, self.graph.locs[inst]);
+        let (turned, value) = unlisted(self.graph, region, &TRANSPOSE, &[right], attrs, ty, loc);
+        self.graph.insts[inst].operands[1] = value;
+        self.graph.insts[inst].attrs.0[flag] = false.into();
+        self.list(turned, to);
+    }
 }
 
 /// Whether an elementwise instruction rejects some elements: divisions and powers of integers.

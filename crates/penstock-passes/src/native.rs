@@ -5,66 +5,104 @@ use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::NATIVE;
 use penstock_ops::part::wraps;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::Cx;
+use crate::edit::inputs;
 use crate::group::{Members, Rule, group};
+use crate::lists::{Lists, is_list_op};
+use crate::small::{MAX_BYTES, small};
 
 /// The fewest instructions that pay for entering and leaving machine code.
 const MIN_INSTS: usize = 4;
 /// The most instructions of a group: what compiles in a few milliseconds.
 const MAX_INSTS: usize = 512;
 
-/// Makes `native` instructions of instructions on scalars that use each other.
+/// Makes `native` instructions of instructions that use each other: of loops that work on small arrays with what is around
+/// them, and of any that work on scalars.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
-    let sizes = Sizes::of(graph);
-    let size = |insts: &[Inst]| insts.iter().map(|i| sizes.0.get(i).copied().unwrap_or(1)).sum::<usize>();
-    let fits = |_: &Graph, insts: &[Inst]| size(insts) <= MAX_INSTS;
-    let pays =
-        |graph: &Graph, insts: &[Inst]| size(insts) >= MIN_INSTS || insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
-    let candidate = |_: &Graph, inst: Inst, _: &Cx| sizes.0.contains_key(&inst).then_some(true);
-    let own =
-        |graph: &Graph, inst: Inst| graph.insts[inst].op.is(&CONST) && are_scalars(graph, &graph.insts[inst].results);
-    let extends = |_: &Graph, _: &Members<'_>, _: Inst| false;
-    group(
-        graph,
-        cx,
-        &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &own },
-    );
+    let mut repeats = false;
+    graph.visit(&mut |_, _, data| repeats |= data.op.is(&WHILE));
+    for small in [true, false] {
+        if small && !repeats {
+            continue;
+        }
+        let sizes = Sizes::of(graph, small);
+        let size = |insts: &[Inst]| insts.iter().map(|i| sizes.all.get(i).copied().unwrap_or(1)).sum::<usize>();
+        let fits = |_: &Graph, insts: &[Inst]| size(insts) <= MAX_INSTS;
+        let loops = |graph: &Graph, insts: &[Inst]| insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
+        let pays = |graph: &Graph, insts: &[Inst]| match small {
+            true => insts.iter().any(|i| sizes.loops.contains(i)) && !takes_lists(graph, insts),
+            false => size(insts) >= MIN_INSTS || loops(graph, insts),
+        };
+        let candidate = |_: &Graph, inst: Inst, _: &Cx| {
+            (sizes.all.contains_key(&inst) && (!small || sizes.near.contains(&inst))).then_some(true)
+        };
+        let own = |graph: &Graph, inst: Inst| {
+            graph.insts[inst].op.is(&CONST) && sizes.are_known(graph, &graph.insts[inst].results)
+        };
+        let extends = |_: &Graph, _: &Members<'_>, _: Inst| false;
+        group(
+            graph,
+            cx,
+            &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &own },
+        );
+    }
     Ok(())
 }
 
-/// The instructions that work on scalars alone and on elements of arrays, in their regions too, and how many each is with those in its regions.
-struct Sizes(FxHashMap<Inst, usize>);
+/// The instructions that work on scalars alone and on elements of arrays, in their regions too, and how many each is with those
+/// in its regions. Where arrays are `small`, those that work on small arrays as well.
+struct Sizes {
+    small: bool,
+    lists: Lists,
+    all: FxHashMap<Inst, usize>,
+    /// Loops that work on arrays,
+    loops: FxHashSet<Inst>,
+    /// and what is listed in the same regions as these.
+    near: FxHashSet<Inst>,
+}
 
 impl Sizes {
-    fn of(graph: &Graph) -> Sizes {
-        let mut sizes = Sizes(FxHashMap::default());
+    fn of(graph: &Graph, small: bool) -> Sizes {
+        let lists = if small { Lists::of(graph, graph.body()) } else { Lists::default() };
+        let mut sizes =
+            Sizes { small, lists, all: FxHashMap::default(), loops: FxHashSet::default(), near: FxHashSet::default() };
         sizes.region(graph, graph.body());
         sizes
     }
 
-    /// Notes the instructions of a region; gives their number, where all are on scalars or constants.
-    fn region(&mut self, graph: &Graph, region: Region) -> Option<usize> {
+    /// Notes the instructions of a region; gives their number, where all are of this kind or constants, and whether they work on
+    /// scalars alone.
+    fn region(&mut self, graph: &Graph, region: Region) -> Option<(usize, bool)> {
         let data = &graph.regions[region];
-        let mut all = Some(0);
+        let (mut all, mut loops) = (Some((0, true)), false);
         for &inst in &data.insts {
-            let size = self.inst(graph, inst);
-            if let Some(size) = size {
-                self.0.insert(inst, size);
+            let found = self.inst(graph, inst);
+            if let Some((size, scalar)) = found {
+                self.all.insert(inst, size);
+                if graph.insts[inst].op.is(&WHILE) && !scalar {
+                    self.loops.insert(inst);
+                    loops = true;
+                }
             }
-            let constant = graph.insts[inst].op.is(&CONST) && are_scalars(graph, &graph.insts[inst].results);
-            all = all.zip(size.or(constant.then_some(1))).map(|(all, size)| all + size);
+            let constant = graph.insts[inst].op.is(&CONST) && self.are_known(graph, &graph.insts[inst].results);
+            let found = found.or(constant.then_some((1, true)));
+            all = all.zip(found).map(|((all, scalar), (size, own))| (all + size, scalar && own));
         }
-        all.filter(|_| are_scalars(graph, &data.results))
+        if loops {
+            self.near.extend(data.insts.iter().filter(|i| self.all.contains_key(i)));
+        }
+        all.filter(|_| self.are_known(graph, &data.results))
     }
 
-    fn inst(&mut self, graph: &Graph, inst: Inst) -> Option<usize> {
+    fn inst(&mut self, graph: &Graph, inst: Inst) -> Option<(usize, bool)> {
         let data = &graph.insts[inst];
-        let mut size = Some(1);
+        let mut size = Some((1, true));
         for &region in &data.regions {
-            size = size.zip(self.region(graph, region)).map(|(size, inner)| size + inner);
+            let inner = self.region(graph, region);
+            size = size.zip(inner).map(|((size, scalar), (inner, own))| (size + inner, scalar && own));
         }
         // An element of an array, which is made outside: all that is inside are scalars.
         let element = wraps(data.op.0, &data.attrs).is_some()
@@ -72,15 +110,47 @@ impl Sizes {
             && !is_scalar(graph, data.operands[0]);
         let operands = if element { &data.operands[1..] } else { &data.operands[..] };
         let scalars = are_scalars(graph, &data.results) && are_scalars(graph, operands);
+        let controls = data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE);
         let known = match data.op.cpu {
             Cpu::Elementwise(lookup) => {
                 let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
                 !dtypes.is_empty() && lookup(&dtypes, &data.attrs).is_some()
             }
-            _ => element || data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE),
+            _ => element || controls,
         };
-        size.filter(|_| scalars && known && !data.results.is_empty())
+        let scalars = scalars && known;
+        let arrays = || {
+            if controls {
+                self.are_known(graph, &data.operands) && self.are_known(graph, &data.results)
+            } else if is_list_op(data.op.0) {
+                data.operands.iter().chain(&data.results).all(|&v| is_array(graph, v) || self.lists.get(v).is_some())
+            } else if element {
+                are_scalars(graph, operands) && self.are_known(graph, &data.results)
+            } else {
+                small(graph, inst).is_some()
+            }
+        };
+        let found = scalars || (self.small && arrays());
+        size.filter(|_| found && !data.results.is_empty()).map(|(size, own)| (size, own && scalars))
     }
+
+    /// Whether all are scalars, or of what else is taken.
+    fn are_known(&self, graph: &Graph, values: &[Value]) -> bool {
+        let known = |&v: &Value| {
+            let bytes = || graph.ty(v).shape().num_elements().unwrap_or(0) * graph.ty(v).dtype().size();
+            is_scalar(graph, v)
+                || self.small
+                    && (is_array(graph, v) && (1..=MAX_BYTES).contains(&bytes()) || self.lists.get(v).is_some())
+        };
+        values.iter().all(known)
+    }
+}
+
+/// Whether instructions use lists that others make.
+fn takes_lists(graph: &Graph, insts: &[Inst]) -> bool {
+    let made: FxHashSet<Value> = insts.iter().flat_map(|&i| graph.insts[i].results.iter().copied()).collect();
+    let is_list = |v: &Value| graph.ty(*v).dtype() == DType::Variant && !made.contains(v);
+    insts.iter().any(|&i| inputs(graph, i).iter().any(is_list))
 }
 
 fn are_scalars(graph: &Graph, values: &[Value]) -> bool {

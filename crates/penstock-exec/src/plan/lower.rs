@@ -70,6 +70,7 @@ pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         depth: 0,
+        cost: 0,
         uses: slab::Uses::default(),
         windows: FxHashMap::default(),
         out: Lowered {
@@ -112,6 +113,8 @@ struct Lowerer<'a> {
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
     depth: usize,
+    /// Estimated nanoseconds of all steps so far.
+    cost: u64,
     uses: slab::Uses,
     /// What becomes a part of a variable where it is made, by the instruction that assigns it.
     windows: FxHashMap<Inst, WindowStep>,
@@ -169,6 +172,7 @@ impl Lowerer<'_> {
     }
 
     fn push(&mut self, step: Step) -> u32 {
+        self.cost = self.cost.saturating_add(step.cost().unwrap_or(100_000));
         self.out.steps.push(step);
         self.out.origins.push(self.origin);
         self.out.steps.len() as u32 - 1
@@ -492,23 +496,23 @@ impl Lowerer<'_> {
     }
 
     /// A step that runs the region's machine code and goes on behind the region's own steps, which run as long as
-    /// there is none.
+    /// there is none, or for good where a region has no code.
     fn native(&mut self, data: &InstData) -> Result<()> {
         let graph = self.graph;
         let region = data.regions[0];
-        let source = Source::read(graph, region)?;
+        let source = Source::read(graph, region).ok();
         let ins = self.regs(&data.operands)?;
         for (&param, &reg) in graph.regions[region].params.iter().zip(&ins) {
             self.places.insert(param, Place::Reg(reg));
         }
         let outs: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
         let origin = self.origin;
-        let step = NativeStep::new(source, ins, outs.clone(), self.options.native_after);
-        let start = self.push(Step::Native(Box::new(step)));
+        let step = source.map(|source| NativeStep::new(source, ins, outs.clone(), self.options.native_after));
+        let start = step.map(|step| self.push(Step::Native(Box::new(step))));
         self.region(region)?;
         self.origin = origin;
         self.moves(&graph.regions[region].results, &outs)?;
-        self.land(start);
+        start.into_iter().for_each(|start| self.land(start));
         Ok(())
     }
 
@@ -569,7 +573,7 @@ impl Lowerer<'_> {
             self.places.insert(graph.regions[body].params[k], Place::Reg(reg));
         }
         let entry = self.moves(&data.operands, &variables)?;
-        let head = self.here();
+        let (head, before) = (self.here(), self.cost);
         self.region(cond)?;
         self.origin = origin;
         let pred = self.reg(graph.regions[cond].results[0])?;
@@ -579,8 +583,7 @@ impl Lowerer<'_> {
         self.depth -= 1;
         self.origin = origin;
         self.moves(&graph.regions[body].results, &variables)?;
-        let cost = self.out.steps[head as usize..].iter().map(|s| s.cost().unwrap_or(100_000)).sum::<u64>();
-        let (cost, number) = (u32::try_from(cost).unwrap_or(u32::MAX), self.out.loops.len() as u32);
+        let (cost, number) = (u32::try_from(self.cost - before).unwrap_or(u32::MAX), self.out.loops.len() as u32);
         let back = self.push(Step::Back { target: head, cost, inner, number });
         self.land(exit);
         self.out.loops.push(Loop { entry, head, exit, back, variables });

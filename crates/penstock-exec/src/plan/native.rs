@@ -16,7 +16,7 @@ use super::run::{Regs, scalar_mut};
 use super::step::Reg;
 
 /// A group of scalar instructions. Where there is machine code for it, the step runs that and goes on at `target`;
-/// else, and where the code meets an index that is not there, the next steps do the work.
+/// else, and where the code meets an index that is not there, or the like, the next steps do the work.
 pub(crate) struct NativeStep {
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) outs: SmallVec<[Reg; 4]>,
@@ -29,9 +29,15 @@ pub(crate) struct NativeStep {
 }
 
 impl NativeStep {
-    /// A step whose code is compiled after so many runs; at the first where it has a loop.
+    /// A step whose code is compiled after so many runs; where it has a loop at the second, and where that is one over scalars at
+    /// the first.
     pub(crate) fn new(source: Source, ins: SmallVec<[Reg; 4]>, outs: SmallVec<[Reg; 4]>, after: u32) -> NativeStep {
-        let wait = AtomicU32::new(if source.has_loop() { 0 } else { after });
+        let wait = match (source.has_scalar_loop(), source.has_loop()) {
+            (true, _) => 0,
+            (false, true) => after.min(1),
+            (false, false) => after,
+        };
+        let wait = AtomicU32::new(wait);
         NativeStep { ins, outs, target: 0, source, wait, code: OnceLock::new() }
     }
 
@@ -64,15 +70,22 @@ impl NativeStep {
         let Some(code) = self.code() else { return Ok(false) };
         // SAFETY: the caller's promise; the borrows end here.
         let ins: SmallVec<[*const u8; 8]> = self.ins.iter().map(|&r| unsafe { regs.get(r) }.as_ptr()).collect();
-        // SAFETY: the caller's promise; a register that is written is none that is read.
-        let outs = self.outs.iter().map(|&r| unsafe { scalar_mut(regs, r) });
-        let outs: SmallVec<[*mut u8; 8]> = outs.collect::<Result<_>>()?;
-        // SAFETY: each is a scalar or an array of the type that the source has for it, and no result is an array.
+        let mut outs: SmallVec<[*mut u8; 8]> = SmallVec::from_elem(std::ptr::null_mut(), self.outs.len());
+        for &k in self.source.scalar_results() {
+            // SAFETY: the caller's promise; a register that is written is none that is read.
+            outs[k] = unsafe { scalar_mut(regs, self.outs[k])? };
+        }
+        for result in self.source.array_results() {
+            // SAFETY: as above.
+            let out = unsafe { regs.get_mut(self.outs[result.position]) };
+            outs[result.position] = out.prepare(result.dtype, &result.dims)?;
+        }
+        // SAFETY: each is a scalar or an array of the type that the source has for it, and so is what each result has room for.
         match unsafe { code.run(&ins, &outs, env) } {
             Ok(()) => Ok(true),
             Err(Stop::Host(error)) => Err(error),
-            // The next steps come to the same index, and say which it is.
-            Err(Stop::Fault(origin)) if self.source.is_element(origin) => Ok(false),
+            // The next steps come to the same place, and say what is wrong there.
+            Err(Stop::Fault(origin)) if self.source.explains(origin) => Ok(false),
             Err(Stop::Fault(origin)) => Err(self.fault(origin)),
         }
     }

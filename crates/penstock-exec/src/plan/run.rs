@@ -511,7 +511,7 @@ impl Regs {
     /// # Safety
     /// The register is there, and nobody else uses it while the result is in use.
     #[inline(always)]
-    unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
+    pub(super) unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0.add(reg as usize) }
     }

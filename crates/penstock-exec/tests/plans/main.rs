@@ -8,6 +8,7 @@ mod profiles;
 mod random;
 mod rows;
 mod slabs;
+mod small;
 mod together;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
