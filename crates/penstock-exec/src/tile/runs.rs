@@ -48,7 +48,7 @@ impl<'a> Former<'a> {
             let data = &graph.insts[i];
             data.operands.iter().chain(&data.results).map(|&v| graph.ty(v).dtype())
         });
-        let widest = dtypes.filter(|&d| vector::has_elements(d)).map(DType::size).max().unwrap_or(4).max(4);
+        let widest = dtypes.filter_map(vector::element_size).max().unwrap_or(4).max(4);
         Former { graph, work, space, widest }
     }
 

@@ -7,7 +7,7 @@ use penstock_kernels::Level;
 use smallvec::SmallVec;
 
 use super::encode::{Assembler, Code, General, Last, Manner, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
-use super::select::{Builder, Elem, Id, Make, Memory, Node, What};
+use super::select::{Builder, Elem, Id, Make, Memory, Node, Spot, What};
 
 /// Registers that hold the addresses of the first operands and results; the others' are read where they are used.
 const ADDRESSES: [General; 11] = [RCX, RDX, 8, 9, 10, RBX, 12, 13, 14, 15, RSI];
@@ -179,10 +179,10 @@ impl Allocator<'_> {
         match what {
             // Loaded where they are used.
             What::Load(_) | What::Splat(_) | What::Const(_) => {}
-            What::Store(k, value) => {
+            What::Store(spot, value) => {
                 let register = self.in_register(value);
                 let (code, length) = self.moving(elem, true);
-                let last = self.address(k, Some(elem));
+                let last = self.address(spot, true);
                 self.asm.vector(code, register, 0, last, Manner { length, ..Manner::default() });
                 self.used(at, value);
             }
@@ -267,8 +267,8 @@ impl Allocator<'_> {
         let found = match (make.memory, what, place.slot) {
             _ if room => None,
             (Memory::Whole | Memory::Any, _, Some(slot)) if elem != Elem::Byte => Some((slot_at(slot), false)),
-            (Memory::Whole | Memory::Any, What::Load(k), _) => Some((self.address(k, Some(elem)), false)),
-            (Memory::Any, What::Splat(k), _) => Some((self.address(k, None), true)),
+            (Memory::Whole | Memory::Any, What::Load(spot), _) => Some((self.address(spot, true), false)),
+            (Memory::Any, What::Splat(spot), _) => Some((self.address(spot, false), true)),
             (Memory::Any, What::Const(bits), _) => Some((self.constant_at(elem, bits), true)),
             _ => None,
         };
@@ -351,13 +351,13 @@ impl Allocator<'_> {
         let manner = Manner { length: self.builder.length(elem), ..Manner::default() };
         match (what, place.slot) {
             (_, Some(slot)) => self.stack(elem, register, slot, false),
-            (What::Load(k), _) => {
+            (What::Load(spot), _) => {
                 let (code, length) = self.moving(elem, false);
-                let last = self.address(k, Some(elem));
+                let last = self.address(spot, true);
                 self.asm.vector(code, register, 0, last, Manner { length, ..manner });
             }
-            (What::Splat(k), _) => {
-                let last = self.address(k, None);
+            (What::Splat(spot), _) => {
+                let last = self.address(spot, false);
                 self.asm.vector(repeating(self.builder.size(elem)), register, 0, last, manner);
             }
             (What::Const(bits), _) => {
@@ -381,14 +381,22 @@ impl Allocator<'_> {
         }
     }
 
-    /// Where the present elements of an operand or result lie, or the one that it has.
-    fn address(&mut self, k: u16, elem: Option<Elem>) -> Last {
-        let base = ADDRESSES.get(k as usize).copied().unwrap_or_else(|| {
-            self.asm.general(0x8b, SPARE, entry_of_table(k as usize));
+    /// Where the elements of a place lie: those at the present index if it moves.
+    fn address(&mut self, spot: Spot, moves: bool) -> Last {
+        let Spot { number, pitch, offset } = spot;
+        let mut base = ADDRESSES.get(number as usize).copied().unwrap_or_else(|| {
+            self.asm.general(0x8b, SPARE, entry_of_table(number as usize));
             SPARE
         });
-        let index = elem.map(|elem| (RAX, self.builder.size(elem).trailing_zeros() as u8));
-        Last::At { base, index, offset: 0 }
+        if !moves {
+            return Last::At { base, index: None, offset };
+        }
+        // An index is multiplied by 8 at most: lea r11, [base + 8 rax] goes the first half of the way for larger elements.
+        if pitch > 8 {
+            self.asm.general(0x8d, SPARE, Last::At { base, index: Some((RAX, 3)), offset: 0 });
+            base = SPARE;
+        }
+        Last::At { base, index: Some((RAX, pitch.min(8).trailing_zeros() as u8)), offset }
     }
 
     fn constant_at(&self, elem: Elem, bits: u64) -> Last {

@@ -6,7 +6,7 @@
 use penstock_kernels::Level;
 
 /// An operation: its number, and the table that it is of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Code {
     /// 0 for none, 1 for `66`, 2 for `F3`, 3 for `F2`.
     pub(super) prefix: u8,

@@ -1,13 +1,16 @@
 //! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
 //! vector registers.
 //!
-//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `select.rs` says which
-//! operations an operator is made of, `allocate.rs` gives them registers, `encode.rs` knows their bytes.
+//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `operators.rs` and
+//! `complex.rs` say which operations an operator is made of, `select.rs` builds them, `allocate.rs` gives them registers,
+//! `encode.rs` knows their bytes.
 
 #![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
 
 mod allocate;
+mod complex;
 mod encode;
+mod operators;
 mod select;
 
 use memmap2::{Mmap, MmapMut};
@@ -76,17 +79,17 @@ pub struct VectorLoop {
     _code: Mmap,
 }
 
-/// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements have
-/// `widest` bytes.
+/// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements, or parts of
+/// such, have `widest` bytes.
 pub fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
     cfg!(target_arch = "x86_64")
         && level >= Level::V3
         && matches!(widest, 4 | 8)
-        && select::supports(level, widest, inst, from)
+        && operators::supports(level, widest, inst, from)
 }
 
-/// The bytes of the largest vector.
-const VECTOR: usize = 64;
+/// The bytes of as many elements as a vector has, at most: those of complex numbers are two vectors.
+const VECTOR: usize = 128;
 
 impl VectorLoop {
     /// Compiles a region for a processor of `level`, which is the present one or better.
@@ -174,7 +177,7 @@ impl VectorLoop {
     }
 }
 
-/// Whether elements of a dtype pass through vector loops.
-pub fn has_elements(dtype: DType) -> bool {
-    Elem::of(dtype).is_some()
+/// Bytes of the elements that vector loops have of a dtype: a complex number has two.
+pub fn element_size(dtype: DType) -> Option<usize> {
+    Elem::of(dtype).map(|_| dtype.real().size())
 }
