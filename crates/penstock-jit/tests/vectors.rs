@@ -198,7 +198,7 @@ impl Program {
         let mut table: Vec<*mut u8> = operands.iter().map(|a| a.words.as_ptr().cast_mut().cast()).collect();
         table.extend(results.iter_mut().map(|a| a.words.as_mut_ptr().cast::<u8>()));
         // SAFETY: the table has the operands and results of the region, of `n` elements or one.
-        unsafe { code.run(&table, n) };
+        unsafe { code.run(&mut table, n, 1, &[]) };
         for ((result, &end), &r) in results.iter().zip(&ends).zip(&self.region.results) {
             assert_eq!(result.element(n), end, "{level:?}: written behind the end of {n} elements");
             for i in 0..n {
@@ -348,6 +348,42 @@ fn more_values_than_registers_are_all_kept() {
             let code = VectorLoop::compile(&program.region, level, dtype.size()).expect("compiles");
             for n in [1, 8, 33, 500] {
                 program.check(level, dtype.size(), n, &mut Random(n as u64), &code);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_taken_one_after_the_other() {
+    let op = |name: &str| penstock_ops::all().find(|op| op.name == name).expect("an operator");
+    // More addresses than there are registers for them, too.
+    for (level, count) in levels().flat_map(|level| [2, 5, 30].map(|count| (level, count))) {
+        let mut program = Program::default();
+        let ins: Vec<Term> = (0..count).map(|k| program.operand(DType::F64, k == 1)).collect();
+        let mut sum = ins[0];
+        for &x in &ins[1..] {
+            sum = program.add(op("add"), &[sum, x], DType::F64, (level, 8)).expect("is supported");
+        }
+        program.region.results = vec![program.kernels.len() as u16 - 1];
+        let code = VectorLoop::compile(&program.region, level, 8).expect("compiles");
+        for (n, rows) in [(3, 4), (8, 1), (8, 3), (13, 7), (40, 2)] {
+            // Operand `k` has rows `n + k` elements apart, of the one that repeats each has another element; results go backwards.
+            let pitch = |k: usize| if k == 1 { 1 } else { n + k };
+            let operands: Vec<Vec<f64>> = (0..count)
+                .map(|k| (0..pitch(k) * (rows - 1) + n).map(|i| (i * (k + 1)) as f64 / 8.0).collect())
+                .collect();
+            let mut result = vec![-1.0; rows * n + 1];
+            let mut table: Vec<*mut u8> = operands.iter().map(|o| o.as_ptr().cast_mut().cast()).collect();
+            table.push(result[(rows - 1) * n..].as_mut_ptr().cast());
+            let mut steps: Vec<isize> = (0..count).map(|k| 8 * pitch(k) as isize).collect();
+            steps.push(-8 * n as isize);
+            // SAFETY: every operand has so many rows, and so has the result, from its last row on.
+            unsafe { code.run(&mut table, n, rows, &steps) };
+            assert_eq!(result[rows * n], -1.0, "{level:?}: written behind the end");
+            for (row, i) in (0..rows).flat_map(|row| (0..n).map(move |i| (row, i))) {
+                let element = |k: usize| operands[k][row * pitch(k) + if k == 1 { 0 } else { i }];
+                let due = (1..count).fold(element(0), |sum, k| sum + element(k));
+                assert_eq!(result[(rows - 1 - row) * n + i], due, "{level:?} {count}: element {i} of row {row}");
             }
         }
     }

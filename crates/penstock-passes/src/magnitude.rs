@@ -10,6 +10,7 @@ use penstock_ops::cast::CAST;
 use penstock_ops::compare::{GREATER_EQUAL, LESS, LOGICAL_OR};
 use penstock_ops::control::CONST;
 use penstock_ops::unary::{IMAG, IS_INF, REAL, SQUARE};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
 use crate::Cx;
@@ -38,19 +39,27 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         return Ok(());
     }
     let uses = Uses::of(graph);
+    // Where something else needs the magnitude, there is a root to take anyway.
+    let compares = |user: &Option<Inst>| user.is_some_and(|user| comparison(graph, user).is_some());
+    let alone = |(compared, magnitude)| uses.users(magnitude).iter().all(compares).then_some(compared);
+    let mut found: Vec<(Region, Inst, Compared)> = Vec::new();
     for region in regions(graph) {
-        let mut listed = Vec::with_capacity(graph.regions[region].insts.len());
-        for inst in graph.regions[region].insts.clone() {
-            if let Some((compared, magnitude)) = comparison(graph, inst) {
-                // Where something else needs the magnitude, there is a root to take anyway.
-                let compares = |user: &Option<Inst>| user.is_some_and(|user| comparison(graph, user).is_some());
-                if uses.users(magnitude).iter().all(compares) && cx.spend() {
-                    listed.extend(rewrite(graph, region, inst, compared)?);
-                }
-            }
-            listed.push(inst);
+        let insts = &graph.regions[region].insts;
+        found.extend(insts.iter().filter_map(|&i| Some((region, i, alone(comparison(graph, i)?)?))));
+    }
+    let mut before: FxHashMap<Inst, Vec<Inst>> = FxHashMap::default();
+    let mut changed: FxHashSet<Region> = FxHashSet::default();
+    for (region, inst, compared) in found {
+        if !cx.spend() {
+            break;
         }
-        graph.regions[region].insts = listed;
+        before.insert(inst, rewrite(graph, region, inst, compared)?);
+        changed.insert(region);
+    }
+    for region in changed {
+        let insts = std::mem::take(&mut graph.regions[region].insts);
+        let listed = insts.into_iter().flat_map(|i| before.remove(&i).unwrap_or_default().into_iter().chain([i]));
+        graph.regions[region].insts = listed.collect();
     }
     Ok(())
 }

@@ -185,6 +185,18 @@ impl Assembler {
         self.bytes.extend((target as i32 - end as i32).to_le_bytes());
     }
 
+    /// Jumps where the last result was 0; to where [`Assembler::land`] is called with what this gives.
+    pub(super) fn jump_if_equal(&mut self) -> usize {
+        self.bytes.extend([0x0f, 0x84, 0, 0, 0, 0]);
+        self.bytes.len()
+    }
+
+    /// Makes a jump lead here.
+    pub(super) fn land(&mut self, jump: usize) {
+        let by = (self.bytes.len() - jump) as i32;
+        self.bytes[jump - 4..jump].copy_from_slice(&by.to_le_bytes());
+    }
+
     /// Jumps to `target` where a condition holds: 2 for below, 6 for not above.
     pub(super) fn jump_if(&mut self, condition: u8, target: usize) {
         let end = self.bytes.len() + 6;
