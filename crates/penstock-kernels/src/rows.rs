@@ -7,8 +7,9 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    _mm_loadu_si128, _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_storeu_si512,
+    _mm_loadu_si128, _mm256_mask_storeu_epi8, _mm256_maskz_loadu_epi8, _mm512_broadcast_i32x4, _mm512_loadu_si512,
+    _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_storeu_si512,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -64,10 +65,20 @@ unsafe fn copy_elements<T: Copy>(from: *const u8, step: isize, to: *mut u8, pitc
 /// # Safety
 /// As for [`copy_rows`].
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn copy_v4(from: *const u8, step: isize, to: *mut u8, pitch: isize, bytes: usize, rows: usize) {
     let (whole, mask) = (bytes / VECTOR * VECTOR, (1u64 << (bytes % VECTOR)) - 1);
     let (mut from, mut to) = (from, to);
+    // Of half a vector less lies across two lines of the cache.
+    if bytes <= VECTOR / 2 {
+        let mask = ((1u64 << bytes) - 1) as u32;
+        for _ in 0..rows {
+            // SAFETY: what the mask leaves is inside of the row.
+            unsafe { _mm256_mask_storeu_epi8(to.cast(), mask, _mm256_maskz_loadu_epi8(mask, from.cast())) };
+            (from, to) = (from.wrapping_offset(step), to.wrapping_offset(pitch));
+        }
+        return;
+    }
     for _ in 0..rows {
         // SAFETY: whole vectors are inside of the row, and so is what the mask leaves of the last.
         unsafe {

@@ -54,6 +54,12 @@ fn factor(graph: &Graph, inst: Inst, cx: &Cx) -> Option<(usize, usize)> {
         return None;
     }
     let rounds = rounds(graph, data)?;
+    // What else the condition does is due in every round.
+    let cond = &graph.regions[data.regions[0]];
+    let tests = |&i: &Inst| graph.insts[i].op.is(&CONST) || graph.def_inst(cond.results[0]) == Some(i);
+    if !cond.insts.iter().all(tests) {
+        return None;
+    }
     let (mut arrays, mut bytes) = (0, 0);
     let mut shape = None;
     for &inst in &graph.regions[data.regions[1]].insts {

@@ -303,7 +303,7 @@ impl<'a> Compiler<'a> {
         // What one phase makes and another reads needs memory for all columns, unless a tile has them.
         self.whole = self.batched || columns <= MIN_TILE;
         let (temps, kept) = self.slots();
-        let room = (SCRATCH / (self.widest * temps.max(1))).clamp(MIN_TILE, BLOCK);
+        let room = (SCRATCH.checked_div(self.widest * temps).unwrap_or(BLOCK)).clamp(MIN_TILE, BLOCK);
         let tile: usize = 1 << room.ilog2();
         let tile = if self.batched { tile.max(columns) } else { tile };
         let batch = if self.batched { (tile / columns).clamp(1, rows) } else { 1 };
