@@ -84,3 +84,16 @@ def test_a_bound_of_magnitudes_counts_where_they_are_equal() -> None:
     }
     for f in compare.values():
         assert_same(tf.function(f)(z), f(z))
+
+
+def test_what_a_condition_does_is_done_in_every_round() -> None:
+    seen: list[int] = []
+
+    def cond(i: tf.Tensor, x: tf.Tensor) -> object:
+        tf.py_function(lambda k: seen.append(int(k)), [i], [])
+        return i < 3
+
+    loop = tf.function(lambda x: tf.while_loop(cond, lambda i, x: (i + 1, x + x), [tf.constant(0), x])[1])
+    x = tf.ones(POINTS, tf.float64)
+    assert_same(loop(x), 8 * x)
+    assert seen == [0, 1, 2, 3]
