@@ -12,6 +12,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_storeu_si512,
 };
 
+use crate::arch::dispatch_v3;
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Level, level};
 
@@ -28,23 +29,55 @@ const LONG: usize = 512;
 /// Every row is readable in the source and writable in the destination; they do not overlap.
 #[inline]
 pub unsafe fn copy_rows(from: *const u8, step: isize, to: *mut u8, pitch: isize, bytes: usize, rows: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if bytes <= LONG && level() == Level::V4 {
-        // SAFETY: the caller's contract; `level` returns `V4` only after detecting its features.
-        return unsafe { copy_v4(from, step, to, pitch, bytes, rows) };
-    }
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller's contract; `level` returns `V4` only after detecting its features.
     unsafe {
         match bytes {
             1 => copy_elements::<u8>(from, step, to, pitch, rows),
             2 => copy_elements::<u16>(from, step, to, pitch, rows),
             4 => copy_elements::<u32>(from, step, to, pitch, rows),
             8 => copy_elements::<u64>(from, step, to, pitch, rows),
-            16 => copy_elements::<u128>(from, step, to, pitch, rows),
+            #[cfg(target_arch = "x86_64")]
+            0..=LONG if level() == Level::V4 => copy_v4(from, step, to, pitch, bytes, rows),
+            0 => {}
+            3 => copy_blocks::<2>(from, step, to, pitch, bytes, rows),
+            5..8 => copy_blocks::<4>(from, step, to, pitch, bytes, rows),
+            9..16 => copy_blocks::<8>(from, step, to, pitch, bytes, rows),
+            16..32 => copy_blocks::<16>(from, step, to, pitch, bytes, rows),
+            32..=LONG => copy_blocks::<32>(from, step, to, pitch, bytes, rows),
             _ => (0..rows as isize)
                 .for_each(|r| from.offset(r * step).copy_to_nonoverlapping(to.offset(r * pitch), bytes)),
         }
     }
+}
+
+/// [`copy_rows`], `N` bytes at a time, of which a row has at least so many; the last of these blocks may overlap the one before.
+///
+/// # Safety
+/// As for [`copy_rows`].
+unsafe fn copy_blocks<const N: usize>(
+    from: *const u8,
+    step: isize,
+    to: *mut u8,
+    pitch: isize,
+    bytes: usize,
+    rows: usize,
+) {
+    dispatch_v3(
+        #[inline(always)]
+        || {
+            for r in 0..rows as isize {
+                // SAFETY: the caller's contract: `at + N` is at most `bytes`.
+                unsafe {
+                    let (from, to) = (from.offset(r * step), to.offset(r * pitch));
+                    let block = |at: usize| {
+                        to.add(at).cast::<[u8; N]>().write_unaligned(from.add(at).cast::<[u8; N]>().read_unaligned());
+                    };
+                    (0..bytes / N).for_each(|b| block(b * N));
+                    block(bytes - N);
+                }
+            }
+        },
+    );
 }
 
 /// [`copy_rows`] of rows of one `T`.
@@ -181,9 +214,22 @@ mod tests {
                 unsafe {
                     copy_rows(from.as_ptr(), step as isize, to.as_mut_ptr(), pitch as isize, width, rows);
                 }
-                let mut due = before;
+                let mut due = before.clone();
                 for r in 0..rows {
                     due[r * pitch..r * pitch + width].copy_from_slice(&from[r * step..r * step + width]);
+                }
+                assert_eq!(to, due, "{width} {gap} {space}");
+                // What machines without masks do.
+                to = before;
+                let (from, into, step, pitch) = (from.as_ptr(), to.as_mut_ptr(), step as isize, pitch as isize);
+                // SAFETY: as above; no block is longer than a row.
+                unsafe {
+                    match width {
+                        0 => {}
+                        1 => copy_blocks::<1>(from, step, into, pitch, width, rows),
+                        2..32 => copy_blocks::<2>(from, step, into, pitch, width, rows),
+                        _ => copy_blocks::<32>(from, step, into, pitch, width, rows),
+                    }
                 }
                 assert_eq!(to, due, "{width} {gap} {space}");
             }
