@@ -7,7 +7,12 @@ use penstock_ir::{Attr, Attrs, Cpu, OpDef};
 use penstock_jit::vector::{Instruction, Operand, Region, Term, VectorLoop, supports};
 use penstock_kernels::{Lane, Level, LoopFn, level};
 
-const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+const DTYPES: [DType; 7] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::C64, DType::C128];
+
+/// Bytes of an element, or of a part of one.
+fn size(dtype: DType) -> usize {
+    dtype.real().size()
+}
 
 fn levels() -> impl Iterator<Item = Level> {
     [Level::V3, Level::V4].into_iter().filter(|&l| l <= level())
@@ -41,6 +46,7 @@ impl Array {
     /// Numbers of all sizes, with those among them at which arithmetic changes its ways.
     fn random(random: &mut Random, dtype: DType, len: usize) -> Array {
         let mut array = Array::of(dtype, len);
+        let (dtype, len) = (dtype.real(), len * dtype.size() / size(dtype));
         for i in 0..len {
             let (kind, word) = (random.below(4), random.next() ^ random.next() << 24);
             let odd = [
@@ -98,24 +104,31 @@ impl Array {
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.words.len() * 8) }
     }
 
-    fn element(&self, i: usize) -> u64 {
-        let size = self.dtype.size();
-        let mut word = [0; 8];
-        // SAFETY: the words have more than `i` elements of this size.
-        let bytes = unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>().add(i * size), size) };
-        word[..size].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
+    /// The bits of the parts of an element, of which all but complex numbers have one.
+    fn element(&self, i: usize) -> [u64; 2] {
+        let (bytes, size) = (self.dtype.size(), size(self.dtype));
+        let mut parts = [0; 2];
+        for (p, part) in parts.iter_mut().enumerate().take(bytes / size) {
+            let mut word = [0; 8];
+            // SAFETY: the words have more than `i` elements of so many bytes.
+            let from =
+                unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>().add(i * bytes + p * size), size) };
+            word[..size].copy_from_slice(from);
+            *part = u64::from_le_bytes(word);
+        }
+        parts
     }
 
     /// The element, with one NaN for all: which it is depends on the order of operands.
-    fn settled(&self, i: usize) -> u64 {
-        let bits = self.element(i);
-        let nan = match self.dtype {
-            DType::F32 => f32::from_bits(bits as u32).is_nan(),
-            DType::F64 => f64::from_bits(bits).is_nan(),
-            _ => false,
-        };
-        if nan { u64::MAX } else { bits }
+    fn settled(&self, i: usize) -> [u64; 2] {
+        self.element(i).map(|bits| {
+            let nan = match self.dtype.real() {
+                DType::F32 => f32::from_bits(bits as u32).is_nan(),
+                DType::F64 => f64::from_bits(bits).is_nan(),
+                _ => false,
+            };
+            if nan { u64::MAX } else { bits }
+        })
     }
 
     fn lane(&self, fixed: bool) -> Lane {
@@ -181,18 +194,18 @@ impl Program {
         let mut results: Vec<Array> = (self.region.results.iter())
             .map(|&r| Array::random(random, self.region.insts[r as usize].to, n + 1))
             .collect();
-        let ends: Vec<u64> = results.iter().map(|r| r.element(n)).collect();
+        let ends: Vec<[u64; 2]> = results.iter().map(|r| r.element(n)).collect();
         let mut table: Vec<*mut u8> = operands.iter().map(|a| a.words.as_ptr().cast_mut().cast()).collect();
         table.extend(results.iter_mut().map(|a| a.words.as_mut_ptr().cast::<u8>()));
         // SAFETY: the table has the operands and results of the region, of `n` elements or one.
-        unsafe { code.run(&table, n) };
+        unsafe { code.run(&mut table, n, 1, &[]) };
         for ((result, &end), &r) in results.iter().zip(&ends).zip(&self.region.results) {
             assert_eq!(result.element(n), end, "{level:?}: written behind the end of {n} elements");
             for i in 0..n {
                 let (got, due) = (result.settled(i), made[r as usize].settled(i));
                 assert_eq!(
                     got, due,
-                    "{level:?} {widest}: element {i} of {n} of result {r} is {got:#x}, not {due:#x}: {:?}",
+                    "{level:?} {widest}: element {i} of {n} of result {r} is {got:#x?}, not {due:#x?}: {:?}",
                     self.region
                 );
             }
@@ -212,8 +225,14 @@ fn applications(op: &'static OpDef) -> Vec<(Vec<DType>, DType)> {
                 let from = vec![dtype; op.operands.len()];
                 if op.attrs.is_empty() && lookup(&from, &Attrs::default()).is_some() {
                     let says = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
-                    let asks = says.contains(&op.name) || op.name.starts_with("is_");
-                    found.push((from, if asks { DType::Bool } else { dtype }));
+                    let to = match op.name {
+                        name if says.contains(&name) || name.starts_with("is_") => DType::Bool,
+                        "abs" | "real" | "imag" | "angle" => dtype.real(),
+                        "complex" if dtype == DType::F32 => DType::C64,
+                        "complex" => DType::C128,
+                        _ => dtype,
+                    };
+                    found.push((from, to));
                 }
             }
         }
@@ -229,7 +248,7 @@ fn every_operator_gives_what_its_kernel_gives() {
         for op in penstock_ops::all() {
             for (from, to) in applications(op) {
                 for widest in [4, 8] {
-                    if from.iter().chain([&to]).any(|d| d.size() > widest) {
+                    if from.iter().chain([&to]).any(|&d| size(d) > widest) {
                         continue;
                     }
                     // Each operand in turn has one element.
@@ -265,8 +284,8 @@ fn random_regions_give_what_their_kernels_give() {
             let mut program = Program::default();
             let mut terms = Vec::new();
             for _ in 0..1 + random.below(if seed % 5 == 0 { 40 } else { 6 }) {
-                let dtype = DTYPES[random.below(5)];
-                if dtype.size() <= widest {
+                let dtype = DTYPES[random.below(DTYPES.len())];
+                if size(dtype) <= widest {
                     let fixed = random.below(3) == 0;
                     terms.push(program.operand(dtype, fixed));
                 }
@@ -284,7 +303,7 @@ fn random_regions_give_what_their_kernels_give() {
                     fitting.get(if random.below(2) == 0 { newest } else { any }).copied()
                 };
                 let ins: Option<Vec<Term>> = from.iter().map(|&d| pick(&mut random, d)).collect();
-                let Some(ins) = ins.filter(|_| to.size() <= widest) else { continue };
+                let Some(ins) = ins.filter(|_| size(*to) <= widest) else { continue };
                 terms.extend(program.add(op, &ins, *to, (level, widest)));
                 if program.kernels.len() == wanted {
                     break;
@@ -329,6 +348,42 @@ fn more_values_than_registers_are_all_kept() {
             let code = VectorLoop::compile(&program.region, level, dtype.size()).expect("compiles");
             for n in [1, 8, 33, 500] {
                 program.check(level, dtype.size(), n, &mut Random(n as u64), &code);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_taken_one_after_the_other() {
+    let op = |name: &str| penstock_ops::all().find(|op| op.name == name).expect("an operator");
+    // More addresses than there are registers for them, too.
+    for (level, count) in levels().flat_map(|level| [2, 5, 30].map(|count| (level, count))) {
+        let mut program = Program::default();
+        let ins: Vec<Term> = (0..count).map(|k| program.operand(DType::F64, k == 1)).collect();
+        let mut sum = ins[0];
+        for &x in &ins[1..] {
+            sum = program.add(op("add"), &[sum, x], DType::F64, (level, 8)).expect("is supported");
+        }
+        program.region.results = vec![program.kernels.len() as u16 - 1];
+        let code = VectorLoop::compile(&program.region, level, 8).expect("compiles");
+        for (n, rows) in [(3, 4), (8, 1), (8, 3), (13, 7), (40, 2)] {
+            // Operand `k` has rows `n + k` elements apart, of the one that repeats each has another element; results go backwards.
+            let pitch = |k: usize| if k == 1 { 1 } else { n + k };
+            let operands: Vec<Vec<f64>> = (0..count)
+                .map(|k| (0..pitch(k) * (rows - 1) + n).map(|i| (i * (k + 1)) as f64 / 8.0).collect())
+                .collect();
+            let mut result = vec![-1.0; rows * n + 1];
+            let mut table: Vec<*mut u8> = operands.iter().map(|o| o.as_ptr().cast_mut().cast()).collect();
+            table.push(result[(rows - 1) * n..].as_mut_ptr().cast());
+            let mut steps: Vec<isize> = (0..count).map(|k| 8 * pitch(k) as isize).collect();
+            steps.push(-8 * n as isize);
+            // SAFETY: every operand has so many rows, and so has the result, from its last row on.
+            unsafe { code.run(&mut table, n, rows, &steps) };
+            assert_eq!(result[rows * n], -1.0, "{level:?}: written behind the end");
+            for (row, i) in (0..rows).flat_map(|row| (0..n).map(move |i| (row, i))) {
+                let element = |k: usize| operands[k][row * pitch(k) + if k == 1 { 0 } else { i }];
+                let due = (1..count).fold(element(0), |sum, k| sum + element(k));
+                assert_eq!(result[(rows - 1 - row) * n + i], due, "{level:?} {count}: element {i} of row {row}");
             }
         }
     }

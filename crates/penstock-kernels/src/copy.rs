@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::arch::dispatch_v3;
 use crate::pool::{Shared, grain, parallel_for};
+use crate::rows::copy_rows;
 
 /// Estimated time of moving a byte, and of starting a run.
 const NS_PER_BYTE: f64 = 0.08;
@@ -92,6 +93,9 @@ fn offsets(dims: &[Dim], mut at: usize) -> (isize, isize) {
     (from, to)
 }
 
+/// Bytes of rows that are copied with their neighbours, and how many of these make a task.
+const SHORT_ROW: usize = 512;
+const ROWS: usize = 256;
 /// The side of the square blocks that a transposition goes by.
 const SQUARE: usize = 16;
 /// Columns of the source that a task of a transposition turns where they are shorter than a square.
@@ -176,6 +180,32 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
                 }
             }
         });
+    }
+    // Short rows, side by side.
+    if let (Some(&rows), 1, 1) = (dims.last(), inner.from, inner.to)
+        && inner.size * size_of::<T>() <= SHORT_ROW
+    {
+        dims.pop();
+        let (pieces, bytes) = (rows.size.div_ceil(ROWS), inner.size * size_of::<T>());
+        let outer: usize = dims.iter().map(|d| d.size).product();
+        let (step, pitch) = (rows.from * size_of::<T>() as isize, rows.to * size_of::<T>() as isize);
+        return parallel_for(
+            outer * pieces,
+            grain((bytes as f64 * NS_PER_BYTE + 1.0) * rows.size.min(ROWS) as f64),
+            |range| {
+                for task in range {
+                    let (from, to) = offsets(&dims, task / pieces);
+                    let first = task % pieces * ROWS;
+                    let count = ROWS.min(rows.size - first);
+                    // SAFETY: offsets that `dims` and both inner dimensions span.
+                    unsafe {
+                        let (from, to) = (src.get().offset(from).cast::<u8>(), dst.get().offset(to).cast::<u8>());
+                        let (from, to) = (from.offset(first as isize * step), to.offset(first as isize * pitch));
+                        copy_rows(from, step, to, pitch, bytes, count);
+                    }
+                }
+            },
+        );
     }
     parallel_for(outer, grain(bytes + NS_PER_RUN), |range| {
         let (mut from, mut to) = offsets(&dims, range.start);
@@ -530,9 +560,11 @@ pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
             dispatch_v3(
                 #[inline(always)]
                 || {
+                    // Copies, which are seen to be what no write changes.
+                    let (value, out) = (value, out.get());
                     for i in range {
                         // SAFETY: `i < n`, for which `out` is writable.
-                        unsafe { out.get().add(i).write(value) };
+                        unsafe { out.add(i).write(value) };
                     }
                 },
             );
@@ -575,81 +607,8 @@ unsafe fn copy_bytes(src: *const u8, dst: *mut u8, bytes: usize) {
     });
 }
 
-/// Copies `rows` blocks of `bytes` bytes, with these pitches.
-///
-/// # Safety
-/// Every block is readable in the source and writable in the destination; they do not overlap.
-#[inline(always)]
-unsafe fn copy_blocks(src: *const u8, src_pitch: usize, dst: *mut u8, dst_pitch: usize, bytes: usize, rows: usize) {
-    macro_rules! each {
-        ($T:ty) => {
-            for r in 0..rows {
-                // SAFETY: row `r` is readable and writable for an element of the block's size.
-                unsafe {
-                    let value = src.add(r * src_pitch).cast::<$T>().read_unaligned();
-                    dst.add(r * dst_pitch).cast::<$T>().write_unaligned(value);
-                }
-            }
-        };
-    }
-    match bytes {
-        1 => each!(u8),
-        2 => each!(u16),
-        4 => each!(u32),
-        8 => each!(u64),
-        16 => each!([u64; 2]),
-        _ => {
-            for r in 0..rows {
-                // SAFETY: row `r` is readable and writable for `bytes`.
-                unsafe { src.add(r * src_pitch).copy_to_nonoverlapping(dst.add(r * dst_pitch), bytes) };
-            }
-        }
-    }
-}
-
 /// The most streams that are interleaved, or taken apart, at a time.
 const STREAMS: usize = 8;
-/// Rows of at most so many elements are copied in a loop: a call would take longer.
-const SHORT_ROW: usize = 64;
-
-/// Copies rows that start `step` bytes apart to where they start `pitch` elements apart, on this thread.
-///
-/// # Safety
-/// The rows are readable, of `width` elements of `size` bytes; `out` is writable for as many such rows. Neither need be
-/// aligned, and they do not overlap.
-pub unsafe fn rows(size: usize, from: *const u8, step: isize, rows: usize, width: usize, out: *mut u8, pitch: usize) {
-    with_size!(size, T => dispatch_v3(
-        #[inline(always)]
-        || {
-            for r in 0..rows {
-                // SAFETY: the caller's contract.
-                unsafe {
-                    let (row, to) = (from.offset(r as isize * step).cast::<T>(), out.cast::<T>().add(r * pitch));
-                    match width {
-                        0..4 => (0..width).for_each(|j| to.add(j).write_unaligned(row.add(j).read_unaligned())),
-                        4..8 => blocks::<T, 4>(row, to, width),
-                        8..=SHORT_ROW => blocks::<T, 8>(row, to, width),
-                        _ => row.cast::<u8>().copy_to_nonoverlapping(to.cast(), width * size_of::<T>()),
-                    }
-                }
-            }
-        },
-    ));
-}
-
-/// Copies `n` elements, at least `N`, so many at a time; the last of these blocks may overlap the one before.
-///
-/// # Safety
-/// The elements are readable and writable; neither need be aligned.
-#[inline(always)]
-unsafe fn blocks<T: Copy, const N: usize>(from: *const T, to: *mut T, n: usize) {
-    let last = (!n.is_multiple_of(N)).then_some(n - N);
-    for j in (0..n / N).map(|b| b * N).chain(last) {
-        // SAFETY: the caller's contract: `j + N` is at most `n`.
-        unsafe { to.add(j).cast::<[T; N]>().write_unaligned(from.add(j).cast::<[T; N]>().read_unaligned()) }
-    }
-}
-
 /// Bytes of joined rows that stay in the cache while one input after the other is copied into them.
 const JOINED: usize = 1 << 14;
 
@@ -706,7 +665,7 @@ pub unsafe fn concat(ins: &[(*const u8, usize)], outer: usize, out: *mut u8) {
             // SAFETY: the columns `at..at + bytes` of these rows of the output are this input's.
             unsafe {
                 let (from, to) = (src.get().add(rows.start * bytes), out.get().add(rows.start * pitch + at));
-                copy_blocks(from, bytes, to, pitch, bytes, rows.len());
+                copy_rows(from, bytes as isize, to, pitch as isize, bytes, rows.len());
             }
             at += bytes;
         }
@@ -753,7 +712,7 @@ pub unsafe fn split(input: *const u8, outer: usize, outs: &[(*mut u8, usize)]) {
             // SAFETY: the columns `at..at + bytes` of these rows of the input are this output's.
             unsafe {
                 let (from, to) = (input.get().add(rows.start * pitch + at), dst.get().add(rows.start * bytes));
-                copy_blocks(from, pitch, to, bytes, bytes, rows.len());
+                copy_rows(from, pitch as isize, to, bytes as isize, bytes, rows.len());
             }
             at += bytes;
         }

@@ -38,6 +38,7 @@ pub mod random;
 pub mod random_shapes;
 mod reduce;
 mod register_tile;
+pub mod rows;
 mod scan;
 pub mod segment;
 pub mod softmax;

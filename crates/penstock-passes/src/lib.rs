@@ -17,11 +17,13 @@ mod induction;
 mod layout;
 mod lift;
 pub mod lists;
+mod magnitude;
 mod native;
 mod part;
 pub mod small;
 pub mod space;
 mod specialise;
+mod unroll;
 mod unstack;
 mod uses;
 pub mod view;
@@ -50,12 +52,14 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "fold", run: fold::run },
     Pass { name: "branch", run: branch::run },
     Pass { name: "simplify", run: canonicalise::run },
+    Pass { name: "magnitude", run: magnitude::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "unstack", run: unstack::run },
     Pass { name: "dce", run: dce::run },
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "induction", run: induction::run },
     Pass { name: "lift", run: lift::run },
+    Pass { name: "unroll", run: unroll::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },

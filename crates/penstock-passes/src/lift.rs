@@ -49,7 +49,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 }
 
 /// How many rounds a loop makes that counts up to a constant, and stops for no other reason.
-fn rounds(graph: &Graph, data: &InstData) -> Option<usize> {
+pub(crate) fn rounds(graph: &Graph, data: &InstData) -> Option<usize> {
     let (cond, body) = (&graph.regions[data.regions[0]], &graph.regions[data.regions[1]]);
     let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok()).and_then(|ints| ints.first().copied());
     let test = &graph.insts[graph.def_inst(*cond.results.first()?)?];

@@ -39,10 +39,10 @@ impl TileProgram {
     }
 
     /// The program with its result in a box of a tensor of extents `dims`: for each dimension the first index, the step and
-    /// the number of indices. `None` where rows of the result are not rows of the box, or are short: they go one by one.
+    /// the number of indices. `None` where rows of the result are not rows of the box, or are short.
     pub(crate) fn within(mut self, dims: &Dims, cuts: &[(usize, isize, usize)]) -> Option<TileProgram> {
         let columns = self.columns;
-        let [phase] = &self.phases[..] else { return None };
+        let [phase] = &mut self.phases[..] else { return None };
         let [output] = &mut self.outputs[..] else { return None };
         if columns < CALL || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
             return None;
@@ -71,7 +71,13 @@ impl TileProgram {
             }
         }
         rows.reverse();
-        self.batch = 1;
+        // Runs find the rows of the box themselves; for other steps each is a tile.
+        for op in phase.ops.iter_mut().filter(|op| op.outs.contains(&Place::Output(0))) {
+            match &mut op.act {
+                Act::Run(run) => run.by_rows = true,
+                _ => self.batch = 1,
+            }
+        }
         output.window = Some(Window { dtype: output.dtype, dims: dims.clone(), offset, rows });
         (inner == columns).then_some(self)
     }
@@ -297,7 +303,7 @@ impl<'a> Compiler<'a> {
         // What one phase makes and another reads needs memory for all columns, unless a tile has them.
         self.whole = self.batched || columns <= MIN_TILE;
         let (temps, kept) = self.slots();
-        let room = (SCRATCH / (self.widest * temps.max(1))).clamp(MIN_TILE, BLOCK);
+        let room = (SCRATCH.checked_div(self.widest * temps).unwrap_or(BLOCK)).clamp(MIN_TILE, BLOCK);
         let tile: usize = 1 << room.ilog2();
         let tile = if self.batched { tile.max(columns) } else { tile };
         let batch = if self.batched { (tile / columns).clamp(1, rows) } else { 1 };

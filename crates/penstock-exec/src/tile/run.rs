@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use penstock_data::{ALIGNMENT, Error, Tensor};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
 use penstock_kernels::pool::{grain, parallel_for};
-use penstock_kernels::{Fault, Lane, copy};
+use penstock_kernels::{Fault, Lane, rows};
 use penstock_passes::evaluate::fault;
 use penstock_passes::view::Line;
 use smallvec::SmallVec;
@@ -472,7 +472,7 @@ impl TileProgram {
                     Act::Load => self.load(op.ins[0], memory, tile, out),
                     Act::Spread(size) => {
                         let from = self.lane(op.ins[0], false, memory, scratch, tile);
-                        spread(*size as usize, from.ptr, from.step as isize, tile, out);
+                        rows::spread(*size as usize, from.ptr, from.step as isize, tile.rows, tile.width, out);
                     }
                 }
             }
@@ -584,7 +584,7 @@ impl TileProgram {
     unsafe fn load(&self, place: Place, memory: &Memory<'_>, tile: Tile, out: *mut u8) {
         let Place::Input(i) = place else { return };
         let source = &self.sources[i as usize];
-        let (rows, columns, fill) = match &source.layout {
+        let (lines, columns, fill) = match &source.layout {
             Layout::Strided { rows, columns } => (rows, columns, None),
             Layout::Padded { rows, columns, fill } => (rows, columns, Some(fill)),
             Layout::Dense | Layout::Single => return,
@@ -597,7 +597,7 @@ impl TileProgram {
         let (left, right) = within(columns.inside, tile.column, tile.width);
         // Rows along the innermost dimension are a step apart.
         let one = Line::whole(usize::MAX, 0);
-        let (inner, outer) = rows.split_last().unwrap_or((&one, &[]));
+        let (inner, outer) = lines.split_last().unwrap_or((&one, &[]));
         let mut done = 0;
         while done < tile.rows {
             let (first, above) = ((tile.row + done) % inner.extent, (tile.row + done) / inner.extent);
@@ -611,7 +611,7 @@ impl TileProgram {
                 if let Some(fill) = fill
                     && (start.is_none() || (bottom - top, right - left) != (count, tile.width))
                 {
-                    spread(size, fill.as_ptr(), 0, Tile { rows: 1, width: count * tile.width, ..tile }, to);
+                    rows::spread(size, fill.as_ptr(), 0, 1, count * tile.width, to);
                 }
                 let Some(start) = start.filter(|_| top < bottom && left < right) else {
                     continue;
@@ -620,15 +620,16 @@ impl TileProgram {
                 let from = memory.ins[source.input as usize].wrapping_offset(start * size as isize);
                 let to = to.add(((top - first) * tile.width + left - tile.column) * size);
                 let step = inner.step * size as isize;
-                let (rows, width) = (bottom - top, right - left);
+                let (count, width) = (bottom - top, right - left);
                 if columns.step == 1 {
-                    copy::rows(size, from, step, rows, width, to, tile.width);
+                    let pitch = (tile.width * size) as isize;
+                    rows::copy_rows(from, step, to, pitch, width * size, count);
                 } else if width == tile.width {
-                    spread(size, from, step, Tile { rows, ..tile }, to);
+                    rows::spread(size, from, step, count, width, to);
                 } else {
-                    for r in 0..rows {
+                    for r in 0..count {
                         let (from, to) = (from.offset(r as isize * step), to.add(r * tile.width * size));
-                        spread(size, from, 0, Tile { rows: 1, width, ..tile }, to);
+                        rows::spread(size, from, 0, 1, width, to);
                     }
                 }
             }
@@ -653,7 +654,7 @@ fn has_failed(failed: &Mutex<Option<Failed>>) -> bool {
 
 /// Where a row starts, in elements.
 #[inline]
-pub(super) fn offset(lines: &[Line], row: usize) -> isize {
+fn offset(lines: &[Line], row: usize) -> isize {
     match *lines {
         [] => 0,
         [line] => row as isize * line.step,
@@ -680,38 +681,6 @@ fn place_of(lines: &[Line], mut row: usize) -> Option<isize> {
         row /= line.extent;
     }
     Some(at)
-}
-
-/// Repeats an element for each row over its columns.
-///
-/// # Safety
-/// `from` has an element of `size` bytes, 16 at most, for each row of the tile, `step` bytes apart; `out` is writable for all
-/// its elements.
-unsafe fn spread(size: usize, from: *const u8, step: isize, tile: Tile, out: *mut u8) {
-    /// # Safety
-    /// As for [`spread`], with elements of `T`.
-    unsafe fn typed<T: Copy>(from: *const u8, step: isize, tile: Tile, out: *mut u8) {
-        for r in 0..tile.rows {
-            // SAFETY: the caller's contract.
-            unsafe {
-                let value = from.offset(r as isize * step).cast::<T>().read_unaligned();
-                let row = out.cast::<T>().add(r * tile.width);
-                for j in 0..tile.width {
-                    row.add(j).write_unaligned(value);
-                }
-            }
-        }
-    }
-    // SAFETY: the caller's contract.
-    unsafe {
-        match size {
-            1 => typed::<u8>(from, step, tile, out),
-            2 => typed::<u16>(from, step, tile, out),
-            4 => typed::<u32>(from, step, tile, out),
-            8 => typed::<u64>(from, step, tile, out),
-            _ => typed::<u128>(from, step, tile, out),
-        }
-    }
 }
 
 /// Runs `f` with aligned temporary memory of `bytes`, which a thread keeps.

@@ -11,10 +11,11 @@ use penstock_jit::vector::{self, Instruction, Operand, Region, Term, VectorLoop}
 use penstock_kernels::{Level, level};
 use penstock_passes::rejects_elements;
 use penstock_passes::space::{Class, Space};
+use penstock_passes::view::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::run::{Memory, Scratch, Tile, offset};
+use super::run::{Memory, Scratch, Tile};
 use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
@@ -23,8 +24,8 @@ const LONG: usize = 3;
 /// A compiled run.
 pub(super) struct Run {
     code: VectorLoop,
-    /// Whether operands lie where their rows start, so that the rows of a tile are taken one by one.
-    by_rows: bool,
+    /// Whether operands, or results, lie where their rows start, so that the rows of a tile are taken one by one.
+    pub(super) by_rows: bool,
 }
 
 /// What is known of a program while runs are formed.
@@ -48,7 +49,7 @@ impl<'a> Former<'a> {
             let data = &graph.insts[i];
             data.operands.iter().chain(&data.results).map(|&v| graph.ty(v).dtype())
         });
-        let widest = dtypes.filter(|&d| vector::has_elements(d)).map(DType::size).max().unwrap_or(4).max(4);
+        let widest = dtypes.filter_map(vector::element_size).max().unwrap_or(4).max(4);
         Former { graph, work, space, widest }
     }
 
@@ -257,10 +258,10 @@ impl Run {
 
 /// How the address of an operand goes from row to row.
 struct Walk {
+    /// Bytes.
     step: isize,
-    /// Rows until it is to be found anew, and from then on.
+    /// Rows until it is to be found anew.
     left: usize,
-    extent: usize,
 }
 
 impl TileProgram {
@@ -277,55 +278,69 @@ impl TileProgram {
         }
         if !run.by_rows || tile.rows == 1 {
             // SAFETY: the caller's contract: each operand has as many elements, or the one that it was compiled for.
-            unsafe { run.code.run(&table, tile.rows * tile.width) };
+            unsafe { run.code.run(&mut table, tile.rows * tile.width, 1, &[]) };
             return;
         }
-        let mut walks: SmallVec<[Walk; 32]> = op.ins.iter().chain(&op.outs).map(|&p| self.walk(p, tile)).collect();
-        for row in tile.row..tile.row + tile.rows {
-            // SAFETY: the caller's contract: each operand has a row of as many elements there, or the one for it.
-            unsafe { run.code.run(&table, tile.width) };
-            for ((at, walk), &place) in table.iter_mut().zip(&mut walks).zip(op.ins.iter().chain(&op.outs)) {
-                *at = at.wrapping_offset(walk.step);
-                walk.left -= 1;
-                if walk.left == 0 {
-                    walk.left = walk.extent;
-                    if let Place::Input(s) = place {
-                        let source = &self.sources[s as usize];
-                        let Layout::Strided { rows, .. } = &source.layout else { continue };
-                        let start = (source.offset + offset(rows, row + 1)) * source.size as isize;
-                        *at = memory.ins[source.input as usize].wrapping_offset(start).cast_mut();
+        let places = || op.ins.iter().chain(&op.outs);
+        let mut walks: SmallVec<[Walk; 32]> = places().map(|&p| self.walk(p, tile.row, tile.width)).collect();
+        let steps: SmallVec<[isize; 32]> = walks.iter().map(|walk| walk.step).collect();
+        let (mut row, end) = (tile.row, tile.row + tile.rows);
+        loop {
+            // As many rows as no operand is to be found anew for.
+            let rows = walks.iter().fold(end - row, |rows, walk| rows.min(walk.left));
+            let mut present = table.clone();
+            // SAFETY: the caller's contract: each operand has rows of as many elements there, or the one for each.
+            unsafe { run.code.run(&mut present, tile.width, rows, &steps) };
+            row += rows;
+            if row == end {
+                return;
+            }
+            for ((at, walk), &place) in table.iter_mut().zip(&mut walks).zip(places()) {
+                walk.left -= rows;
+                *at = if walk.left > 0 {
+                    at.wrapping_offset(walk.step * rows as isize)
+                } else {
+                    let tile = Tile { row, ..tile };
+                    *walk = self.walk(place, row, tile.width);
+                    // SAFETY: the caller's contract; inputs and results alone are found anew.
+                    unsafe {
+                        match place {
+                            Place::Output(_) => self.target(place, true, memory, scratch, tile),
+                            _ => self.lane(place, true, memory, scratch, tile).ptr.cast_mut(),
+                        }
                     }
-                }
+                };
             }
         }
     }
 
-    /// How a place goes from row to row of a tile that has all columns.
-    fn walk(&self, place: Place, tile: Tile) -> Walk {
-        let endless = |step: usize| Walk { step: step as isize, left: usize::MAX, extent: usize::MAX };
+    /// How a place goes from row to row of a tile that has all columns, from a row on.
+    fn walk(&self, place: Place, row: usize, width: usize) -> Walk {
+        let endless = |step: usize| Walk { step: step as isize, left: usize::MAX };
+        let lines = |rows: &[Line], size: usize| match rows {
+            [] => endless(0),
+            [line] => Walk { step: line.step * size as isize, left: usize::MAX },
+            [.., line] => Walk { step: line.step * size as isize, left: line.extent - row % line.extent },
+        };
         match place {
             Place::Input(s) => {
                 let source = &self.sources[s as usize];
                 match &source.layout {
-                    Layout::Dense => endless(tile.width * source.size),
+                    Layout::Dense => endless(width * source.size),
                     Layout::Single => endless(0),
-                    Layout::Strided { rows, .. } | Layout::Padded { rows, .. } => match &rows[..] {
-                        [] => endless(0),
-                        [line] => Walk { step: line.step * source.size as isize, ..endless(0) },
-                        [.., line] => Walk {
-                            step: line.step * source.size as isize,
-                            left: line.extent - tile.row % line.extent,
-                            extent: line.extent,
-                        },
-                    },
+                    Layout::Strided { rows, .. } | Layout::Padded { rows, .. } => lines(rows, source.size),
                 }
             }
             Place::Output(k) => {
                 let output = &self.outputs[k as usize];
-                endless(output.dtype.size() * if output.full { tile.width } else { 1 })
+                let size = output.dtype.size();
+                match &output.window {
+                    Some(window) => lines(&window.rows, size),
+                    None => endless(size * if output.full { width } else { 1 }),
+                }
             }
             Place::Row(_, size) => endless(size as usize),
-            Place::Temp(_, size) | Place::Kept(_, size) => endless(size as usize * tile.width),
+            Place::Temp(_, size) | Place::Kept(_, size) => endless(size as usize * width),
         }
     }
 }

@@ -7,7 +7,7 @@ use penstock_kernels::Level;
 use smallvec::SmallVec;
 
 use super::encode::{Assembler, Code, General, Last, Manner, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
-use super::select::{Builder, Elem, Id, Make, Memory, Node, What};
+use super::select::{Builder, Elem, Id, Make, Memory, Node, Spot, What};
 
 /// Registers that hold the addresses of the first operands and results; the others' are read where they are used.
 const ADDRESSES: [General; 11] = [RCX, RDX, 8, 9, 10, RBX, 12, 13, 14, 15, RSI];
@@ -17,8 +17,11 @@ const SAVED: [General; 5] = [RBX, 12, 13, 14, 15];
 const SPARE: General = 11;
 /// Bytes of a place on the stack.
 const SLOT: usize = 64;
-/// The place of the index at which the last vector starts.
-const LAST: u32 = u32::MAX;
+/// What is kept at the end of the stack, below the places for values: the index at which the last vector starts, how many rows are
+/// left, and where the bytes from row to row are.
+const LAST: i32 = 0;
+const ROWS: i32 = 8;
+const STEPS: i32 = 16;
 /// Bytes below the stack that the end of a stack is sure to have.
 const PAGE: usize = 4096;
 
@@ -61,8 +64,9 @@ pub(super) struct Emitted {
     pub(super) entry: usize,
 }
 
-/// The code for the nodes of `builder`: a function of a table of addresses, of operands and then of results, and of a number
-/// of elements, which are at least those of one vector.
+/// The code for the nodes of `builder`: a function of a table of addresses, of operands and then of results; of a number of
+/// elements, which are at least those of one vector; of a number of rows of so many, at least one; and of a table of the bytes from
+/// row to row, for each address. The addresses may be changed.
 ///
 /// The last vector ends at the last element, and overlaps the one before it where they do not come out even: what an element
 /// gives depends on that element alone, so it may be computed twice.
@@ -102,7 +106,7 @@ pub(super) fn emit(builder: &Builder, pointers: usize) -> Emitted {
     for at in 0..nodes.len() {
         allocator.node(at as u32);
     }
-    allocator.epilogue(hoisted);
+    allocator.epilogue(hoisted, pointers);
     let entry = before + allocator.asm.bytes.len();
     allocator.prologue(hoisted);
     let mut bytes = Vec::with_capacity(before + allocator.asm.bytes.len());
@@ -129,10 +133,10 @@ fn operands_of(node: &Node) -> SmallVec<[Id; 3]> {
 }
 
 impl Allocator<'_> {
-    /// The end of the loop, and of the function.
-    fn epilogue(&mut self, hoisted: &[General]) {
+    /// The end of the loop, that of the loop over rows, and that of the function.
+    fn epilogue(&mut self, hoisted: &[General], pointers: usize) {
         let lanes = self.builder.lanes as i32;
-        let last = slot_at(LAST);
+        let last = kept_at(LAST);
         self.asm.with_constant(0, RAX, lanes);
         // cmp rax, last; on while a whole vector is left.
         self.asm.general(0x3b, RAX, last);
@@ -143,6 +147,26 @@ impl Allocator<'_> {
         self.asm.general(0x3b, RAX, Last::Register(SPARE));
         self.asm.general(0x8b, RAX, last);
         self.asm.jump_if(2, 0);
+        // Where another row is left, its addresses; these moves change no flag.
+        self.asm.general(0x8b, SPARE, kept_at(ROWS));
+        self.asm.with_constant(5, SPARE, 1);
+        self.asm.general(0x89, SPARE, kept_at(ROWS));
+        let end = self.asm.jump_if_equal();
+        self.asm.general(0x8b, SPARE, kept_at(STEPS));
+        for k in 0..pointers {
+            let step = Last::At { base: SPARE, index: None, offset: 8 * k as i32 };
+            match hoisted.get(k) {
+                Some(&register) => self.asm.general(0x03, register, step),
+                None => {
+                    self.asm.general(0x8b, RAX, step);
+                    self.asm.general(0x01, RAX, entry_of_table(k));
+                }
+            }
+        }
+        // xor eax, eax
+        self.asm.bytes.extend([0x31, 0xc0]);
+        self.asm.jump(0);
+        self.asm.land(end);
         self.asm.general(0x8b, RSP, Last::Register(RBP));
         SAVED.iter().rev().filter(|r| hoisted.contains(r)).for_each(|&r| self.asm.pop(r));
         self.asm.pop(RBP);
@@ -163,9 +187,10 @@ impl Allocator<'_> {
         }
         self.asm.with_constant(5, RSP, frame as i32);
         self.asm.with_constant(4, RSP, -(SLOT as i32));
-        // Where the last vector starts is kept in the frame.
         self.asm.with_constant(5, RSI, self.builder.lanes as i32);
-        self.asm.general(0x89, RSI, slot_at(LAST));
+        for (register, place) in [(RSI, LAST), (RDX, ROWS), (RCX, STEPS)] {
+            self.asm.general(0x89, register, kept_at(place));
+        }
         for (k, &register) in hoisted.iter().enumerate() {
             self.asm.general(0x8b, register, entry_of_table(k));
         }
@@ -179,10 +204,10 @@ impl Allocator<'_> {
         match what {
             // Loaded where they are used.
             What::Load(_) | What::Splat(_) | What::Const(_) => {}
-            What::Store(k, value) => {
+            What::Store(spot, value) => {
                 let register = self.in_register(value);
                 let (code, length) = self.moving(elem, true);
-                let last = self.address(k, Some(elem));
+                let last = self.address(spot, true);
                 self.asm.vector(code, register, 0, last, Manner { length, ..Manner::default() });
                 self.used(at, value);
             }
@@ -267,8 +292,8 @@ impl Allocator<'_> {
         let found = match (make.memory, what, place.slot) {
             _ if room => None,
             (Memory::Whole | Memory::Any, _, Some(slot)) if elem != Elem::Byte => Some((slot_at(slot), false)),
-            (Memory::Whole | Memory::Any, What::Load(k), _) => Some((self.address(k, Some(elem)), false)),
-            (Memory::Any, What::Splat(k), _) => Some((self.address(k, None), true)),
+            (Memory::Whole | Memory::Any, What::Load(spot), _) => Some((self.address(spot, true), false)),
+            (Memory::Any, What::Splat(spot), _) => Some((self.address(spot, false), true)),
             (Memory::Any, What::Const(bits), _) => Some((self.constant_at(elem, bits), true)),
             _ => None,
         };
@@ -351,13 +376,13 @@ impl Allocator<'_> {
         let manner = Manner { length: self.builder.length(elem), ..Manner::default() };
         match (what, place.slot) {
             (_, Some(slot)) => self.stack(elem, register, slot, false),
-            (What::Load(k), _) => {
+            (What::Load(spot), _) => {
                 let (code, length) = self.moving(elem, false);
-                let last = self.address(k, Some(elem));
+                let last = self.address(spot, true);
                 self.asm.vector(code, register, 0, last, Manner { length, ..manner });
             }
-            (What::Splat(k), _) => {
-                let last = self.address(k, None);
+            (What::Splat(spot), _) => {
+                let last = self.address(spot, false);
                 self.asm.vector(repeating(self.builder.size(elem)), register, 0, last, manner);
             }
             (What::Const(bits), _) => {
@@ -381,14 +406,22 @@ impl Allocator<'_> {
         }
     }
 
-    /// Where the present elements of an operand or result lie, or the one that it has.
-    fn address(&mut self, k: u16, elem: Option<Elem>) -> Last {
-        let base = ADDRESSES.get(k as usize).copied().unwrap_or_else(|| {
-            self.asm.general(0x8b, SPARE, entry_of_table(k as usize));
+    /// Where the elements of a place lie: those at the present index if it moves.
+    fn address(&mut self, spot: Spot, moves: bool) -> Last {
+        let Spot { number, pitch, offset } = spot;
+        let mut base = ADDRESSES.get(number as usize).copied().unwrap_or_else(|| {
+            self.asm.general(0x8b, SPARE, entry_of_table(number as usize));
             SPARE
         });
-        let index = elem.map(|elem| (RAX, self.builder.size(elem).trailing_zeros() as u8));
-        Last::At { base, index, offset: 0 }
+        if !moves {
+            return Last::At { base, index: None, offset };
+        }
+        // An index is multiplied by 8 at most: lea r11, [base + 8 rax] goes the first half of the way for larger elements.
+        if pitch > 8 {
+            self.asm.general(0x8d, SPARE, Last::At { base, index: Some((RAX, 3)), offset: 0 });
+            base = SPARE;
+        }
+        Last::At { base, index: Some((RAX, pitch.min(8).trailing_zeros() as u8)), offset }
     }
 
     fn constant_at(&self, elem: Elem, bits: u64) -> Last {
@@ -402,9 +435,14 @@ fn entry_of_table(k: usize) -> Last {
     Last::At { base: RDI, index: None, offset: 8 * k as i32 }
 }
 
-/// A place on the stack; below those for values is [`LAST`].
+/// A place on the stack for a value.
 fn slot_at(slot: u32) -> Last {
-    Last::At { base: RSP, index: None, offset: slot.wrapping_add(1) as i32 * SLOT as i32 }
+    Last::At { base: RSP, index: None, offset: (slot + 1) as i32 * SLOT as i32 }
+}
+
+/// The place of [`LAST`], [`ROWS`] or [`STEPS`].
+fn kept_at(offset: i32) -> Last {
+    Last::At { base: RSP, index: None, offset }
 }
 
 /// The operation that repeats an element of memory.

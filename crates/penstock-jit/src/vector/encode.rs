@@ -6,7 +6,7 @@
 use penstock_kernels::Level;
 
 /// An operation: its number, and the table that it is of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Code {
     /// 0 for none, 1 for `66`, 2 for `F3`, 3 for `F2`.
     pub(super) prefix: u8,
@@ -183,6 +183,18 @@ impl Assembler {
         let end = self.bytes.len() + 5;
         self.bytes.push(0xe9);
         self.bytes.extend((target as i32 - end as i32).to_le_bytes());
+    }
+
+    /// Jumps where the last result was 0; to where [`Assembler::land`] is called with what this gives.
+    pub(super) fn jump_if_equal(&mut self) -> usize {
+        self.bytes.extend([0x0f, 0x84, 0, 0, 0, 0]);
+        self.bytes.len()
+    }
+
+    /// Makes a jump lead here.
+    pub(super) fn land(&mut self, jump: usize) {
+        let by = (self.bytes.len() - jump) as i32;
+        self.bytes[jump - 4..jump].copy_from_slice(&by.to_le_bytes());
     }
 
     /// Jumps to `target` where a condition holds: 2 for below, 6 for not above.

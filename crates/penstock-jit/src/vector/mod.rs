@@ -1,13 +1,16 @@
 //! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
 //! vector registers.
 //!
-//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `select.rs` says which
-//! operations an operator is made of, `allocate.rs` gives them registers, `encode.rs` knows their bytes.
+//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `operators.rs` and
+//! `complex.rs` say which operations an operator is made of, `select.rs` builds them, `allocate.rs` gives them registers,
+//! `encode.rs` knows their bytes.
 
 #![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
 
 mod allocate;
+mod complex;
 mod encode;
+mod operators;
 mod select;
 
 use memmap2::{Mmap, MmapMut};
@@ -57,12 +60,12 @@ pub struct Region {
     pub results: Vec<u16>,
 }
 
-/// A table of addresses, and a number of elements.
+/// A table of addresses, numbers of elements and of rows, and a table of the bytes from row to row.
 #[cfg(target_arch = "x86_64")]
-type Entry = unsafe extern "sysv64" fn(*const *mut u8, usize);
+type Entry = unsafe extern "sysv64" fn(*mut *mut u8, usize, usize, *const isize);
 /// There is no code for other machines.
 #[cfg(not(target_arch = "x86_64"))]
-type Entry = unsafe extern "C" fn(*const *mut u8, usize);
+type Entry = unsafe extern "C" fn(*mut *mut u8, usize, usize, *const isize);
 
 /// The compiled loop of a [`Region`].
 pub struct VectorLoop {
@@ -76,17 +79,17 @@ pub struct VectorLoop {
     _code: Mmap,
 }
 
-/// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements have
-/// `widest` bytes.
+/// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements, or parts of
+/// such, have `widest` bytes.
 pub fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
     cfg!(target_arch = "x86_64")
         && level >= Level::V3
         && matches!(widest, 4 | 8)
-        && select::supports(level, widest, inst, from)
+        && operators::supports(level, widest, inst, from)
 }
 
-/// The bytes of the largest vector.
-const VECTOR: usize = 64;
+/// The bytes of as many elements as a vector has, at most: those of complex numbers are two vectors.
+const VECTOR: usize = 128;
 
 impl VectorLoop {
     /// Compiles a region for a processor of `level`, which is the present one or better.
@@ -126,20 +129,27 @@ impl VectorLoop {
         self.instructions
     }
 
-    /// Computes `n` elements of all results.
+    /// Computes `rows` rows of `n` elements of all results. The addresses in `table` may be others after that.
     ///
     /// # Safety
     /// `table` has an address for each operand and then for each result, and no others: of `n` readable elements, or of one for an operand
-    /// with one, and of `n` writable ones. What is written overlaps nothing else.
+    /// with one, and of `n` writable ones; `steps` has as many numbers of bytes, and where an address is moved by them for each further
+    /// row, the same holds there. What is written overlaps nothing else.
     #[inline]
-    pub unsafe fn run(&self, table: &[*mut u8], n: usize) {
+    pub unsafe fn run(&self, table: &mut [*mut u8], n: usize, rows: usize, steps: &[isize]) {
         debug_assert_eq!(table.len(), self.steps.len());
-        if n >= self.lanes {
-            // SAFETY: the caller's contract; the code touches whole vectors of the `n` elements.
-            unsafe { (self.entry)(table.as_ptr(), n) }
+        debug_assert!(rows < 2 || table.len() == steps.len());
+        if n >= self.lanes && rows > 0 {
+            // SAFETY: the caller's contract; the code touches whole vectors of the `n` elements of each row.
+            unsafe { (self.entry)(table.as_mut_ptr(), n, rows, steps.as_ptr()) }
         } else if n > 0 {
-            // SAFETY: the caller's contract.
-            unsafe { self.few(table, n) }
+            for row in 0..rows {
+                // SAFETY: the caller's contract.
+                unsafe { self.few(table, n) };
+                if row + 1 < rows {
+                    table.iter_mut().zip(steps).for_each(|(at, &step)| *at = at.wrapping_offset(step));
+                }
+            }
         }
     }
 
@@ -166,7 +176,7 @@ impl VectorLoop {
             whole.push(vector.0.as_mut_ptr());
         }
         // SAFETY: each address is of a vector's elements, or of the one of an operand; results have vectors of their own.
-        unsafe { (self.entry)(whole.as_ptr(), self.lanes) };
+        unsafe { (self.entry)(whole.as_mut_ptr(), self.lanes, 1, std::ptr::null()) };
         for k in self.operands..table.len() {
             // SAFETY: the result has room for `n` elements of its size.
             unsafe { std::ptr::copy_nonoverlapping(whole[k], table[k], n * self.steps[k] as usize) };
@@ -174,7 +184,7 @@ impl VectorLoop {
     }
 }
 
-/// Whether elements of a dtype pass through vector loops.
-pub fn has_elements(dtype: DType) -> bool {
-    Elem::of(dtype).is_some()
+/// Bytes of the elements that vector loops have of a dtype: a complex number has two.
+pub fn element_size(dtype: DType) -> Option<usize> {
+    Elem::of(dtype).map(|_| dtype.real().size())
 }
