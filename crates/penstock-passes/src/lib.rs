@@ -66,7 +66,7 @@ const SLAB_BYTES: usize = 1 << 20;
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips`, `slabs` and `vectors` stand for those of the executor's.
+    /// Passes that are left out, by name; `strips`, `row_loops`, `slabs` and `vectors` stand for those of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,

@@ -238,6 +238,12 @@ impl Plan {
                         unsafe { run_slab(s, regs)? };
                     }
                 }
+                Step::RowLoop(s) => {
+                    // SAFETY: as said above.
+                    if unsafe { s.run(regs, env)? } {
+                        pc = s.target as usize;
+                    }
+                }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars and arrays.
                     if unsafe { s.run(regs, env)? } {
@@ -453,7 +459,7 @@ impl Regs {
     /// # Safety
     /// The register is there, and nobody else uses it while the result is in use.
     #[inline(always)]
-    unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
+    pub(super) unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
         // SAFETY: the caller's promise.
         unsafe { &mut *self.0.add(reg as usize) }
     }
@@ -461,7 +467,7 @@ impl Regs {
     /// # Safety
     /// As for [`Regs::get`].
     #[inline(always)]
-    unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
+    pub(super) unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
         // SAFETY: the caller's promise.
         regs.iter().map(|&r| unsafe { self.get(r) }).collect()
     }

@@ -4,6 +4,7 @@ mod heavy;
 mod lists;
 mod ops;
 mod random;
+mod recurrent;
 mod rows;
 mod slabs;
 
