@@ -393,6 +393,29 @@ impl Tensor {
         Ok(Tensor { dims, dtype: self.dtype, storage })
     }
 
+    /// Tensors of one dtype and shape along a new first dimension, where their data lie one behind the other in one buffer,
+    /// which the result shares.
+    pub fn stacked_in_place<'a>(mut parts: impl ExactSizeIterator<Item = &'a Tensor>) -> Option<Tensor> {
+        let count = parts.len();
+        let first = parts.next()?;
+        let Storage::Shared { buffer, offset: start } = &first.storage else { return None };
+        let bytes = first.byte_len();
+        let follows = |(i, part): (usize, &Tensor)| match &part.storage {
+            Storage::Shared { buffer: own, offset } => {
+                Arc::ptr_eq(own, buffer)
+                    && *offset == start + (i + 1) * bytes
+                    && part.dtype == first.dtype
+                    && part.dims == first.dims
+            }
+            _ => false,
+        };
+        if !parts.enumerate().all(follows) {
+            return None;
+        }
+        let dims = std::iter::once(count).chain(first.dims.iter().copied()).collect();
+        Some(Tensor { dims, dtype: first.dtype, storage: first.storage.clone() })
+    }
+
     /// Makes `self` a tensor of this dtype and these extents with unspecified contents, and returns
     /// its start for writing. Memory that `self` owns alone is kept where it suffices.
     ///
@@ -559,6 +582,25 @@ mod tests {
         assert_eq!(t.prepare(DType::F64, &[5, 10]).unwrap().cast_const(), place);
         assert_eq!((t.dtype(), t.dims()), (DType::F64, &[5, 10][..]));
         assert_ne!(t.prepare(DType::F64, &[5, 1000]).unwrap().cast_const(), place);
+    }
+
+    #[test]
+    fn tensors_that_follow_each_other_in_memory_are_stacked_where_they_lie() {
+        let all = Tensor::from_slice(&[5, 3], &(0..15).collect::<Vec<i64>>()).unwrap();
+        let rows: Vec<Tensor> = (0..5).map(|i| all.rows(i, 1).unwrap()).collect();
+        let stacked = Tensor::stacked_in_place(rows[1..4].iter()).unwrap();
+        assert!(stacked.shares_data(&all));
+        assert_eq!((stacked.dims(), stacked.as_slice::<i64>()), (&[3, 1, 3][..], &[3, 4, 5, 6, 7, 8, 9, 10, 11][..]));
+        let other = Tensor::from_slice(&[1, 3], &[0i64; 3]).unwrap();
+        let apart = [&rows[0], &rows[2]];
+        let turned = [&rows[1], &rows[0]];
+        let foreign = [&rows[0], &other];
+        let bits = rows[1].bitcast(DType::F64).unwrap();
+        let small = Tensor::vector(&[1i64]);
+        for parts in [apart, turned, foreign, [&rows[0], &bits], [&small, &small]] {
+            assert!(Tensor::stacked_in_place(parts.into_iter()).is_none());
+        }
+        assert!(Tensor::stacked_in_place([].into_iter()).is_none());
     }
 
     #[test]

@@ -115,6 +115,11 @@ fn joined(dtype: DType, shape: &Shape, parts: &[Option<Tensor>]) -> Result<Tenso
         ))
         .argument("element_shape"));
     };
+    if let Some(all) = parts.iter().map(Option::as_ref).collect::<Option<Vec<_>>>()
+        && let Some(stacked) = Tensor::stacked_in_place(all.into_iter())
+    {
+        return Ok(stacked);
+    }
     let mut dims: Dims = inner.clone();
     dims.insert(0, parts.len());
     concatenated(dtype, &dims, parts.iter().map(|p| (p.as_ref(), inner.iter().product())))

@@ -77,7 +77,7 @@ const TOGETHER_NS: u64 = 50_000;
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips`, `slabs`, `together` and `vectors` stand for those of the executor's.
+    /// Passes that are left out, by name; `strips`, `row_loops`, `slabs`, `together` and `vectors` stand for those of the executor's.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,

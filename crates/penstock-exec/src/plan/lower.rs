@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::native::NativeStep;
+use super::row_loop;
 use super::slab;
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
@@ -274,9 +275,10 @@ impl Lowerer<'_> {
     /// Lowers some of the first instructions of `insts` as one step that runs them at the same time; gives the rest.
     fn together<'i>(&mut self, insts: &'i [Inst], found: together::Found) -> Result<&'i [Inst]> {
         self.list(&found.before)?;
-        let from = self.out.steps.len();
+        let (from, cost) = (self.out.steps.len(), self.cost);
         found.insts.iter().try_for_each(|&inst| self.one(inst))?;
         let (steps, origins) = (self.out.steps.split_off(from), self.out.origins.split_off(from));
+        self.cost = cost;
         self.origin = origins[0];
         let kernels = steps.into_iter().zip(origins).map(|(step, (op, loc))| match step {
             Step::Kernel(kernel) => Ok((*kernel, op, loc)),
@@ -562,6 +564,31 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// The step that makes all rounds of a loop by rows, where that can be.
+    fn row_loop(&mut self, data: &InstData, variables: &[Reg]) -> Result<Option<u32>> {
+        if !self.allows("row_loops") {
+            return Ok(None);
+        }
+        let graph = self.graph;
+        let own = |v: Value| data.regions.iter().any(|&r| graph.regions[r].params.contains(&v));
+        let is_outside = |v: Value| !own(v) && matches!(self.places.get(&v), Some(Place::Reg(_)));
+        let Some(row_loop::Found { mut step, ins }) = row_loop::find(graph, data, self.allows("vectors"), &is_outside)
+        else {
+            return Ok(None);
+        };
+        for &v in &ins {
+            // Constants may stand in the loop.
+            if !self.places.contains_key(&v)
+                && let Some(inst) = graph.def_inst(v)
+            {
+                self.one(inst)?;
+            }
+        }
+        step.ins = self.regs(&ins)?.into_iter().collect();
+        step.variables = variables.iter().copied().collect();
+        Ok(Some(self.push(Step::RowLoop(Box::new(step)))))
+    }
+
     fn repeat(&mut self, data: &InstData) -> Result<()> {
         let (origin, graph) = (self.origin, self.graph);
         let inner = self.out.loops.len() as u32;
@@ -573,6 +600,7 @@ impl Lowerer<'_> {
             self.places.insert(graph.regions[body].params[k], Place::Reg(reg));
         }
         let entry = self.moves(&data.operands, &variables)?;
+        let row_loop = self.row_loop(data, &variables)?;
         let (head, before) = (self.here(), self.cost);
         self.region(cond)?;
         self.origin = origin;
@@ -586,6 +614,7 @@ impl Lowerer<'_> {
         let (cost, number) = (u32::try_from(self.cost - before).unwrap_or(u32::MAX), self.out.loops.len() as u32);
         let back = self.push(Step::Back { target: head, cost, inner, number });
         self.land(exit);
+        row_loop.into_iter().for_each(|step| self.land(step));
         self.out.loops.push(Loop { entry, head, exit, back, variables });
         Ok(())
     }

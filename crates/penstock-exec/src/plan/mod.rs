@@ -8,6 +8,7 @@ mod lower;
 mod memory;
 mod native;
 mod registers;
+mod row_loop;
 mod run;
 mod slab;
 mod spares;

@@ -263,6 +263,12 @@ impl Plan {
                         unsafe { s.run(regs)? };
                     }
                 }
+                Step::RowLoop(s) => {
+                    // SAFETY: as said above.
+                    if unsafe { s.run(regs, env)? } {
+                        pc = s.target as usize;
+                    }
+                }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars and arrays.
                     if unsafe { s.run(regs, env)? } {
@@ -519,7 +525,7 @@ impl Regs {
     /// # Safety
     /// As for [`Regs::get`].
     #[inline(always)]
-    unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
+    pub(super) unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
         // SAFETY: the caller's promise.
         regs.iter().map(|&r| unsafe { self.get(r) }).collect()
     }

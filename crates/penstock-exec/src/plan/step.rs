@@ -9,6 +9,7 @@ use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::native::NativeStep;
+use super::row_loop::RowLoop;
 use super::slab::SlabStep;
 use super::strip::StripStep;
 use super::together::TogetherStep;
@@ -36,6 +37,8 @@ pub(crate) enum Step {
     Strip(Box<StripStep>),
     /// Fused regions and moves between them, a slab of outermost indices at a time.
     Slab(Box<SlabStep>),
+    /// All rounds of the loop whose steps follow, a strip of rows at a time; goes on behind the loop.
+    RowLoop(Box<RowLoop>),
     /// The machine code of a group of scalar instructions.
     Native(Box<NativeStep>),
     /// A kernel over whole tensors.
@@ -225,6 +228,8 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            // Where it changes the loop variables, they are not read in front of the loop any more.
+            Step::RowLoop(s) => s.ins.iter_mut().chain(&mut s.variables).for_each(|r| visit(r, ReadLate)),
             Step::Native(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -280,6 +285,7 @@ impl Step {
             Step::Branch { target, .. } | Step::Jump(target) | Step::Back { target, .. } => visit(target),
             Step::Switch { targets, .. } => targets.iter_mut().for_each(visit),
             Step::Native(s) => visit(&mut s.target),
+            Step::RowLoop(s) => visit(&mut s.target),
             _ => {}
         }
     }
@@ -303,6 +309,7 @@ impl Step {
             Step::Fused(_) => "fused",
             Step::Strip(_) => "strips",
             Step::Slab(_) => "slabs",
+            Step::RowLoop(_) => "rows",
             Step::Native(_) => "native",
             Step::Kernel(_) => "kernel",
             Step::Together(_) => "together",
@@ -386,6 +393,9 @@ impl fmt::Debug for Step {
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Strip(s) => write!(f, "{:?} = strips {:?}", Regs(&s.outs), Regs(&s.ins)),
             Step::Slab(s) => write!(f, "{:?} = slabs {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
+            Step::RowLoop(s) => {
+                write!(f, "{:?} by rows of {:?}, goto {} when done", Regs(&s.variables), Regs(&s.ins), s.target)
+            }
             Step::Native(s) => {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }

@@ -6,6 +6,7 @@ mod lists;
 mod ops;
 mod profiles;
 mod random;
+mod recurrent;
 mod rows;
 mod slabs;
 mod small;

@@ -8,7 +8,7 @@ use penstock_ops::Ops;
 use super::random::Random;
 use super::{build, env, executable, fusing, fusing_without_runs};
 
-fn op(name: &str) -> &'static penstock_ir::OpDef {
+pub(crate) fn op(name: &str) -> &'static penstock_ir::OpDef {
     Ops.find(name).unwrap()
 }
 

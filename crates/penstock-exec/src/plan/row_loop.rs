@@ -1,0 +1,726 @@
+//! Row loops: loops of which each thread makes all rounds for some rows, before threads meet.
+//!
+//! The rounds of a recurrent net follow each other, but row `i` of a round needs only row `i` of the one before. So where a
+//! loop counts, and does nothing but read elements by its count, go through [strips](super::strip), and keep elements in
+//! lists, the rows are shared once and not in each round. What goes to a list is written side by side, so that a stack of
+//! it copies nothing.
+//!
+//! A row loop stands in front of the steps of the loop. Where anything is not as it should be (an index that is not there,
+//! an element that is not set), it leaves all as it was, and the steps run, which say what is wrong.
+
+#![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use penstock_data::{DType, Dims, INLINE_BYTES, List, Result, Tensor};
+use penstock_ir::{Env, Graph, Inst, InstData, Value};
+use penstock_kernels::pool::{parallel_for, threads};
+use penstock_ops::control::CONST;
+use penstock_ops::list::{LIST_GET, LIST_PUSH, LIST_SET, LIST_TAKE};
+use penstock_ops::part::wraps;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::memory::Memory;
+use super::run::Regs;
+use super::step::Reg;
+use super::strip::{ROWS, StripStep, Values, part, rows_of};
+
+/// The least estimated nanoseconds of what a thread is handed.
+const PIECE_NS: u64 = 20_000;
+/// The most bytes of a matrix by which each thread multiplies its rows.
+const LARGEST: usize = 1 << 20;
+/// Estimated nanoseconds of a round that all threads are wanted for.
+const LONG_NS: u64 = 80_000;
+/// Estimated nanoseconds of a thread between two polls of the host.
+const POLL_NS: u64 = 1_000_000;
+/// Counts of rounds are less than this, so that they are counts in every type of counter.
+const MOST: i64 = i32::MAX as i64;
+
+/// A loop variable that counts: it starts anywhere, and grows by `by` in each round.
+struct Counter {
+    variable: usize,
+    by: i64,
+}
+
+/// A whole number that is so much more than a counter, by number.
+type Count = (usize, i64);
+
+/// While `counter` is less than the bound, or greater.
+struct Test {
+    counter: usize,
+    less: bool,
+    bound: Bound,
+}
+
+enum Bound {
+    Known(i64),
+    In(usize),
+}
+
+/// A list: an operand, or a loop variable.
+#[derive(Clone, Copy)]
+enum Source {
+    In(usize),
+    Variable(usize),
+}
+
+/// How a round gets an element.
+enum From {
+    /// It is a row of an operand.
+    Row { array: usize, wraps: bool },
+    /// It is an element of a list.
+    Element { list: Source },
+}
+
+/// What a round reads by its count.
+struct Read {
+    from: From,
+    at: Count,
+    dtype: DType,
+    dims: Dims,
+}
+
+/// What a round keeps in a list: a result of the strips (or a loop variable, which comes first among them), or what it reads.
+#[derive(Clone, Copy)]
+enum Kept {
+    Out(usize),
+    Read(usize),
+}
+
+/// What a round does to a list that is a loop variable.
+enum Act {
+    Set { at: Count, value: Kept, grow: bool },
+    Push { value: Kept },
+    Take { at: Count },
+}
+
+/// Where the strips find an operand.
+enum Operand {
+    Whole(usize),
+    Read(usize),
+}
+
+/// A loop variable that is the result `out` of the round before.
+struct Carry {
+    variable: usize,
+    out: usize,
+}
+
+/// Where the results of all rounds lie.
+#[derive(Clone, Copy, PartialEq)]
+enum Room {
+    /// They are gone with the round.
+    Once,
+    /// Until the next round is over.
+    Twice,
+    /// For good, in the order of the rounds or in the opposite one.
+    All { reversed: bool },
+}
+
+pub(crate) struct RowLoop {
+    pub(crate) ins: SmallVec<[Reg; 8]>,
+    pub(crate) variables: SmallVec<[Reg; 8]>,
+    /// The step behind the loop.
+    pub(crate) target: u32,
+    /// What a round does. Its operands are those of `operands`; its results come behind as many as there are carries.
+    strip: StripStep,
+    operands: Vec<Operand>,
+    reads: Vec<Read>,
+    counters: Vec<Counter>,
+    test: Test,
+    carries: Vec<Carry>,
+    rooms: Vec<Room>,
+    /// By result, the carry that is kept in a list too, and so lies in front of the results.
+    leads: Vec<Option<usize>>,
+    lists: Vec<(usize, Act)>,
+    /// The greatest distance of what counts from its counter.
+    reach: i64,
+}
+
+/// A row loop, and the values from outside of the loop that are its operands.
+pub(super) struct Found {
+    pub(super) step: RowLoop,
+    pub(super) ins: Vec<Value>,
+}
+
+/// The row loop that does what a `while` does; `None` for most.
+pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &dyn Fn(Value) -> bool) -> Option<Found> {
+    let body = &graph.regions[data.regions[1]];
+    let rows = body.insts.iter().find_map(|&i| rows_of(graph, i))?;
+    let mut finder = Finder {
+        graph,
+        is_outside,
+        params: &body.params,
+        results: &body.results,
+        ins: Vec::new(),
+        counts: FxHashMap::default(),
+        reads: Vec::new(),
+        read_of: FxHashMap::default(),
+        lists: Vec::new(),
+        values: Values::default(),
+    };
+    // The loop variables that are no lists: those of one whole number count, others are carried.
+    let mut counters: Vec<usize> = Vec::new();
+    let mut carried: Vec<usize> = Vec::new();
+    for (k, &v) in body.params.iter().enumerate() {
+        let ty = graph.ty(v);
+        if body.results[k] == v || ty.dtype() == DType::Variant {
+            continue;
+        }
+        let dims = ty.shape().extents()?;
+        if dims.is_empty() && matches!(ty.dtype(), DType::I32 | DType::I64) {
+            finder.counts.insert(v, (counters.len(), 0));
+            counters.push(k);
+        } else {
+            finder.values.outs.push(v);
+            carried.push(k);
+        }
+    }
+    let mut strip = StripStep::of_rows(rows);
+    for &inst in &body.insts {
+        if graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst) {
+            continue;
+        }
+        let (part, ns) = part(graph, inst, rows, f64::INFINITY, vectors, &mut finder.values)?;
+        strip.push(part, ns);
+    }
+    // A larger matrix would not stay in the cache of a thread.
+    if !strip.has_products() || strip.largest() > LARGEST {
+        return None;
+    }
+    let operands = finder.operands()?;
+    let counters: Vec<Counter> = counters
+        .into_iter()
+        .enumerate()
+        .map(|(c, k)| match finder.counts.get(&body.results[k]) {
+            Some(&(of, by)) if of == c && by != 0 => Some(Counter { variable: k, by }),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let test = finder.test(data, &counters)?;
+    let first = carried.len();
+    let position = |v: Value| finder.values.outs.iter().position(|&o| o == v);
+    let carries: Vec<Carry> = carried
+        .into_iter()
+        .map(|k| {
+            let out = position(body.results[k]).filter(|&o| o >= first)?;
+            let same = |a: Value, b: Value| graph.ty(a) == graph.ty(b);
+            same(body.params[k], body.results[k]).then_some(Carry { variable: k, out })
+        })
+        .collect::<Option<_>>()?;
+    let is_used = |k: usize| finder.lists.iter().any(|l| l.0 == k);
+    if (0..body.params.len()).any(|k| is_list(graph, &body.params, &body.results, k) && !is_used(k)) {
+        return None;
+    }
+    let mut rooms = vec![Room::Once; finder.values.outs.len()];
+    let mut leads = vec![None; rooms.len()];
+    carries.iter().for_each(|c| rooms[c.out] = Room::Twice);
+    for (_, act) in &finder.lists {
+        let (value, reversed) = match act {
+            Act::Set { at, value, .. } => (value, counters[at.0].by < 0),
+            Act::Push { value } => (value, false),
+            Act::Take { .. } => continue,
+        };
+        let Kept::Out(o) = *value else { continue };
+        let out = if o < first { carries[o].out } else { o };
+        if !matches!(rooms[out], Room::All { .. }) {
+            rooms[out] = Room::All { reversed };
+        }
+        if o < first {
+            leads[out].get_or_insert(o);
+        }
+    }
+    let reach = finder.counts.values().map(|c| c.1.abs()).max().unwrap_or(0);
+    strip.set_types(graph, &finder.values)?;
+    let Finder { ins, reads, lists, .. } = finder;
+    let step = RowLoop {
+        ins: SmallVec::new(),
+        variables: SmallVec::new(),
+        target: 0,
+        strip,
+        operands,
+        reads,
+        counters,
+        test,
+        carries,
+        rooms,
+        leads,
+        lists,
+        reach,
+    };
+    Some(Found { step, ins })
+}
+
+/// Whether loop variable `k` is a list that rounds change.
+fn is_list(graph: &Graph, params: &[Value], results: &[Value], k: usize) -> bool {
+    graph.ty(params[k]).dtype() == DType::Variant && results[k] != params[k]
+}
+
+struct Finder<'a> {
+    graph: &'a Graph,
+    is_outside: &'a dyn Fn(Value) -> bool,
+    params: &'a [Value],
+    results: &'a [Value],
+    ins: Vec<Value>,
+    counts: FxHashMap<Value, Count>,
+    reads: Vec<Read>,
+    read_of: FxHashMap<Value, usize>,
+    lists: Vec<(usize, Act)>,
+    values: Values,
+}
+
+impl Finder<'_> {
+    /// The number of an operand from outside.
+    fn operand(&mut self, v: Value) -> Option<usize> {
+        let same = self.params.iter().position(|&p| p == v).is_some_and(|k| self.results[k] == v);
+        if !same && !(self.is_outside)(v) && self.graph.constant(v).is_none() {
+            return None;
+        }
+        Some(self.ins.iter().position(|&i| i == v).unwrap_or_else(|| {
+            self.ins.push(v);
+            self.ins.len() - 1
+        }))
+    }
+
+    fn int(&self, v: Value) -> Option<i64> {
+        let ints = self.graph.constant(v)?.to_ints().ok()?;
+        ints.first().copied().filter(|i| i.abs() < MOST)
+    }
+
+    /// Whether an instruction computes a count from one.
+    fn count(&mut self, inst: Inst) -> bool {
+        let data = &self.graph.insts[inst];
+        let of = |v: &Value| self.counts.get(v).copied();
+        let is_int = |v: Value| matches!(self.graph.ty(v).dtype(), DType::I32 | DType::I64);
+        let found = match (data.op.name, &data.operands[..]) {
+            ("add", [a, b]) => match (of(a), of(b)) {
+                (Some((c, d)), None) => self.int(*b).map(|i| (c, d + i)),
+                (None, Some((c, d))) => self.int(*a).map(|i| (c, d + i)),
+                _ => None,
+            },
+            ("sub", [a, b]) => of(a).zip(self.int(*b)).map(|((c, d), i)| (c, d - i)),
+            ("cast", [a]) if is_int(data.results[0]) => of(a),
+            _ => None,
+        };
+        let Some(found) = found.filter(|f| f.1.abs() < MOST) else { return false };
+        self.counts.insert(data.results[0], found);
+        true
+    }
+
+    /// Whether an instruction reads an element by a count.
+    fn read(&mut self, inst: Inst) -> bool {
+        let data = &self.graph.insts[inst];
+        let Some(&at) = data.operands.get(1).and_then(|v| self.counts.get(v)) else { return false };
+        let take = data.op.is(&LIST_TAKE);
+        let Some(&result) = data.results.get(usize::from(take)) else { return false };
+        let ty = self.graph.ty(result);
+        let Some(dims) = ty.shape().extents() else { return false };
+        let from = if let (Some(wraps), 2) = (wraps(data.op.0, &data.attrs), data.operands.len()) {
+            self.operand(data.operands[0]).map(|array| From::Row { array, wraps })
+        } else if data.op.is(&LIST_GET) {
+            self.operand(data.operands[0]).map(|list| From::Element { list: Source::In(list) })
+        } else if take {
+            let variable = self.variable(data.operands[0], data.results[0]);
+            variable.map(|k| {
+                self.lists.push((k, Act::Take { at }));
+                From::Element { list: Source::Variable(k) }
+            })
+        } else {
+            None
+        };
+        let Some(from) = from else { return false };
+        // Smaller elements lie in what holds them, wherever that is moved to.
+        let bytes = dims.iter().product::<usize>() * ty.dtype().size();
+        if matches!(from, From::Element { .. }) && bytes <= INLINE_BYTES {
+            return false;
+        }
+        self.read_of.insert(result, self.reads.len());
+        self.reads.push(Read { from, at, dtype: ty.dtype(), dims });
+        true
+    }
+
+    /// The loop variable that is a list before an instruction and another one behind it.
+    fn variable(&self, before: Value, after: Value) -> Option<usize> {
+        let k = self.params.iter().position(|&p| p == before)?;
+        (self.results[k] == after && self.lists.iter().all(|l| l.0 != k)).then_some(k)
+    }
+
+    /// Whether an instruction keeps an element in a list.
+    fn list(&mut self, inst: Inst) -> bool {
+        let data = &self.graph.insts[inst];
+        let (set, push) = (data.op.is(&LIST_SET), data.op.is(&LIST_PUSH));
+        if !set && !push {
+            return false;
+        }
+        let Some(k) = self.variable(data.operands[0], data.results[0]) else { return false };
+        let Some(&value) = data.operands.last() else { return false };
+        let value = match (self.values.outs.iter().position(|&o| o == value), self.read_of.get(&value)) {
+            (Some(o), _) => Kept::Out(o),
+            (None, Some(&r)) => Kept::Read(r),
+            (None, None) => return false,
+        };
+        let act = if push {
+            Act::Push { value }
+        } else {
+            let Some(&at) = self.counts.get(&data.operands[1]) else { return false };
+            Act::Set { at, value, grow: data.attrs.flag(0) }
+        };
+        self.lists.push((k, act));
+        true
+    }
+
+    /// Where the strips find their operands.
+    fn operands(&mut self) -> Option<Vec<Operand>> {
+        let values = std::mem::take(&mut self.values.ins);
+        let found = values.iter().map(|&v| match self.read_of.get(&v) {
+            Some(&r) => Some(Operand::Read(r)),
+            None => self.operand(v).map(Operand::Whole),
+        });
+        let found = found.collect();
+        self.values.ins = values;
+        found
+    }
+
+    /// The test of a loop that compares a counter with what is known before it.
+    fn test(&mut self, data: &InstData, counters: &[Counter]) -> Option<Test> {
+        let graph = self.graph;
+        let cond = &graph.regions[data.regions[0]];
+        let inst = graph.def_inst(*cond.results.first()?)?;
+        if cond.insts.iter().any(|&i| i != inst && !graph.insts[i].op.is(&CONST)) {
+            return None;
+        }
+        let test = &graph.insts[inst];
+        let less = match test.op.name {
+            "less" => true,
+            "greater" => false,
+            _ => return None,
+        };
+        let k = cond.params.iter().position(|p| *p == test.operands[0])?;
+        let counter = counters.iter().position(|c| c.variable == k && (c.by > 0) == less)?;
+        let bound = match self.int(test.operands[1]) {
+            Some(bound) => Bound::Known(bound),
+            None => Bound::In(self.operand(test.operands[1])?),
+        };
+        Some(Test { counter, less, bound })
+    }
+}
+
+/// Where an operand of the strips is in each round.
+enum Places {
+    /// At `first`, and so many bytes further in each round.
+    Even {
+        first: *const u8,
+        step: isize,
+    },
+    Table(Vec<*const u8>),
+}
+
+impl Places {
+    fn at(&self, round: usize) -> *const u8 {
+        match self {
+            Places::Even { first, step } => first.wrapping_offset(step * round as isize),
+            Places::Table(all) => all[round],
+        }
+    }
+}
+
+/// The results of one kind: `slots` of so many bytes, one behind the other.
+struct Slots {
+    room: Room,
+    rounds: usize,
+    /// 1 where the value before the first round is there as well.
+    lead: usize,
+    base: *mut u8,
+    bytes: usize,
+    /// The memory; its rows are the slots.
+    memory: Tensor,
+}
+
+impl Slots {
+    fn new(room: Room, lead: bool, rounds: usize, dtype: DType, dims: &Dims) -> Option<Slots> {
+        let lead = usize::from(lead);
+        let count = match room {
+            Room::Once => 1,
+            Room::Twice => 2,
+            Room::All { .. } => rounds + lead,
+        };
+        let all: Dims = std::iter::once(count).chain(dims.iter().copied()).collect();
+        let mut memory = Tensor::empty(dtype, &all).ok()?;
+        let bytes = memory.byte_len() / count;
+        if bytes <= INLINE_BYTES {
+            return None;
+        }
+        Some(Slots { room, rounds, lead, base: memory.as_mut_ptr()?, bytes, memory })
+    }
+
+    /// The slot of the result of a round, counted from 1; 0 is the value before the first.
+    fn slot(&self, round: usize) -> usize {
+        match self.room {
+            Room::Once => 0,
+            Room::Twice => round % 2,
+            Room::All { reversed: false } => round + self.lead - 1,
+            Room::All { reversed: true } => self.rounds - round,
+        }
+    }
+
+    fn at(&self, round: usize) -> *mut u8 {
+        self.base.wrapping_add(self.slot(round) * self.bytes)
+    }
+
+    /// The result of a round as a tensor, which shares the memory.
+    fn tensor(&self, round: usize, dims: &[usize]) -> Option<Tensor> {
+        self.memory.rows(self.slot(round), 1).ok()?.reshaped(dims).ok()
+    }
+}
+
+/// All that the rounds of a run read and write.
+struct Rounds {
+    count: usize,
+    operands: Vec<Places>,
+    /// The loop variables that are carried, before the first round.
+    initial: Vec<*const u8>,
+    /// The results, behind as many places as there are carries.
+    slots: Vec<Slots>,
+    lists: Vec<(usize, List)>,
+}
+
+// SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
+unsafe impl Sync for Rounds {}
+
+impl RowLoop {
+    /// Runs the loop; `false` where its steps have to.
+    ///
+    /// # Errors
+    /// What the host says when it is polled.
+    ///
+    /// # Safety
+    /// The registers are there, and nobody else uses them.
+    pub(super) unsafe fn run(&self, regs: Regs, env: &dyn Env) -> Result<bool> {
+        // SAFETY: the caller's promise; the borrows end before anything is written.
+        let (ins, variables) = unsafe { (regs.list(&self.ins), regs.list(&self.variables)) };
+        let Some(start) = self.starts(&variables) else { return Ok(false) };
+        let Some(rounds) = self.prepare(&ins, &variables, &start) else { return Ok(false) };
+        if !self.go(&rounds, env)? {
+            return Ok(false);
+        }
+        let last =
+            |c: &Carry| rounds.slots[c.out - self.carries.len()].tensor(rounds.count, variables[c.variable].dims());
+        let Some(carried) = self.carries.iter().map(last).collect::<Option<Vec<Tensor>>>() else { return Ok(false) };
+        let ends: SmallVec<[Tensor; 2]> = self
+            .counters
+            .iter()
+            .zip(&start)
+            .map(|(c, start)| {
+                let end = start + c.by * rounds.count as i64;
+                if variables[c.variable].dtype() == DType::I32 { Tensor::from(end as i32) } else { Tensor::from(end) }
+            })
+            .collect();
+        for (c, value) in self.carries.iter().zip(&carried) {
+            // SAFETY: the caller's promise; nothing borrows the register any more.
+            let register = unsafe { regs.get_mut(self.variables[c.variable]) };
+            // A copy: a result that outlives the run does not hold the memory of all rounds.
+            let to = register.prepare(value.dtype(), value.dims())?;
+            // SAFETY: `to` is that of a tensor of the same type, which nobody else holds.
+            unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, value.byte_len()) };
+        }
+        let lists = rounds.lists.into_iter().map(|(k, list)| (k, Tensor::from_list(list)));
+        for (k, value) in lists.chain(self.counters.iter().map(|c| c.variable).zip(ends)) {
+            // SAFETY: the caller's promise.
+            unsafe { *regs.get_mut(self.variables[k]) = value };
+        }
+        Ok(true)
+    }
+
+    /// What each counter starts at.
+    fn starts(&self, variables: &[&Tensor]) -> Option<SmallVec<[i64; 2]>> {
+        self.counters.iter().map(|c| variables[c.variable].to_ints().ok()?.first().copied()).collect()
+    }
+
+    /// How many rounds there are, if all that they count stays far from the ends of the types of integers.
+    fn rounds(&self, ins: &[&Tensor], start: &[i64]) -> Option<usize> {
+        let bound = match self.test.bound {
+            Bound::Known(bound) => bound,
+            Bound::In(i) => ins[i].to_ints().ok()?.first().copied()?,
+        };
+        let (from, by) = (start[self.test.counter], self.counters[self.test.counter].by);
+        if from.abs() >= MOST || bound.abs() >= MOST {
+            return None;
+        }
+        let distance = if self.test.less { bound - from } else { from - bound };
+        let count = u64::try_from(distance).ok()?.div_ceil(by.unsigned_abs());
+        let count = usize::try_from(count).ok().filter(|&n| n > 0)?;
+        let fits = |(c, &start): (&Counter, &i64)| {
+            let end = c.by.checked_mul(count as i64).and_then(|d| d.checked_add(start));
+            start.abs() < MOST && end.is_some_and(|end| end.abs().max(start.abs()) + self.reach < MOST)
+        };
+        self.counters.iter().zip(start).all(fits).then_some(count)
+    }
+
+    /// Finds all operands, makes room for the results, and the lists as they will be; `None` where something is amiss.
+    fn prepare(&self, ins: &[&Tensor], variables: &[&Tensor], start: &[i64]) -> Option<Rounds> {
+        // Threads that would have no rows can help with long products one by one.
+        if self.strip.nanoseconds >= LONG_NS && self.strip.rows() < ROWS * threads() {
+            return None;
+        }
+        let count = self.rounds(ins, start)?;
+        let first = |at: Count| start[at.0] + at.1;
+        let (outs, due) = (self.strip.types(), self.strip.due());
+        let carries = self.carries.len();
+        for (carry, (dtype, dims)) in self.carries.iter().zip(outs) {
+            let given = variables[carry.variable];
+            if given.dtype() != *dtype || given.dims() != dims.as_slice() {
+                return None;
+            }
+        }
+        let slots: Vec<Slots> = (carries..outs.len())
+            .map(|o| Slots::new(self.rooms[o], self.leads[o].is_some(), count, outs[o].0, &outs[o].1))
+            .collect::<Option<_>>()?;
+        for (slots, lead) in slots.iter().zip(&self.leads[carries..]) {
+            if let Some(carry) = lead {
+                let value = variables[self.carries[*carry].variable];
+                // SAFETY: the slot has as many bytes, by the check above, and nobody else sees it.
+                unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), slots.at(0), slots.bytes) };
+            }
+        }
+        let element = |read: &Read, round: usize| {
+            let index = first(read.at) + self.counters[read.at.0].by * round as i64;
+            let value = match read.from {
+                From::Row { array, .. } => {
+                    let (array, n) = (ins[array], *ins[array].dims().first()? as i64);
+                    let index = if index < 0 { index + n } else { index };
+                    array.rows(usize::try_from(index).ok()?, 1).ok()?.reshaped(&read.dims).ok()?
+                }
+                From::Element { list } => {
+                    let list = match list {
+                        Source::In(i) => ins[i],
+                        Source::Variable(k) => variables[k],
+                    };
+                    list.list()?.get(usize::try_from(index).ok()?)?.clone()
+                }
+            };
+            (value.dtype() == read.dtype && value.dims() == read.dims.as_slice()).then_some(value)
+        };
+        let mut places: Vec<Option<Places>> = self.reads.iter().map(|_| None).collect();
+        for (read, places) in self.reads.iter().zip(&mut places) {
+            *places = Some(match read.from {
+                From::Row { array, wraps } => {
+                    let (array, by) = (ins[array], self.counters[read.at.0].by);
+                    let (&n, inner) = array.dims().split_first()?;
+                    let ends = [first(read.at), first(read.at) + by * (count as i64 - 1)];
+                    // Indices that change their sign on the way are those of no array.
+                    let below = wraps && ends.iter().all(|&i| i < 0);
+                    let ends = ends.map(|i| if below { i + n as i64 } else { i });
+                    let known = array.dtype() == read.dtype && inner == read.dims.as_slice();
+                    if !known || ends.iter().any(|&i| i < 0 || i >= n as i64) {
+                        return None;
+                    }
+                    let bytes = (array.byte_len() / n) as isize;
+                    Places::Even {
+                        first: array.as_ptr().wrapping_offset(ends[0] as isize * bytes),
+                        step: by as isize * bytes,
+                    }
+                }
+                From::Element { .. } => {
+                    let all = (0..count).map(|round| element(read, round).map(|t| t.as_ptr()));
+                    Places::Table(all.collect::<Option<_>>()?)
+                }
+            });
+        }
+        let mut lists = Vec::with_capacity(self.lists.len());
+        for (k, act) in &self.lists {
+            let mut list = variables[*k].list()?.clone();
+            let kept = |value: &Kept, round: usize| match *value {
+                Kept::Read(r) => element(&self.reads[r], round),
+                Kept::Out(o) => {
+                    let dims = &outs[o].1;
+                    let carry = self.carries.get(o);
+                    let slots = &slots[carry.map_or(o, |c| c.out) - carries];
+                    match carry {
+                        None => slots.tensor(round + 1, dims),
+                        Some(c) if round == 0 && self.leads[c.out] != Some(o) => Some(variables[c.variable].clone()),
+                        Some(_) => slots.tensor(round, dims),
+                    }
+                }
+            };
+            for round in 0..count {
+                let index = |at: Count| usize::try_from(first(at) + self.counters[at.0].by * round as i64).ok();
+                match act {
+                    Act::Set { at, value, grow } => list.set(index(*at)?, kept(value, round)?, *grow).ok()?,
+                    Act::Push { value } => list.push(kept(value, round)?).ok()?,
+                    Act::Take { at } => drop(list.take(index(*at)?)?),
+                }
+            }
+            lists.push((*k, list));
+        }
+        let operands = self
+            .operands
+            .iter()
+            .zip(due)
+            .map(|(operand, due)| match *operand {
+                Operand::Whole(i) => {
+                    let fits = ins[i].dtype() == due.0 && ins[i].dims() == due.1.as_slice();
+                    fits.then(|| Places::Even { first: ins[i].as_ptr(), step: 0 })
+                }
+                Operand::Read(r) => match places[r].as_ref()? {
+                    Places::Even { first, step } => Some(Places::Even { first: *first, step: *step }),
+                    Places::Table(all) => Some(Places::Table(all.clone())),
+                },
+            })
+            .collect::<Option<_>>()?;
+        let initial = self.carries.iter().map(|c| variables[c.variable].as_ptr()).collect();
+        Some(Rounds { count, operands, initial, slots, lists })
+    }
+
+    /// Makes all rounds, and polls the host on the way; `false` for an error.
+    fn go(&self, rounds: &Rounds, env: &dyn Env) -> Result<bool> {
+        let rows = self.strip.rows();
+        let pieces = self.strip.nanoseconds.saturating_mul(rounds.count as u64) / PIECE_NS;
+        let pieces = usize::try_from(pieces).unwrap_or(usize::MAX).clamp(1, threads());
+        let piece = rows.div_ceil(pieces).next_multiple_of(ROWS);
+        let at_once = (POLL_NS * pieces as u64 / self.strip.nanoseconds.max(1)).max(1);
+        let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
+        let failed = AtomicBool::new(false);
+        for first in (0..rounds.count).step_by(at_once) {
+            if first > 0 {
+                env.poll()?;
+            }
+            let some = first..rounds.count.min(first.saturating_add(at_once));
+            parallel_for(rows.div_ceil(piece), 1, |range| {
+                for i in range {
+                    let strip = i * piece..rows.min((i + 1) * piece);
+                    // SAFETY: operands and results are of the types that the step was made for; ranges do not overlap.
+                    if unsafe { self.rows_of_rounds(rounds, some.clone(), strip) }.is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+            if failed.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes some rows of some rounds.
+    ///
+    /// # Safety
+    /// `rounds` is what was prepared for this run, the rounds before were made for these rows, and nobody else touches them.
+    unsafe fn rows_of_rounds(&self, rounds: &Rounds, some: Range<usize>, rows: Range<usize>) -> Result<()> {
+        let carries = self.carries.len();
+        for round in some {
+            let carried = self.carries.iter().zip(&rounds.initial).map(|(c, initial)| match round {
+                0 => initial.cast_mut(),
+                _ => rounds.slots[c.out - carries].at(round),
+            });
+            let memory = Memory {
+                ins: rounds.operands.iter().map(|places| places.at(round)).collect(),
+                outs: carried.chain(rounds.slots.iter().map(|slots| slots.at(round + 1))).collect(),
+            };
+            // SAFETY: the caller's contract. Carries are read alone; they lie in other slots than what is written.
+            unsafe { self.strip.strip(&memory, rows.clone())? };
+        }
+        Ok(())
+    }
+}
