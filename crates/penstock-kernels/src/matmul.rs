@@ -14,7 +14,7 @@ use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::{Int, Real};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{Packed, are_rows_by_rows, product};
+use crate::product::{Packed, are_dots, product};
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -155,7 +155,7 @@ macro_rules! gemm_float {
             ) {
                 // SAFETY: the caller's contract.
                 unsafe {
-                    if m * k * n <= OWN || (!add && are_rows_by_rows(m, k, a, b)) {
+                    if m * k * n <= OWN || are_dots(m, k, n, a, b) {
                         product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {
                         let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
@@ -238,7 +238,7 @@ pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T
 }
 
 /// The threads that a product is worth.
-fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
+pub(crate) fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
     let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
     ((ns / PIECE_NS) as usize).clamp(1, threads())
 }

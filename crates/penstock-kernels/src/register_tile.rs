@@ -265,7 +265,7 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
     }
 }
 
-/// The products of rows of the left matrix and rows of the right one, both of neighbours: `out[i][j] = a[i] . b[j]`.
+/// The products of rows of the left matrix and rows of the right one, both of neighbours: `out[i][j] = a[i] . b[j]`, or `+=`.
 #[derive(Clone, Copy)]
 pub(crate) struct Dots<T> {
     pub(crate) a: *const T,
@@ -280,6 +280,8 @@ pub(crate) struct Dots<T> {
     pub(crate) out: *mut T,
     pub(crate) out_row: usize,
     pub(crate) out_col: usize,
+    /// Whether the products are added to what is there.
+    pub(crate) add: bool,
 }
 
 /// `R` rows of the left matrix by `S` of the right one.
@@ -325,7 +327,8 @@ unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<V::Of>) {
         }
         for (i, row) in sums.iter().enumerate() {
             for (j, sum) in row.iter().enumerate() {
-                *t.out.add(i * t.out_row + j * t.out_col) = sum.assume_init().sum();
+                let (to, sum) = (t.out.add(i * t.out_row + j * t.out_col), sum.assume_init().sum());
+                *to = if t.add { *to + sum } else { sum };
             }
         }
     }
