@@ -192,7 +192,8 @@ pub(crate) unsafe fn product<S: Real>(
         if own && are_dots(m, k, n, a, b) {
             let (a, b) = (a.cast(), b.cast());
             let (a_row, b_row) = (a.row, b.col);
-            let dots = Dots { a: a.ptr, a_row, b: b.ptr, b_row, k, n, out, out_row: ldo, out_col: 1, add };
+            let dots =
+                Dots { a: a.ptr, a_row, b: b.ptr, b_row, hops: &[0], run: k, n, out, out_row: ldo, out_col: 1, add };
             return if m <= DOT_ROWS {
                 shared_dots(kernels, m, &dots, pieces)
             } else {
@@ -222,8 +223,8 @@ pub(crate) fn are_dots<S>(m: usize, k: usize, n: usize, a: Mat<S>, b: Mat<S>) ->
 ///
 /// # Safety
 /// The matrices are as [`Dots`] says.
-unsafe fn shared_dots<T: Float>(kernels: &Kernels<T>, m: usize, dots: &Dots<T>, pieces: usize) {
-    let Dots { a_row, b_row, k, n, out_row, out_col, add, .. } = *dots;
+unsafe fn shared_dots<T: Float>(kernels: &Kernels<T>, m: usize, dots: &Dots<'_, T>, pieces: usize) {
+    let Dots { a_row, hops, run, b_row, n, out_row, out_col, add, .. } = *dots;
     let (a, b, out) = (Shared(dots.a.cast_mut()), Shared(dots.b.cast_mut()), Shared(dots.out));
     let piece = n.div_ceil(pieces).next_multiple_of(4);
     parallel_for(n.div_ceil(piece), 1, |range| {
@@ -232,7 +233,7 @@ unsafe fn shared_dots<T: Float>(kernels: &Kernels<T>, m: usize, dots: &Dots<T>, 
         unsafe {
             let (a, b) = (a.get().cast_const(), b.get().offset(first as isize * b_row).cast_const());
             let (n, out) = (end - first, out.get().add(first * out_col));
-            kernels.dots(m, &Dots { a, a_row, b, b_row, k, n, out, out_row, out_col, add });
+            kernels.dots(m, &Dots { a, a_row, hops, run, b, b_row, n, out, out_row, out_col, add });
         }
     });
 }

@@ -390,7 +390,7 @@ fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
 }
 
 fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
-    if elimination::solve(n, k, a, adjoint, x) { Ok(()) } else { Err(Failure::Singular) }
+    if k == 0 || elimination::solve(n, k, a, adjoint, x) { Ok(()) } else { Err(Failure::Singular) }
 }
 
 fn triangular_solve<T: Scalar>(
