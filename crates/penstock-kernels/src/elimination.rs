@@ -107,7 +107,7 @@ fn greatest<T: Field>(column: &[T]) -> usize {
         width /= 2;
     }
     let most = most[0];
-    if !(most > T::NO_SIZE) {
+    if most == T::NO_SIZE {
         return column.iter().position(|&x| x != T::ZERO).unwrap_or(0);
     }
     let is = |x: &T| x.size() == most;
