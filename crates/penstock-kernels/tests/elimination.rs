@@ -55,16 +55,16 @@ fn check_factors<T: Number>(m: usize, n: usize, a: &[T]) {
         rows.swap(i, other);
     }
     let at = |i: usize, j: usize| factors[i * n + j].wide();
-    for i in 0..m {
+    for (i, row) in rows.iter().enumerate() {
         for j in 0..i.min(p) {
             assert!(at(i, j).abs() < 1.5, "the pivot {j} is the greatest of its column");
         }
-        for j in 0..n {
+        for (j, &due) in row.iter().enumerate() {
             let below = (0..i.min(j + 1)).map(|q| -at(i, q) * at(q, j)).sum::<C128>();
             let product = below + if i <= j { at(i, j) } else { C128::default() };
             // Elements of factors of such matrices stay near 1.
             let bound = 8.0 * T::EPSILON * (p as f64 + 4.0);
-            assert!((product - rows[i][j].wide()).abs() <= bound, "{m} {n} {i} {j}: {product} {:?}", rows[i][j]);
+            assert!((product - due.wide()).abs() <= bound, "{m} {n} {i} {j}: {product} {due:?}");
         }
     }
 }
