@@ -14,13 +14,16 @@ use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::product::{Packed, is_own, pack_panel};
-use crate::register_tile::{Float, Tile};
+use crate::register_tile::{Dots, Float, Tile};
 use crate::sweep::{Line, Sweep};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
 const BAND: usize = 128 << 10;
 /// Bytes of a panel that are used at a time: they stay in the nearest cache.
 const PANEL: usize = 40 << 10;
+
+/// Vectors of channels from which on columns of a filter are multiplied one by one, where few are left.
+const COLUMN_VECTORS: usize = 3;
 
 /// A stretch of the pixels that a range of results reads along one dimension.
 #[derive(Clone, Copy)]
@@ -151,6 +154,14 @@ where
     let kernels = <T::Wide as Float>::kernels();
     let panel = kernels.panel();
     let panels = n_channels.div_ceil(panel);
+    // Where memory is used as it is, and in a band, whose lines are as long as the longest.
+    let own = is_own::<T, T::Wide>();
+    let (wide_k, wide_n) = (groups * k_channels, groups * n_channels);
+    let (there, there_run) = hops(sweep, false, b.source, c.source, wide_k, k_channels);
+    // A last panel that is mostly empty is packed by columns, and multiplied by them.
+    let last = n_channels % panel;
+    let by_columns =
+        (last > 0 && 2 * last <= kernels.lanes && k_channels >= COLUMN_VECTORS * kernels.lanes).then(|| panels - 1);
     let mut memory = Packed::<T::Wide, 1024>::new();
     let packed = Shared(memory.room(groups * panels * panel * k));
     parallel_for(groups * panels, grain(0.1 * (panel * k) as f64), |range| {
@@ -158,16 +169,16 @@ where
             let (group, first) = (i / panels, i % panels * panel);
             // SAFETY: the panel is inside of the matrix of the group, and of the room.
             unsafe {
-                let from = matrix(group).at(0, first);
-                pack_panel(from, k, panel.min(n_channels - first), packed.get().add(i * panel * k));
+                let (from, to) = (matrix(group).at(0, first), packed.get().add(i * panel * k));
+                if by_columns == Some(i % panels) {
+                    (0..last * k).for_each(|i| *to.add(i) = *from.at(i % k, i / k).ptr);
+                } else {
+                    pack_panel(from, k, panel.min(n_channels - first), to);
+                }
             }
         }
     });
 
-    let own = is_own::<T, T::Wide>();
-    let (wide_k, wide_n) = (groups * k_channels, groups * n_channels);
-    // Where memory is used as it is, and in a band, whose lines are as long as the longest.
-    let (there, there_run) = hops(sweep, false, b.source, c.source, wide_k, k_channels);
     // Few enough results for each thread to have some blocks.
     let ns = 2.0 * (k * n_channels) as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
     let lines = groups * sweep.batch * a.count * b.count;
@@ -219,10 +230,23 @@ where
                 for i in 0..panels {
                     let (first, mut b_at) =
                         (i * panel, packed.get().add((group * panels + i) * panel * k).cast_const());
+                    let a_row = (c.advance * pitch) as isize;
+                    if by_columns == Some(i) {
+                        for j in 0..rows.len() {
+                            let (a, out) = (start.add(j * b.advance * line), out.add(first + j * out_line));
+                            let (b, b_row) = (b_at, k as isize);
+                            let (n, out_col, add) = (last, 1, false);
+                            kernels.dots(
+                                columns.len(),
+                                &Dots { a, a_row, hops, run, b, b_row, n, out, out_row, out_col, add },
+                            );
+                        }
+                        continue;
+                    }
                     for (n, hops) in hops.chunks(part).enumerate() {
                         let mut tile = Tile {
                             a: start,
-                            a_row: (c.advance * pitch) as isize,
+                            a_row,
                             hops,
                             run,
                             b: b_at,

@@ -17,6 +17,7 @@ mod cast;
 mod complex;
 pub mod conv;
 pub mod copy;
+pub mod elimination;
 mod erf;
 pub mod fold;
 pub mod gather;

@@ -14,7 +14,7 @@ use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::{Int, Real};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{Packed, are_rows_by_rows, product};
+use crate::product::{Packed, are_dots, product};
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -164,7 +164,7 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    if m * k * n <= OWN || (!add && are_rows_by_rows(m, k, a, b)) {
+                    if m * k * n <= OWN || are_dots(m, k, n, a, b) {
                         product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {
                         let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
@@ -247,7 +247,7 @@ pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T
 }
 
 /// The threads that a product is worth.
-fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
+pub(crate) fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
     let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
     ((ns / PIECE_NS) as usize).clamp(1, threads())
 }
@@ -280,23 +280,10 @@ macro_rules! gemm_half {
 
 gemm_half!(f16 bf16);
 
-/// Copies a matrix to a row-major buffer.
-///
-/// # Safety
-/// `a` is readable as `rows` by `cols`.
-unsafe fn row_major_copy<T: Copy>(a: Mat<T>, rows: usize, cols: usize) -> Vec<T> {
-    let mut copy = Vec::with_capacity(rows * cols);
-    for i in 0..rows {
-        // SAFETY: inside the matrix.
-        copy.extend((0..cols).map(|j| unsafe { *a.at(i, j).ptr }));
-    }
-    copy
-}
-
 macro_rules! gemm_int {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = 8.0 / size_of::<$ty>() as f64;
+            const FLOPS_PER_NS: f64 = 120.0 / size_of::<$ty>() as f64;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
                 unsafe { in_pieces(integers, m, k, n, a, b, out, n, pieces) }
@@ -307,49 +294,77 @@ macro_rules! gemm_int {
 
 gemm_int!(i8 i16 i32 i64 u8 u16 u32 u64);
 
-/// Columns that are accumulated at a time.
+/// Columns and rows that are accumulated at a time.
 const COLUMNS: usize = 64;
+const ROWS: usize = 4;
 
+/// A product by some columns at a time, which are copied to neighbours.
+///
 /// # Safety
 /// As for [`in_pieces`].
 unsafe fn integers<T: Int>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T, ldo: usize) {
-    let packed;
-    let b = if b.col == 1 || m < 4 {
-        b
-    } else {
-        // SAFETY: the caller's contract.
-        packed = unsafe { row_major_copy(b, k, n) };
-        Mat::row_major(packed.as_ptr(), k, n, false)
-    };
+    let mut block = vec![[T::ZERO; COLUMNS]; k];
     dispatch(
         #[inline(always)]
         || {
             for first in (0..n).step_by(COLUMNS) {
                 let width = COLUMNS.min(n - first);
-                for i in 0..m {
-                    let mut acc = [T::ZERO; COLUMNS];
-                    // SAFETY: the indices are inside the matrices.
-                    unsafe {
-                        for p in 0..k {
-                            let x = *a.at(i, p).ptr;
-                            let row = b.at(p, first);
-                            if row.col == 1 && width == COLUMNS {
-                                let row = &*row.ptr.cast::<[T; COLUMNS]>();
-                                for j in 0..COLUMNS {
-                                    acc[j] = acc[j].add(x.mul(row[j]));
-                                }
-                            } else {
-                                for (j, s) in acc[..width].iter_mut().enumerate() {
-                                    *s = s.add(x.mul(*row.at(0, j).ptr));
-                                }
-                            }
+                // SAFETY: the indices are inside of the matrices.
+                unsafe {
+                    for (p, row) in block.iter_mut().enumerate() {
+                        let from = b.at(p, first);
+                        if from.col == 1 && width == COLUMNS {
+                            *row = from.ptr.cast::<[T; COLUMNS]>().read_unaligned();
+                        } else {
+                            (0..width).for_each(|j| row[j] = *from.at(0, j).ptr);
                         }
-                        ptr::copy_nonoverlapping(acc.as_ptr(), out.add(i * ldo + first), width);
+                    }
+                    let whole = m - m % ROWS;
+                    for i in (0..whole).step_by(ROWS) {
+                        integer_rows::<T, ROWS>(a.at(i, 0), &block, width, out.add(i * ldo + first), ldo);
+                    }
+                    for i in whole..m {
+                        integer_rows::<T, 1>(a.at(i, 0), &block, width, out.add(i * ldo + first), ldo);
                     }
                 }
             }
         },
     );
+}
+
+/// `R` rows by `width` of [`COLUMNS`].
+///
+/// # Safety
+/// `a` is readable for these rows and as many columns as the block has rows; `out` is writable.
+#[inline(always)]
+unsafe fn integer_rows<T: Int, const R: usize>(
+    a: Mat<T>,
+    block: &[[T; COLUMNS]],
+    width: usize,
+    out: *mut T,
+    ldo: usize,
+) {
+    let mut acc = [[T::ZERO; COLUMNS]; R];
+    // SAFETY: the caller's contract.
+    unsafe {
+        for (p, row) in block.iter().enumerate() {
+            for r in 0..R {
+                let x = *a.at(r, p).ptr;
+                if width == COLUMNS {
+                    for j in 0..COLUMNS {
+                        acc[r][j] = acc[r][j].add(x.mul(row[j]));
+                    }
+                } else {
+                    for j in 0..width {
+                        acc[r][j] = acc[r][j].add(x.mul(row[j]));
+                    }
+                }
+            }
+        }
+        for (r, row) in acc.iter().enumerate() {
+            ptr::copy_nonoverlapping(row.as_ptr(), out.add(r * ldo), width);
+        }
+    }
 }
 
 /// `out = a b`, split over threads when it is worth it.

@@ -22,6 +22,8 @@ use crate::register_tile::{Dots, Float, Kernels, Row, Tile};
 const UNPACKED_ROWS: usize = 64;
 /// Rows of the left matrix up to which rows of a transposed right one are multiplied where they lie.
 const DOT_ROWS: usize = 16;
+/// Columns of a right matrix that is stored transposed up to which they are multiplied by rows of any number.
+const DOT_COLUMNS: usize = 4;
 /// The least inner dimension for that, and for a single row.
 const LONG: usize = 32;
 const LONG_OF_ONE: usize = 8;
@@ -188,8 +190,18 @@ pub(crate) unsafe fn product<S: Real>(
     let own = is_own::<S, S::Wide>();
     // SAFETY: the caller's contract; memory is used as it is only if the types are the same.
     unsafe {
-        if own && !add && are_rows_by_rows(m, k, a, b) {
-            return rows_by_rows(kernels, m, k, n, a.cast(), b.cast(), out, ldo, pieces);
+        if own && are_dots(m, k, n, a, b) {
+            let (a, b) = (a.cast(), b.cast());
+            let (a_row, b_row) = (a.row, b.col);
+            let dots =
+                Dots { a: a.ptr, a_row, b: b.ptr, b_row, hops: &[0], run: k, n, out, out_row: ldo, out_col: 1, add };
+            return if m <= DOT_ROWS {
+                shared_dots(kernels, m, &dots, pieces)
+            } else {
+                let swapped =
+                    Dots { a: b.ptr, a_row: b_row, b: a.ptr, b_row: a_row, n: m, out_row: 1, out_col: ldo, ..dots };
+                shared_dots(kernels, n, &swapped, pieces)
+            };
         }
         if own && m == 1 && a.col == 1 && b.col == 1 && pieces == 1 {
             let (a, b, b_row) = (a.ptr.cast(), b.ptr.cast(), b.row);
@@ -206,37 +218,27 @@ pub(crate) unsafe fn product<S: Real>(
     }
 }
 
-/// Whether rows of the left matrix, few and long, are multiplied by rows of a right one that is stored transposed.
-pub(crate) fn are_rows_by_rows<S>(m: usize, k: usize, a: Mat<S>, b: Mat<S>) -> bool {
-    let long = if m == 1 { LONG_OF_ONE } else { LONG };
-    a.col == 1 && b.row == 1 && b.col != 1 && m <= DOT_ROWS && k >= long
+/// Whether rows of the left matrix are multiplied by columns of the right one, both long and of neighbours, and one of them few.
+pub(crate) fn are_dots<S>(m: usize, k: usize, n: usize, a: Mat<S>, b: Mat<S>) -> bool {
+    let long = k >= if m == 1 { LONG_OF_ONE } else { LONG };
+    a.col == 1 && b.row == 1 && (b.col != 1 || n == 1) && long && (m <= DOT_ROWS || n <= DOT_COLUMNS)
 }
 
-/// [`product`] for a right matrix that is stored transposed, and a left one of few rows.
+/// Products of `m` rows by others that threads share.
 ///
 /// # Safety
-/// As for [`product`]; rows of `a` and columns of `b` are of neighbours.
-unsafe fn rows_by_rows<T: Float>(
-    kernels: &Kernels<T>,
-    m: usize,
-    k: usize,
-    n: usize,
-    a: Mat<T>,
-    b: Mat<T>,
-    out: *mut T,
-    ldo: usize,
-    pieces: usize,
-) {
-    let (pa, pb, out) = (Shared(a.ptr.cast_mut()), Shared(b.ptr.cast_mut()), Shared(out));
-    let (a_row, b_row) = (a.row, b.col);
+/// The matrices are as [`Dots`] says.
+unsafe fn shared_dots<T: Float>(kernels: &Kernels<T>, m: usize, dots: &Dots<'_, T>, pieces: usize) {
+    let Dots { a_row, hops, run, b_row, n, out_row, out_col, add, .. } = *dots;
+    let (a, b, out) = (Shared(dots.a.cast_mut()), Shared(dots.b.cast_mut()), Shared(dots.out));
     let piece = n.div_ceil(pieces).next_multiple_of(4);
     parallel_for(n.div_ceil(piece), 1, |range| {
         let (first, end) = (range.start * piece, n.min(range.end * piece));
         // SAFETY: the caller's contract; the columns of the result are this range's.
         unsafe {
-            let (a, b) = (pa.get().cast_const(), pb.get().offset(first as isize * b_row).cast_const());
-            let (n, out) = (end - first, out.get().add(first));
-            kernels.dots(m, &Dots { a, a_row, b, b_row, k, n, out, out_row: ldo, out_col: 1 });
+            let (a, b) = (a.get().cast_const(), b.get().offset(first as isize * b_row).cast_const());
+            let (n, out) = (end - first, out.get().add(first * out_col));
+            kernels.dots(m, &Dots { a, a_row, hops, run, b, b_row, n, out, out_row, out_col, add });
         }
     });
 }

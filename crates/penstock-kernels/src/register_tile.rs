@@ -265,21 +265,24 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
     }
 }
 
-/// The products of rows of the left matrix and rows of the right one, both of neighbours: `out[i][j] = a[i] . b[j]`.
+/// The products of rows of the left matrix and rows of the right one: `out[i][j] = a[i] . b[j]`, or `+=`. Rows of the right one are of
+/// neighbours; element `p` of row `i` of the left one is at `a + hops[p / run] + i * a_row + p % run`.
 #[derive(Clone, Copy)]
-pub(crate) struct Dots<T> {
+pub(crate) struct Dots<'a, T> {
     pub(crate) a: *const T,
     pub(crate) a_row: isize,
+    pub(crate) hops: &'a [isize],
+    pub(crate) run: usize,
     pub(crate) b: *const T,
     pub(crate) b_row: isize,
-    /// The length of the rows.
-    pub(crate) k: usize,
     /// The number of rows of the right matrix.
     pub(crate) n: usize,
     /// Element `(i, j)` of the result is at `out + i * out_row + j * out_col`.
     pub(crate) out: *mut T,
     pub(crate) out_row: usize,
     pub(crate) out_col: usize,
+    /// Whether the products are added to what is there.
+    pub(crate) add: bool,
 }
 
 /// `R` rows of the left matrix by `S` of the right one.
@@ -287,35 +290,39 @@ pub(crate) struct Dots<T> {
 /// # Safety
 /// There is the instruction set of `V`; the matrices are as said, and have so many rows.
 #[inline(always)]
-unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<V::Of>) {
+unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<'_, V::Of>) {
     // SAFETY: the caller's contract.
     unsafe {
         let mut acc = [[V::splat(V::Of::ZERO); S]; R];
-        let whole = t.k - t.k % V::LANES;
-        for p in (0..whole).step_by(V::LANES) {
-            let mut right = [V::splat(V::Of::ZERO); S];
-            for j in 0..S {
-                right[j] = V::load(t.b.offset(j as isize * t.b_row).add(p));
-            }
-            for i in 0..R {
-                let x = V::load(t.a.offset(i as isize * t.a_row).add(p));
+        let (whole, left) = (t.run - t.run % V::LANES, t.run % V::LANES);
+        let mut b = t.b;
+        for &hop in t.hops {
+            let a = t.a.offset(hop);
+            for p in (0..whole).step_by(V::LANES) {
+                let mut right = [V::splat(V::Of::ZERO); S];
                 for j in 0..S {
-                    acc[i][j] = x.fma(right[j], acc[i][j]);
+                    right[j] = V::load(b.offset(j as isize * t.b_row).add(p));
+                }
+                for i in 0..R {
+                    let x = V::load(a.offset(i as isize * t.a_row).add(p));
+                    for j in 0..S {
+                        acc[i][j] = x.fma(right[j], acc[i][j]);
+                    }
                 }
             }
-        }
-        let left = t.k - whole;
-        if left > 0 {
-            let mut right = [V::splat(V::Of::ZERO); S];
-            for j in 0..S {
-                right[j] = V::load_part(t.b.offset(j as isize * t.b_row).add(whole), left);
-            }
-            for i in 0..R {
-                let x = V::load_part(t.a.offset(i as isize * t.a_row).add(whole), left);
+            if left > 0 {
+                let mut right = [V::splat(V::Of::ZERO); S];
                 for j in 0..S {
-                    acc[i][j] = x.fma(right[j], acc[i][j]);
+                    right[j] = V::load_part(b.offset(j as isize * t.b_row).add(whole), left);
+                }
+                for i in 0..R {
+                    let x = V::load_part(a.offset(i as isize * t.a_row).add(whole), left);
+                    for j in 0..S {
+                        acc[i][j] = x.fma(right[j], acc[i][j]);
+                    }
                 }
             }
+            b = b.wrapping_add(t.run);
         }
         let mut sums = [[MaybeUninit::<V>::uninit(); S]; R];
         for i in 0..R {
@@ -325,7 +332,8 @@ unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<V::Of>) {
         }
         for (i, row) in sums.iter().enumerate() {
             for (j, sum) in row.iter().enumerate() {
-                *t.out.add(i * t.out_row + j * t.out_col) = sum.assume_init().sum();
+                let (to, sum) = (t.out.add(i * t.out_row + j * t.out_col), sum.assume_init().sum());
+                *to = if t.add { *to + sum } else { sum };
             }
         }
     }
@@ -336,7 +344,7 @@ unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<V::Of>) {
 /// # Safety
 /// As for [`dot_tile`].
 #[inline(always)]
-unsafe fn dots<V: Vector, const R: usize>(t: &Dots<V::Of>) {
+unsafe fn dots<V: Vector, const R: usize>(t: &Dots<'_, V::Of>) {
     let mut at = *t;
     for j in (0..t.n).step_by(4) {
         // SAFETY: rows `j..` of the right matrix are there.
@@ -432,7 +440,7 @@ pub(crate) struct Kernels<T: 'static> {
     packed: &'static [TileFn<T>],
     packed_narrow: &'static [TileFn<T>],
     /// [`Dots`] of 1, 2, … rows.
-    dots: &'static [unsafe fn(&Dots<T>)],
+    dots: &'static [unsafe fn(&Dots<'_, T>)],
     /// A [`Row`].
     row: unsafe fn(&Row<T>),
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
@@ -509,7 +517,7 @@ impl<T: Float> Kernels<T> {
     ///
     /// # Safety
     /// The matrices are as [`Dots`] says.
-    pub(crate) unsafe fn dots(&self, m: usize, t: &Dots<T>) {
+    pub(crate) unsafe fn dots(&self, m: usize, t: &Dots<'_, T>) {
         let parts = m.div_ceil(self.dots.len());
         let mut at = *t;
         for part in 0..parts {
@@ -542,7 +550,7 @@ macro_rules! entries {
             }
             /// # Safety
             /// As for [`dots`], on a machine that has the instruction set.
-            unsafe fn dot_entry<const R: usize>(t: &Dots<$of>) {
+            unsafe fn dot_entry<const R: usize>(t: &Dots<'_, $of>) {
                 // SAFETY: the same contract.
                 unsafe { $at(#[inline(always)] || dots::<$vector, R>(t)) }
             }

@@ -7,7 +7,7 @@ use penstock_kernels::conv::{Axis, Geometry, conv, conv_filter_grad, conv_input_
 use penstock_kernels::matmul::add_product;
 use penstock_kernels::{matmul, pool};
 
-/// An element that small whole numbers are converted to without rounding.
+/// An element that small whole numbers are converted to without rounding; integers wrap.
 trait Number: Element {
     fn of(x: i32) -> Self;
 }
@@ -33,6 +33,24 @@ impl Number for f16 {
 impl Number for bf16 {
     fn of(x: i32) -> bf16 {
         bf16::from_f32(x as f32)
+    }
+}
+
+impl Number for u8 {
+    fn of(x: i32) -> u8 {
+        x as u8
+    }
+}
+
+impl Number for i32 {
+    fn of(x: i32) -> i32 {
+        x
+    }
+}
+
+impl Number for i64 {
+    fn of(x: i32) -> i64 {
+        i64::from(x)
     }
 }
 
@@ -79,6 +97,8 @@ fn products_of_several_blocks_agree_with_the_model() {
         (3, 30, 4200),
         (450, 50, 66),
         (1000, 7, 40),
+        (300, 600, 1),
+        (61, 70, 3),
     ];
     for (m, k, n) in sizes {
         for (a_trans, b_trans) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -86,6 +106,9 @@ fn products_of_several_blocks_agree_with_the_model() {
             check_product::<f64>(m, k, n, a_trans, b_trans);
             check_product::<f16>(m, k, n, a_trans, b_trans);
             check_product::<bf16>(m, k, n, a_trans, b_trans);
+            check_product::<u8>(m, k, n, a_trans, b_trans);
+            check_product::<i32>(m, k, n, a_trans, b_trans);
+            check_product::<i64>(m, k, n, a_trans, b_trans);
         }
     }
 }
@@ -114,7 +137,7 @@ fn what_is_not_a_number_stays_in_its_row_and_column() {
 
 #[test]
 fn products_are_added_to_what_is_there() {
-    for (m, k, n, ldo) in [(1, 1, 1, 1), (5, 8, 3, 9), (100, 600, 40, 44)] {
+    for (m, k, n, ldo) in [(1, 1, 1, 1), (5, 8, 3, 9), (70, 300, 1, 3), (100, 600, 40, 44)] {
         let (a, b) = (numbers::<f64>(&whole(m * k, 3)), numbers::<f64>(&whole(k * n, 4)));
         let mut out = vec![0.5; (m - 1) * ldo + n];
         add_product(k, n, &a, &b, &mut out, ldo);
@@ -201,6 +224,9 @@ fn convolutions_of_several_blocks_agree_with_the_model() {
         (2, [Axis::NONE, axis(12, 3, 2, 1, 1), axis(15, 3, 2, 2, 2)], 3, 5, 7),
         (1, [Axis::NONE, axis(20, 2, 3, 1, 0), axis(21, 2, 3, 1, 1)], 2, 6, 9),
         (1, [Axis::NONE, axis(9, 1, 1, 1, 0), axis(9, 1, 1, 1, 0)], 2, 8, 8),
+        // Channels of which some are beyond the last whole vector.
+        (2, [Axis::NONE, axis(9, 3, 1, 2, 2), axis(20, 3, 2, 2, 1)], 2, 50, 36),
+        (1, [axis(4, 2, 1, 1, 0), axis(6, 1, 1, 1, 0), axis(30, 4, 1, 1, 0)], 1, 70, 41),
         // Channels of more than a panel.
         (1, [Axis::NONE, axis(5, 3, 1, 1, 1), axis(6, 3, 1, 1, 1)], 1, 300, 40),
         (3, [axis(5, 2, 1, 2, 1), axis(6, 3, 1, 1, 1), axis(7, 2, 2, 1, 0)], 2, 3, 4),

@@ -1,4 +1,4 @@
-//! Decompositions and solutions of dense matrices, by the `faer` crate.
+//! Decompositions and solutions of dense matrices: elimination by the engine's own products, all else by the `faer` crate.
 //!
 //! Each function takes one matrix, row-major, of `f32`, `f64` or a complex dtype. It is a crate of its own because what
 //! it makes of generic code takes longer to compile than all other kernels together.
@@ -8,24 +8,19 @@
 //! eigenvectors, they are fixed by their elements, so that they do not depend on the way of computing.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::lu::partial_pivoting::factor as lu_factor;
 use faer::linalg::svd::{ComputeSvdVectors, SvdParams, svd as faer_svd, svd_scratch};
-use faer::linalg::triangular_solve as triangular;
 use faer::prelude::*;
 use faer::traits::{ComplexField, RealField};
-use faer::{Conj, MatMut, Par, Side, Spec};
+use faer::{MatMut, Par, Side, Spec};
 use num_complex::Complex;
 use penstock_data::{C64, C128, DType, DTypeSet, Element};
+use penstock_kernels::elimination::{self, Field};
 
 /// The dtypes of matrices.
 pub const MATRIX_DTYPES: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
-
-/// Calls a function with each number below the first argument, in any order and on any threads.
-pub type Share<'a> = &'a (dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Sync);
 
 /// An element of a matrix, and what is done with matrices of it.
 ///
@@ -70,26 +65,26 @@ pub trait Matrix: Element {
     fn slogdet(n: usize, a: &[Self]) -> (Self, Self::Magnitude);
 
     /// Solves `a x = b`, or `a^H x = b` where `adjoint`, for `a` of `n` by `n`; `x` holds `b`, of `n` by `k`, and then
-    /// the solution. Right-hand sides are shared out.
+    /// the solution.
     ///
     /// # Errors
     /// [`Failure::Singular`] where a pivot is 0.
     ///
     /// # Panics
     /// Where a slice has another number of elements.
-    fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self], share: Share<'_>) -> Result<(), Failure>;
+    fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure>;
 
-    /// The inverse of `a` of `n` by `n`. Its columns are shared out.
+    /// The inverse of `a` of `n` by `n`.
     ///
     /// # Errors
     /// [`Failure::Singular`] where a pivot is 0.
     ///
     /// # Panics
     /// Where a slice has not `n * n` elements.
-    fn inverse(n: usize, a: &[Self], out: &mut [Self], share: Share<'_>) -> Result<(), Failure>;
+    fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
     /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what
-    /// is given; `x` holds `b`, of `n` by `k`, and then the solution. Right-hand sides are shared out.
+    /// is given; `x` holds `b`, of `n` by `k`, and then the solution.
     ///
     /// # Errors
     /// [`Failure::Singular`] where an element of the diagonal is 0.
@@ -103,7 +98,6 @@ pub trait Matrix: Element {
         lower: bool,
         adjoint: bool,
         x: &mut [Self],
-        share: Share<'_>,
     ) -> Result<(), Failure>;
 
     /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal
@@ -153,8 +147,9 @@ pub trait Matrix: Element {
 }
 
 /// What the algorithms need to know of an element.
-trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default + PartialOrd> {
-    const ZERO: Self;
+trait Scalar:
+    Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matrix<Magnitude: Default + PartialOrd> + Field
+{
     const ONE: Self;
     /// NaN, in both parts.
     const NAN: Self;
@@ -184,8 +179,6 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
     fn plus(x: Self::Magnitude, y: Self::Magnitude) -> Self::Magnitude;
     /// The negative.
     fn negative(self) -> Self;
-    /// The conjugate.
-    fn conjugate(self) -> Self;
     /// 1 or -1, as the real part is negative or not.
     fn sign(self) -> Self;
 }
@@ -193,7 +186,6 @@ trait Scalar: Element + ComplexField<Real = <Self as Matrix>::Magnitude> + Matri
 macro_rules! scalars {
     ($($real:ident $complex:ident),*) => {$(
         impl Scalar for $real {
-            const ZERO: $real = 0.0;
             const ONE: $real = 1.0;
             const NAN: $real = $real::NAN;
             fn finite(self) -> bool { self.is_finite() }
@@ -215,12 +207,10 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $real { -self }
-            fn conjugate(self) -> $real { self }
             fn sign(self) -> $real { if self < 0.0 { -1.0 } else { 1.0 } }
         }
 
         impl Scalar for $complex {
-            const ZERO: $complex = $complex::new(0.0, 0.0);
             const ONE: $complex = $complex::new(1.0, 0.0);
             const NAN: $complex = $complex::new($real::NAN, $real::NAN);
             fn finite(self) -> bool { self.is_finite() }
@@ -241,7 +231,6 @@ macro_rules! scalars {
             fn ln(x: $real) -> $real { x.ln() }
             fn plus(x: $real, y: $real) -> $real { x + y }
             fn negative(self) -> $complex { -self }
-            fn conjugate(self) -> $complex { self.conj() }
             fn sign(self) -> $complex { $complex::new(if self.re < 0.0 { -1.0 } else { 1.0 }, 0.0) }
         }
     )*};
@@ -275,19 +264,13 @@ macro_rules! matrices {
                 slogdet(n, a)
             }
 
-            fn solve(
-                n: usize,
-                k: usize,
-                a: &[Self],
-                adjoint: bool,
-                x: &mut [Self],
-                share: Share<'_>,
-            ) -> Result<(), Failure> {
-                solve(n, k, a, adjoint, x, share)
+            fn solve(n: usize, k: usize, a: &[Self], adjoint: bool, x: &mut [Self]) -> Result<(), Failure> {
+                solve(n, k, a, adjoint, x)
             }
 
-            fn inverse(n: usize, a: &[Self], out: &mut [Self], share: Share<'_>) -> Result<(), Failure> {
-                inverse(n, a, out, share)
+            fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure> {
+                set_identity(n, out);
+                solve(n, n, a, false, out)
             }
 
             fn triangular_solve(
@@ -297,9 +280,8 @@ macro_rules! matrices {
                 lower: bool,
                 adjoint: bool,
                 x: &mut [Self],
-                share: Share<'_>,
             ) -> Result<(), Failure> {
-                triangular_solve(n, k, a, lower, adjoint, x, share)
+                triangular_solve(n, k, a, lower, adjoint, x)
             }
 
             fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]) {
@@ -375,114 +357,40 @@ fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
 }
 
 fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
-    if m == 0 || n == 0 {
-        order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
-        return;
+    let mut swaps = vec![0; m.min(n)];
+    packed.copy_from_slice(a);
+    elimination::factorise(m, n, packed, &mut swaps);
+    for (i, row) in packed.chunks_exact_mut(n.max(1)).enumerate() {
+        row[..i.min(n)].iter_mut().for_each(|x| *x = x.negative());
     }
-    view_mut(packed, m, n).copy_from(lu_factors(view(a, m, n), order));
+    order.iter_mut().enumerate().for_each(|(i, row)| *row = i);
+    swaps.iter().enumerate().for_each(|(i, &other)| order.swap(i, other));
 }
 
-/// The factors of a matrix that is not empty, in one, and the order of its rows.
-fn lu_factors<T: Scalar>(a: MatRef<'_, T>, order: &mut [usize]) -> Mat<T> {
-    let (m, n) = a.shape();
-    let mut inverse = vec![0usize; m];
-    let mut memory = MemBuffer::new(lu_factor::lu_in_place_scratch::<usize, T>(m, n, Par::Seq, default()));
-    // The factorisation is fastest on columns that are contiguous.
-    let mut factors = a.to_owned();
-    lu_factor::lu_in_place(factors.as_mut(), order, &mut inverse, Par::Seq, MemStack::new(&mut memory), default());
-    factors
-}
-
-/// The sign of the permutation that a list is.
-fn is_odd(order: &[usize]) -> bool {
-    let mut seen = vec![false; order.len()];
-    let mut odd = false;
-    for start in 0..order.len() {
-        let mut at = start;
-        while !seen[at] {
-            seen[at] = true;
-            at = order[at];
-            // A cycle of n elements is n - 1 transpositions.
-            odd ^= at != start;
-        }
+/// The diagonal of the upper factor, the last element with the sign of the exchanges.
+fn pivots<T: Scalar>(n: usize, a: &[T]) -> Vec<T> {
+    let (mut factors, mut swaps) = (a.to_vec(), vec![0; n]);
+    elimination::factorise(n, n, &mut factors, &mut swaps);
+    let mut pivots: Vec<T> = factors.into_iter().step_by(n + 1).collect();
+    if swaps.iter().enumerate().filter(|&(i, &other)| i != other).count() % 2 == 1 {
+        pivots[n - 1] = pivots[n - 1].negative();
     }
-    odd
+    pivots
 }
 
 fn det<T: Scalar>(n: usize, a: &[T]) -> T {
-    let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
-    lu(n, n, a, &mut packed, &mut order);
-    let product = (0..n).fold(T::ONE, |p, i| p.times(packed[i * n + i]));
-    if is_odd(&order) { product.negative() } else { product }
+    pivots(n, a).into_iter().fold(T::ONE, T::times)
 }
 
 fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
-    let (mut packed, mut order) = (a.to_vec(), vec![0; n]);
-    lu(n, n, a, &mut packed, &mut order);
-    let (mut sign, mut log) = (T::ONE, T::Magnitude::default());
-    for i in 0..n {
-        let (direction, size) = packed[i * n + i].direction();
-        (sign, log) = (sign.times(direction), T::plus(log, T::ln(size)));
-    }
-    (if is_odd(&order) { sign.negative() } else { sign }, log)
+    pivots(n, a).into_iter().fold((T::ONE, T::Magnitude::default()), |(sign, log), pivot| {
+        let (direction, size) = pivot.direction();
+        (sign.times(direction), T::plus(log, T::ln(size)))
+    })
 }
 
-/// Multiplications below which right-hand sides stay together.
-const PANEL_WORK: usize = 1 << 18;
-
-/// Calls `solve` for panels of the columns of `x`, which the shape alone determines.
-fn in_panels<T: Scalar>(x: MatMut<'_, T>, share: Share<'_>, solve: impl Fn(MatMut<'_, T>) + Sync) {
-    let (n, k) = x.shape();
-    // Narrower panels waste the registers of products, and there is no use for many more than there are threads.
-    let width = (PANEL_WORK / (n * n)).max(k / 16).max(128);
-    let (mut panels, mut rest) = (Vec::with_capacity(k / width + 1), x);
-    while rest.ncols() > width {
-        let (panel, others) = rest.split_at_col_mut(width);
-        panels.push(Mutex::new(Some(panel)));
-        rest = others;
-    }
-    panels.push(Mutex::new(Some(rest)));
-    share(panels.len(), &|i| {
-        let panel = panels[i].lock().unwrap_or_else(PoisonError::into_inner).take();
-        solve(panel.expect("each number comes once"));
-    });
-}
-
-fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T], share: Share<'_>) -> Result<(), Failure> {
-    if n == 0 || k == 0 {
-        return Ok(());
-    }
-    let mut order = vec![0; n];
-    let factors = lu_factors(view(a, n, n), &mut order);
-    if factors.diagonal().column_vector().iter().any(|d| *d == T::ZERO) {
-        return Err(Failure::Singular);
-    }
-    if adjoint {
-        in_panels(view_mut(x, n, k), share, |mut x| {
-            let factors = factors.transpose();
-            triangular::solve_lower_triangular_in_place_with_conj(factors, Conj::Yes, x.rb_mut(), Par::Seq);
-            triangular::solve_unit_upper_triangular_in_place_with_conj(factors, Conj::Yes, x, Par::Seq);
-        });
-        let rows = x.to_vec();
-        for (from, &to) in rows.chunks_exact(k).zip(&order) {
-            x[to * k..][..k].copy_from_slice(from);
-        }
-    } else {
-        let rows = x.to_vec();
-        for (to, &from) in x.chunks_exact_mut(k).zip(&order) {
-            to.copy_from_slice(&rows[from * k..][..k]);
-        }
-        in_panels(view_mut(x, n, k), share, |mut x| {
-            triangular::solve_unit_lower_triangular_in_place(factors.as_ref(), x.rb_mut(), Par::Seq);
-            triangular::solve_upper_triangular_in_place(factors.as_ref(), x, Par::Seq);
-        });
-    }
-    Ok(())
-}
-
-fn inverse<T: Scalar>(n: usize, a: &[T], out: &mut [T], share: Share<'_>) -> Result<(), Failure> {
-    set_identity(n, out);
-    solve(n, n, a, false, out, share)
+fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
+    if k == 0 || elimination::solve(n, k, a, adjoint, x) { Ok(()) } else { Err(Failure::Singular) }
 }
 
 fn triangular_solve<T: Scalar>(
@@ -492,23 +400,11 @@ fn triangular_solve<T: Scalar>(
     lower: bool,
     adjoint: bool,
     x: &mut [T],
-    share: Share<'_>,
 ) -> Result<(), Failure> {
     if (0..n).any(|i| a[i * n + i] == T::ZERO) {
         return Err(Failure::Singular);
     }
-    if n == 0 || k == 0 {
-        return Ok(());
-    }
-    let matrix = view(a, n, n);
-    let (matrix, conj) = if adjoint { (matrix.transpose(), Conj::Yes) } else { (matrix, Conj::No) };
-    in_panels(view_mut(x, n, k), share, |x| {
-        if lower == adjoint {
-            triangular::solve_upper_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
-        } else {
-            triangular::solve_lower_triangular_in_place_with_conj(matrix, conj, x, Par::Seq);
-        }
-    });
+    elimination::solve_triangular(n, k, a, lower, adjoint, x);
     Ok(())
 }
 

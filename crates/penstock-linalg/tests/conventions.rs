@@ -43,11 +43,6 @@ fn singular_vectors_have_fixed_signs() {
     assert!(near(&s, &[3.0, 2.0]) && near(&u, &[0.0, 1.0, 1.0, 0.0]) && near(&v, &[-1.0, 0.0, 0.0, -1.0]));
 }
 
-/// Shares work out to this thread, the last part first.
-fn backward(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..count).rev().for_each(f);
-}
-
 #[test]
 fn many_right_hand_sides_have_the_solutions_that_they_have_alone() {
     let (n, k) = (5, 60_000);
@@ -58,8 +53,8 @@ fn many_right_hand_sides_have_the_solutions_that_they_have_alone() {
     for (adjoint, triangle) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut x = b.clone();
         match triangle {
-            true => C128::triangular_solve(n, k, &a, true, adjoint, &mut x, &backward).unwrap(),
-            false => C128::solve(n, k, &a, adjoint, &mut x, &backward).unwrap(),
+            true => C128::triangular_solve(n, k, &a, true, adjoint, &mut x).unwrap(),
+            false => C128::solve(n, k, &a, adjoint, &mut x).unwrap(),
         }
         for column in (0..k).step_by(997) {
             for i in 0..n {
@@ -75,8 +70,8 @@ fn many_right_hand_sides_have_the_solutions_that_they_have_alone() {
 fn what_has_no_result_is_said() {
     assert_eq!(f64::cholesky(1, &[-1.0], &mut [0.0]), Err(Failure::NotPositiveDefinite));
     assert_eq!(f64::cholesky(1, &[f64::NAN], &mut [0.0]), Err(Failure::NotPositiveDefinite));
-    assert_eq!(f64::inverse(1, &[0.0], &mut [0.0], &backward), Err(Failure::Singular));
-    assert_eq!(f64::triangular_solve(1, 1, &[0.0], true, false, &mut [1.0], &backward), Err(Failure::Singular));
+    assert_eq!(f64::inverse(1, &[0.0], &mut [0.0]), Err(Failure::Singular));
+    assert_eq!(f64::triangular_solve(1, 1, &[0.0], true, false, &mut [1.0]), Err(Failure::Singular));
     assert_eq!(f64::eigh(1, &[f64::INFINITY], &mut [0.0], None), Err(Failure::NoConvergence));
     let mut s = [0.0];
     f64::svd(1, 1, false, &[f64::NAN], &mut s, None).unwrap();

@@ -88,11 +88,6 @@ pub(crate) fn each<W: Send>(
     }
 }
 
-/// Calls `f` with each number below `count`, on several threads unless one of several matrices is worked at.
-fn share(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    parallel_for(count, 1, |range| range.for_each(f));
-}
-
 fn error(failure: Failure, index: usize, count: usize) -> Error {
     let which = if count == 1 { String::new() } else { format!(", matrix {index} of the batch") };
     Error::invalid(match failure {
@@ -211,7 +206,7 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let (lower, adjoint) = (call.attrs.flag(0), call.attrs.flag(1));
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                T::triangular_solve(s.n, s.k, a, lower, adjoint, x, &share)
+                T::triangular_solve(s.n, s.k, a, lower, adjoint, x)
             }))
         })
     }),
@@ -264,7 +259,7 @@ pub static SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let adjoint = call.attrs.flag(0);
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                T::solve(s.n, s.k, a, adjoint, x, &share)
+                T::solve(s.n, s.k, a, adjoint, x)
             }))
         })
     }),
@@ -336,7 +331,7 @@ pub static INVERSE: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), 2.0 * (n * n * n) as f64, |i, to| {
-                T::inverse(n, &a[i * n * n..][..n * n], to, &share)
+                T::inverse(n, &a[i * n * n..][..n * n], to)
             })
         })
     }),
