@@ -1,8 +1,8 @@
 //! Kernels that do not depend on each other, at the same time.
 //!
-//! Most kernels share their loops with all threads. A factorisation or the search in one row has little to share, and
-//! products of some tens of microseconds spend much of their time on meeting. Where a graph has several such kernels that
-//! do not wait for each other, each thread takes one; who finds none left helps with the loops of those that still run.
+//! Most kernels share their loops with all threads. A factorisation or a sort has less to share. Where a graph has several such
+//! kernels that do not wait for each other, each thread takes one; who finds none left helps with the loops of those that
+//! still run.
 
 #![expect(unsafe_code, reason = "threads share the registers")]
 
@@ -84,7 +84,10 @@ pub(super) fn find(graph: &Graph, insts: &[Inst], least: u64) -> Option<Found> {
 /// The estimated nanoseconds of a kernel without effects that computes for `least` or longer.
 fn long(graph: &Graph, inst: Inst, least: u64) -> Option<u64> {
     let data = &graph.insts[inst];
-    if !matches!(data.op.cpu, Cpu::Kernel(_)) || !data.op.effects.is_empty() || data.attrs.hosts().next().is_some() {
+    // Products are shared by all threads at no loss, and what they pack is then packed once.
+    let shares = data.op.name == "matmul" || data.op.name.starts_with("conv");
+    let runs_anywhere = data.op.effects.is_empty() && data.attrs.hosts().next().is_none();
+    if shares || !runs_anywhere || !matches!(data.op.cpu, Cpu::Kernel(_)) {
         return None;
     }
     let types = |values: &[Value]| values.iter().map(|&v| graph.ty(v).clone()).collect::<Vec<Type>>();
