@@ -225,9 +225,9 @@ def rnn_inputs() -> tuple[F32, F32, F32, F32]:
 
 
 def mlp_inputs() -> tuple[F32, npt.NDArray[np.int32], list[F32]]:
-    """A batch of images, its labels, and the parameters w1, b1, w2, b2."""
+    """A batch of standardised images, its labels, and the parameters w1, b1, w2, b2."""
     rng = _rng()
-    x = rng.random((MLP_BATCH, MLP_IN), dtype=np.float32)
+    x = rng.standard_normal((MLP_BATCH, MLP_IN), dtype=np.float32)
     y = rng.integers(0, MLP_OUT, MLP_BATCH).astype(np.int32)
     w1 = rng.standard_normal((MLP_IN, MLP_HIDDEN), dtype=np.float32) * np.float32(0.05)
     w2 = rng.standard_normal((MLP_HIDDEN, MLP_OUT), dtype=np.float32) * np.float32(0.05)
