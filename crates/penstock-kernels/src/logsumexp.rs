@@ -10,7 +10,7 @@ use crate::arch::dispatch;
 use crate::math::Math;
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
-use crate::softmax::{LANES, folded, row_max};
+use crate::softmax::{BLOCK, LANES, accumulate, exps, folded, row_max};
 
 /// Elements of a row that one task takes.
 const PIECE: usize = 1 << 15;
@@ -28,15 +28,11 @@ fn shift_of<W: Math>(max: W) -> W {
 /// The sum of e^(x - shift).
 #[inline(always)]
 fn row_sum<T: Real>(row: &[T], shift: T::Wide) -> T::Wide {
-    let mut acc = [T::Wide::ZERO; LANES];
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    for x in chunks {
-        for l in 0..LANES {
-            acc[l] = acc[l] + (x[l].widen() - shift).exp();
-        }
-    }
-    for (a, &x) in acc.iter_mut().zip(rest) {
-        *a = *a + (x.widen() - shift).exp();
+    let (mut acc, mut block) = ([T::Wide::ZERO; LANES], [T::Wide::ZERO; BLOCK]);
+    for x in row.chunks(BLOCK) {
+        let to = &mut block[..x.len()];
+        exps(x, shift, to, 0);
+        accumulate(&mut acc, to);
     }
     folded(acc)
 }
@@ -109,9 +105,13 @@ unsafe fn columns<T: Real>(input: *const u8, [outer, n, inner]: [usize; 3], out:
                         }
                     }
                     let shift = max.map(shift_of);
+                    let mut powers = [T::Wide::ZERO; COLUMNS];
                     for r in 0..n {
-                        for ((s, &shift), &x) in sum.iter_mut().zip(&shift).zip(row(r)) {
-                            *s = *s + (x.widen() - shift).exp();
+                        for ((e, &shift), &x) in powers.iter_mut().zip(&shift).zip(row(r)) {
+                            *e = (x.widen() - shift).exp();
+                        }
+                        for (s, &e) in sum.iter_mut().zip(&powers) {
+                            *s = *s + e;
                         }
                     }
                     for j in 0..width {

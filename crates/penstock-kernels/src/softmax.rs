@@ -38,36 +38,31 @@ pub(crate) fn row_max<T: Real>(row: &[T]) -> T::Wide {
 /// Bytes of a row up to which the next one is fetched while this one is in the cache.
 const FETCHED: usize = 64 << 10;
 
-/// Writes e^(x - max) to `scratch` and returns the sum, in the order of [`row_sum`].
+/// Elements whose exponentials are computed before they are added: a loop that does both is not made of vectors as well.
+pub(crate) const BLOCK: usize = 32 * LANES;
+
+/// Writes e^(x - shift) to `to`, and fetches what lies `ahead` elements further.
 #[inline(always)]
-fn row_exp<T: Real>(row: &[T], max: T::Wide, scratch: &mut [T::Wide]) -> T::Wide {
-    let mut acc = [T::Wide::ZERO; LANES];
-    let ahead = if size_of_val(row) <= FETCHED { row.len() } else { 0 };
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    let (to, to_rest) = scratch.as_chunks_mut::<LANES>();
+pub(crate) fn exps<T: Real>(x: &[T], shift: T::Wide, to: &mut [T::Wide], ahead: usize) {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let (to, to_rest) = to.as_chunks_mut::<LANES>();
     for (e, x) in to.iter_mut().zip(chunks) {
         if ahead > 0 {
             prefetch(x.as_ptr().wrapping_add(ahead), size_of_val(x));
         }
         for l in 0..LANES {
-            e[l] = (x[l].widen() - max).exp();
-        }
-        for l in 0..LANES {
-            acc[l] = acc[l] + e[l];
+            e[l] = (x[l].widen() - shift).exp();
         }
     }
-    for ((e, &x), a) in to_rest.iter_mut().zip(rest).zip(&mut acc) {
-        *e = (x.widen() - max).exp();
-        *a = *a + *e;
+    for (e, &x) in to_rest.iter_mut().zip(rest) {
+        *e = (x.widen() - shift).exp();
     }
-    folded(acc)
 }
 
-/// The sum, in an order that depends on the length alone.
+/// Adds elements to accumulators, in turn.
 #[inline(always)]
-fn row_sum<W: Math>(row: &[W]) -> W {
-    let mut acc = [W::ZERO; LANES];
-    let (chunks, rest) = row.as_chunks::<LANES>();
+pub(crate) fn accumulate<W: Math>(acc: &mut [W; LANES], x: &[W]) {
+    let (chunks, rest) = x.as_chunks::<LANES>();
     for chunk in chunks {
         for l in 0..LANES {
             acc[l] = acc[l] + chunk[l];
@@ -76,6 +71,25 @@ fn row_sum<W: Math>(row: &[W]) -> W {
     for (a, &x) in acc.iter_mut().zip(rest) {
         *a = *a + x;
     }
+}
+
+/// Writes e^(x - max) to `scratch` and returns the sum, in the order of [`row_sum`].
+#[inline(always)]
+fn row_exp<T: Real>(row: &[T], max: T::Wide, scratch: &mut [T::Wide]) -> T::Wide {
+    let mut acc = [T::Wide::ZERO; LANES];
+    let ahead = if size_of_val(row) <= FETCHED { row.len() } else { 0 };
+    for (to, x) in scratch.chunks_mut(BLOCK).zip(row.chunks(BLOCK)) {
+        exps(x, max, to, ahead);
+        accumulate(&mut acc, to);
+    }
+    folded(acc)
+}
+
+/// The sum, in an order that depends on the length alone.
+#[inline(always)]
+fn row_sum<W: Math>(row: &[W]) -> W {
+    let mut acc = [W::ZERO; LANES];
+    accumulate(&mut acc, row);
     folded(acc)
 }
 
