@@ -22,7 +22,8 @@ const NS: f64 = 0.5;
 /// What is subtracted where the greatest element is `max`: with an infinite one, nothing overflows that does not anyway.
 #[inline(always)]
 fn shift_of<W: Math>(max: W) -> W {
-    if (max - max) == W::ZERO { max } else { W::ZERO }
+    // Neither an infinity nor NaN times 0 is 0.
+    if max * W::ZERO == W::ZERO { max } else { W::ZERO }
 }
 
 /// The sum of e^(x - shift).
