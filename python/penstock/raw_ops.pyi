@@ -270,6 +270,15 @@ def relu6(x: _TensorLike, *, name: str | None = None) -> Tensor:
         x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
     """
 
+def step(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """1 where `x` is positive, else 0, for NaN too: the derivative of `relu`. Derivative zeros.
+
+    Elementwise: the result has the shape of `x`.
+
+    Dtypes:
+        x: float16, bfloat16, float32, float64.
+    """
+
 def elu(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """Exponential linear unit: `x` where it is not negative, else `e^x - 1` (Clevert et al. 2015).
 

@@ -139,6 +139,7 @@ polygamma = np.vectorize(one_polygamma, otypes=["float64"])
 UNARY: dict[str, Model] = {
     "neg": own(np.negative),
     "abs": arithmetic(np.abs),
+    "step": own(lambda x: np.where(x > 0, like(x, 1), like(x, 0))),
     "sign": lambda x: near(complex_sign)(x) if x.dtype.kind == "c" else own(np.sign)(x),
     "square": arithmetic(lambda x: x * x),
     "sqrt": arithmetic(np.sqrt),

@@ -25,6 +25,7 @@ const LEFT_OUT: &[Unary] = &[
     Unary::Reciprocal,
     Unary::Relu,
     Unary::Relu6,
+    Unary::Step,
     Unary::Floor,
     Unary::Ceil,
     Unary::Round,

@@ -60,6 +60,8 @@ pub enum Unary {
     Relu,
     /// `min(max(x, 0), 6)`; NaN of NaN, 0 of -0.
     Relu6,
+    /// 1 of positive numbers, else 0, of NaN too.
+    Step,
     /// `x` if positive, else `e^x - 1`.
     Elu,
     /// The scaled ELU of Klambauer et al.
@@ -191,7 +193,7 @@ const BOOLEAN_OR_NUMERIC: DTypeSet = DTypeSet::BOOL.or(DTypeSet::NUMERIC);
 const WIDE_FLOAT: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64]);
 
 /// `(operator, name, operand dtypes)`, in the order of the discriminants.
-const UNARY: [(Unary, &str, DTypeSet); 50] = {
+const UNARY: [(Unary, &str, DTypeSet); 51] = {
     use DTypeSet as S;
     use Unary::*;
     [
@@ -222,6 +224,7 @@ const UNARY: [(Unary, &str, DTypeSet); 50] = {
         (Softplus, "softplus", S::FLOAT),
         (Relu, "relu", S::REAL),
         (Relu6, "relu6", S::REAL),
+        (Step, "step", S::FLOAT),
         (Elu, "elu", S::FLOAT),
         (Selu, "selu", S::FLOAT),
         (Softsign, "softsign", S::FLOAT),

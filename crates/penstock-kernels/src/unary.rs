@@ -79,6 +79,13 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
             let above = M::of(1.050_700_987_355_480_5) * x;
             if x < M::ZERO { below } else { above }
         }
+        Unary::Step => {
+            if x > M::ZERO {
+                M::ONE
+            } else {
+                M::ZERO
+            }
+        }
         Unary::Softsign => x / (M::ONE + x.abs()),
         Unary::Floor => x.floor(),
         Unary::Ceil => x.ceil(),
@@ -254,7 +261,7 @@ macro_rules! table {
 /// Operators of a few instructions, in any width.
 fn short_loop<T: Real>(op: Unary) -> Option<LoopFn> {
     table! { direct, op;
-        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Softsign Floor Ceil Round Rint Trunc;
+        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Step Softsign Floor Ceil Round Rint Trunc;
         Classify<T>: IsNan IsInf IsFinite;
     }
 }

@@ -5,7 +5,7 @@ use penstock_kernels::{Unary, unary as kernel, unary_dtypes, unary_output};
 
 use crate::array::ZEROS_LIKE;
 use crate::binary::{MULTIPLY_NO_NAN, POLYGAMMA};
-use crate::compare::{GREATER, LESS, LOGICAL_AND};
+use crate::compare::LESS;
 use crate::grad::{Ex, rule, unary_rule};
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, UNIT};
 use crate::util::one;
@@ -125,14 +125,14 @@ table! {
         E("({0} > ({T})0 ? {0} + log1p(exp(-{0})) : log1p(exp({0})))"), d!(|g, x, _| g * x.then(&SIGMOID)),
         "`log(1 + e^x)`, without overflow.";
     RELU "relu" "Relu" Relu LINE E("({0} <= ({T})0 ? ({T})0 : {0})"),
-        d!(|g, _, y| g * step(y, y.is_number(&GREATER, 0.0))),
+        d!(|g, _, y| g * y.then(&STEP)),
         "`max(x, 0)`; NaN of NaN. Derivative 0 at 0 and NaN; the second is zeros, as in TensorFlow.";
     RELU6 "relu6" "Relu6" Relu6 LINE E("({0} <= ({T})0 ? ({T})0 : ({0} > ({T})6 ? ({T})6 : {0}))"),
-        d!(|g, _, y| {
-            let within = y.is_number(&GREATER, 0.0).emit(&LOGICAL_AND, &[y.is_number(&LESS, 6.0)], &[]);
-            g * step(y, within)
-        }),
+        d!(|g, _, y| g * y.then(&STEP) * (y.number(6.0) - y).then(&STEP)),
         "`min(max(x, 0), 6)`; NaN of NaN. Derivative 0 at 0, 6 and NaN; the second is zeros, as in TensorFlow.";
+    STEP "step" "Step" Step LINE E("({0} > ({T})0 ? ({T})1 : ({T})0)"),
+        Vjp::Rule(|cx| rule(cx, |t| smallvec::smallvec![t.needed[0].then(|| t.x(0).then(&ZEROS_LIKE))])),
+        "1 where `x` is positive, else 0, for NaN too: the derivative of `relu`. Derivative zeros.";
     ELU "elu" "Elu" Elu LINE E("({0} < ({T})0 ? expm1({0}) : {0})"),
         d!(|g, _, y| (g * (y + 1.0)).or(y.is_number(&LESS, 0.0), g)),
         "Exponential linear unit: `x` where it is not negative, else `e^x - 1` (Clevert et al. 2015).";
@@ -187,11 +187,6 @@ table! {
         "Complex conjugate.";
     ANGLE "angle" "Angle" Angle LINE H("complex numbers are computed on the host"), d!(|g, x, _| angle_rule(g, x)),
         "Phase of a complex number in radians, in (-pi, pi].";
-}
-
-/// 1 where `condition` holds, which is only where `y` is positive, else 0, with zeros as derivative.
-fn step<'t>(y: Ex<'t>, condition: Ex<'t>) -> Ex<'t> {
-    y.then(&SIGN).only_if(condition)
 }
 
 /// The derivative of `erf`.

@@ -78,6 +78,11 @@ impl Builder {
                 let nan = self.compare(Order::Unordered, x, x);
                 self.blend(nan, sign, x)
             }
+            "step" => {
+                let (zero, one) = (self.float(elem, 0.0), self.float(elem, 1.0));
+                let positive = self.compare(Order::Greater, x, zero);
+                self.keep(positive, one)
+            }
             "square" => self.float_two(0x59, x, x, true),
             "sqrt" => self.sqrt(x),
             "rsqrt" => {

@@ -208,6 +208,7 @@ pub(crate) fn model(op: Unary, x: f64) -> Option<f64> {
         Unary::Floor => x.floor(),
         Unary::Ceil => x.ceil(),
         Unary::Round | Unary::Rint => x.round_ties_even(),
+        Unary::Step => f64::from(u8::from(x > 0.0)),
         Unary::Trunc => x.trunc(),
         Unary::Erf => libm::erf(x),
         Unary::Erfc => libm::erfc(x),
