@@ -154,8 +154,8 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> _core.Ten
     Raises:
         InvalidArgumentError: for matrices that are not square, or a singular one.
 
-    >>> inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
-    [[0.5, 0.0], [0.0, 0.25]]
+    >>> inv([[2.0, 1.0], [1.0, 1.0]]).numpy().tolist()
+    [[1.0, -1.0], [-1.0, 2.0]]
     """
     result = raw_ops.matrix_inverse(input)
     return _adjoint(result) if adjoint else result
