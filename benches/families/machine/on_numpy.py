@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cases import Work, Works
-from families.machine import ELEMENTS, GEMMS, floats
+from families.machine import ELEMENTS, GEMMS, byte_matrix, floats
 
 
 def works() -> Works:
@@ -19,6 +19,9 @@ def works() -> Works:
 
     return {
         **{f"gemm_{n}": gemm(n) for n in GEMMS},
+        "gemm_bytes_1024": lambda: Work(
+            lambda x: np.matmul(x, x, dtype=np.int32, casting="safe"), (byte_matrix(1024),)
+        ),
         "memcpy": memcpy,
         "scale": lambda: Work(lambda x: np.float32(2) * x + np.float32(1), (floats(ELEMENTS),)),
         "add": lambda: Work(np.add, (floats(ELEMENTS), floats(ELEMENTS))),
