@@ -119,8 +119,7 @@ def matmul(
         raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
         dtype = _core.DType(output_type)
-        a = _core._convert(a)
-        b = _core._convert(b, None, a.dtype)
+        a, b = _core._convert(a), _core._convert(b)
         if dtype == _core.int32 and {a.dtype, b.dtype} <= {_core.int8, _core.uint8}:
             return raw_ops.matmul_int32(
                 a, b, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=name
