@@ -259,13 +259,13 @@ fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) 
     let narrow = ty.bits() < 32;
     if in_x.low >= 0 && in_y.low >= 0 {
         let (x, y) = if narrow { (b.ins().uextend(I32, x), b.ins().uextend(I32, y)) } else { (x, y) };
-        let reciprocal = a.constant.filter(|_| ty.bits() <= 32).and_then(|d| reciprocal(in_x.high, d));
+        let reciprocal = a.constant.and_then(|d| reciprocal(in_x.high, d));
         let found = match (reciprocal, a.constant) {
             (Some((factor, shift)), Some(d)) => {
-                let wide = b.ins().uextend(I64, x);
+                let wide = if ty == I64 { x } else { b.ins().uextend(I64, x) };
                 let product = b.ins().imul_imm_s(wide, factor);
                 let shifted = b.ins().ushr_imm_s(product, shift);
-                let q = b.ins().ireduce(I32, shifted);
+                let q = if ty == I64 { shifted } else { b.ins().ireduce(I32, shifted) };
                 if quotient {
                     q
                 } else {
