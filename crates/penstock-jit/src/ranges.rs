@@ -2,8 +2,8 @@
 //!
 //! A walk computes the interval of each scalar from those of its operands. A variable of a loop has all values that
 //! any walk so far has found for it, and a bound that moves goes to the dtype's limit at once, but that a lower one stops at 0 first;
-//! walks are repeated until nothing moves, then once more to take back what was given away. So the time is linear in the size of a
-//! region, however deep its loops.
+//! walks are repeated until nothing moves, then a few times more to take back what was given away, which one variable after the other
+//! may need. So the time is linear in the size of a region, however deep its loops.
 
 use penstock_data::DType;
 use smallvec::SmallVec;
@@ -92,7 +92,7 @@ impl Ranges {
                 break;
             }
         }
-        for mode in [Mode::Narrow, Mode::Keep] {
+        for mode in [Mode::Narrow, Mode::Narrow, Mode::Narrow, Mode::Keep] {
             walk.mode = mode;
             walk.block(&source.body);
         }

@@ -194,6 +194,13 @@ fn infer_product(cx: &InferCx<'_>, dtype: DType) -> Result<OutTypes> {
 
 /// The batch dimensions and sizes of a product of tensors: `(batch, m, k, n)`.
 fn sizes(a: &Tensor, b: &Tensor, attrs: &Attrs) -> Result<(Dims, usize, usize, usize)> {
+    let views = [View::of(attrs, 0), View::of(attrs, 1)];
+    if let (Some(([], m, k)), Some(([], inner, n))) = (split(a.dims(), views[0]), split(b.dims(), views[1]))
+        && k == inner
+        && views.iter().all(|view| !view.conjugated)
+    {
+        return Ok((Dims::new(), m, k, n));
+    }
     let known = |t: &Tensor| -> SmallVec<[Dim; 4]> { t.dims().iter().map(|&d| Dim::Known(d)).collect() };
     let (batch, m, k, n) = plan(&known(a), &known(b), attrs)?;
     let unknown = || Error::internal("an extent is not known");
@@ -201,12 +208,18 @@ fn sizes(a: &Tensor, b: &Tensor, attrs: &Attrs) -> Result<(Dims, usize, usize, u
     Ok((batch.extents().ok_or_else(unknown)?, size(m)?, size(k)?, size(n)?))
 }
 
+/// The dimensions of a batch of matrices.
+fn with_sizes(batch: &[usize], rows: usize, columns: usize) -> Dims {
+    let mut dims = Dims::from_slice(batch);
+    dims.push(rows);
+    dims.push(columns);
+    dims
+}
+
 fn run_matmul(call: &mut Call<'_>) -> Result<()> {
     let (a, b) = (call.inputs[0], call.inputs[1]);
     let (batch, m, k, n) = sizes(a, b, call.attrs)?;
-    let mut dims = batch.clone();
-    dims.extend([m, n]);
-
+    let dims = with_sizes(&batch, m, n);
     let dtype = a.dtype();
     let (of_a, of_b) = (View::of(call.attrs, 0), View::of(call.attrs, 1));
     let (mut a_conj, mut b_conj) = (Tensor::default(), Tensor::default());
@@ -237,8 +250,7 @@ fn run_matmul(call: &mut Call<'_>) -> Result<()> {
 fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {
     let (a, b) = (call.inputs[0], call.inputs[1]);
     let (batch, m, k, n) = sizes(a, b, call.attrs)?;
-    let mut dims = batch.clone();
-    dims.extend([m, n]);
+    let dims = with_sizes(&batch, m, n);
     let (of_a, of_b) = (bytes(a, View::of(call.attrs, 0)), bytes(b, View::of(call.attrs, 1)));
     let out = call.out(0, DType::I32, &dims)?;
     // SAFETY: `sizes` has checked that both operands, which are contiguous and of bytes, hold matrices of these sizes and that
