@@ -90,14 +90,15 @@ def matmul(
 
     Args:
         a: matrices, of rank 2 or more.
-        b: matrices, of the dtype of `a`.
+        b: matrices, of the dtype of `a` unless `output_type` is given.
         transpose_a: whether to transpose the matrices of `a` first.
         transpose_b: whether to transpose the matrices of `b` first.
         adjoint_a: whether to transpose and conjugate those of `a`.
         adjoint_b: whether to transpose and conjugate those of `b`.
         a_is_sparse: accepted and ignored.
         b_is_sparse: accepted and ignored.
-        output_type: a dtype to cast the operands to first.
+        output_type: the dtype of the result. Matrices of `int8` and `uint8`, also one of each, are multiplied
+            in `int32` as they are; others are cast to it first.
         grad_a: accepted and ignored.
         grad_b: accepted and ignored.
         name: a name for the result.
@@ -108,13 +109,22 @@ def matmul(
 
     >>> matmul([[1, 2]], [[3], [4]]).numpy().tolist()
     [[11]]
+    >>> a = raw_ops.cast([[100, 100]], dtype='int8')
+    >>> matmul(a, a, transpose_b=True, output_type='int32').numpy().tolist()
+    [[20000]]
     """
     if transpose_a and adjoint_a:
         raise ValueError("only one of arguments 'transpose_a' and 'adjoint_a' can be true")
     if transpose_b and adjoint_b:
         raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
-        a, b = (raw_ops.cast(x, dtype=_core.DType(output_type)) for x in (a, b))
+        dtype = _core.DType(output_type)
+        a, b = _core._convert(a), _core._convert(b)
+        if dtype == _core.int32 and {a.dtype, b.dtype} <= {_core.int8, _core.uint8}:
+            return raw_ops.matmul_int32(
+                a, b, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=name
+            )
+        a, b = raw_ops.cast(a, dtype=dtype), raw_ops.cast(b, dtype=dtype)
     return raw_ops.matmul(
         a,
         b,

@@ -1580,6 +1580,27 @@ def matmul(
             complex64, complex128.
     """
 
+def matmul_int32(
+    a: _TensorLike,
+    b: _TensorLike,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The product of matrices of 8-bit integers, `a` and `b`, in `int32`.
+
+    Each operand is `int8` or `uint8`. Shapes and attributes are those of `matmul`; sums that `int32` does not
+    hold wrap.
+
+    Errors: `InvalidArgument` for an operand of rank below 2, where the inner sizes differ, and where the
+    batch dimensions do not broadcast.
+
+    Dtypes:
+        a: int8, uint8.
+        b: int8, uint8.
+    """
+
 # --- diagonals ---
 
 def matrix_band_part(x: _TensorLike, *, lower: int = -1, upper: int = -1, name: str | None = None) -> Tensor:

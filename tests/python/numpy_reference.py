@@ -517,6 +517,7 @@ NUMERIC: dict[str, Model] = {
     "cumulative_logsumexp": cumulative_logsumexp,
     "linear_recurrence": linear_recurrence,
     "matmul": near(matmul),
+    "matmul_int32": lambda a, b, **stored: matmul(a.astype("int32"), b.astype("int32"), **stored),
     "bias_add": arithmetic(np.add),
     "softmax": near(lambda x, axis=-1: softmax_and_log(x, axis)[0]),
     "log_softmax": near(log_softmax),

@@ -102,3 +102,59 @@ def test_rows_of_no_elements_and_nested_arrays_are_read():
     big = np.arange(2 * 3000.0).reshape(2, 3000)
     np.testing.assert_array_equal(last(big), big[1])
     np.testing.assert_array_equal(last(np.array([["a"], ["b"]])), [b"b"])
+
+
+def wrapped(number, dtype):
+    """What is left of a number in a dtype of integers."""
+    size = np.dtype(dtype).itemsize
+    return int(np.array(number % 2 ** (8 * size), f"uint{8 * size}").view(dtype))
+
+
+@tf.function
+def remainders(x, y):
+    """Euclid's algorithm with remainders that floor, the sum of its quotients, and the number of rounds."""
+    quotients, rounds = x - x, tf.constant(0)
+    while y != 0:
+        quotients += x // y
+        x, y = y, x % y
+        rounds += 1
+    return x, quotients, rounds
+
+
+@pytest.mark.filterwarnings("ignore:.*retracing")
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_divisions_in_a_loop_are_those_of_python(data):
+    dtype = data.draw(st.sampled_from(["int8", "int32", "int64", "uint32"]))
+    info = np.iinfo(dtype)
+    near = st.integers(max(info.min, -9), 9)
+    x, y = (data.draw(near | st.integers(int(info.min), int(info.max))) for _ in range(2))
+    found = [int(t) for t in remainders(*(tf.constant(v, dtype) for v in (x, y)))]
+    quotients, rounds = 0, 0
+    while y != 0:
+        quotients += x // y
+        x, y = y, x % y
+        rounds += 1
+    assert found == [x, wrapped(quotients, dtype), rounds]
+
+
+@tf.function
+def shares(total, down_from, down_to):
+    """The sum of quotients and remainders of a number by all from one down to another."""
+    parts, rest, by = total - total, total - total, down_from
+    while by >= down_to:
+        parts += total // by
+        rest += total % by
+        by -= 1
+    return parts, rest
+
+
+def test_a_divisor_that_counts_down_fails_at_zero_and_not_before():
+    for total in (100, -100, np.iinfo("int32").min):
+        for first, last in ((7, 1), (-1, -7)):
+            by = range(first, last - 1, -1)
+            found = [int(t) for t in shares(tf.constant(total), tf.constant(first), tf.constant(last))]
+            due = [sum(total // d for d in by), sum(total % d for d in by)]
+            assert found == [wrapped(d, "int32") for d in due]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
+            shares(tf.constant(total), tf.constant(3), tf.constant(-3))

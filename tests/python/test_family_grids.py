@@ -260,6 +260,27 @@ def test_products_of_batches(data: st.DataObject) -> None:
         close(tf.linalg.matvec(a, vectors), np.matmul(a, vectors[..., None])[..., 0])
 
 
+@SOME
+@given(st.data())
+def test_products_of_bytes_in_32_bits(data: st.DataObject) -> None:
+    m, k, n = (data.draw(st.integers(0, 40)) for _ in range(3))
+    found = data.draw(npst.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3))
+    rng = np.random.default_rng(m)
+    a, b = (
+        rng.integers(0, 256, (*s, *t), "uint8").view(data.draw(st.sampled_from(["int8", "uint8"])))
+        for s, t in zip(found.input_shapes, ((m, k), (k, n)), strict=True)
+    )
+    want = np.matmul(a.astype("int32"), b.astype("int32"))
+    got = tf.matmul(a, b, output_type=tf.int32)
+    assert got.dtype == tf.int32
+    np.testing.assert_array_equal(got, want)
+    turned = [np.swapaxes(x, -1, -2) for x in (a, b)]
+    np.testing.assert_array_equal(tf.matmul(turned[0], b, transpose_a=True, output_type=tf.int32), want)
+    np.testing.assert_array_equal(tf.matmul(a, turned[1], adjoint_b=True, output_type=tf.int32), want)
+    traced = tf.function(lambda x, y: tf.matmul(x, y, output_type="int32"))
+    np.testing.assert_array_equal(traced(a, b), want)
+
+
 # --- segments ---
 
 FOLDS = {

@@ -8,9 +8,11 @@ import numpy.typing as npt
 from cases import Case
 
 F32 = npt.NDArray[np.float32]
+I8 = npt.NDArray[np.int8]
 
 TEXT: Final = (
-    "Products of square matrices of floats; elementwise work on arrays larger than the caches, beside "
+    "Products of square matrices of floats, and of bytes with sums of 32 bits; "
+    "elementwise work on arrays larger than the caches, beside "
     "`memcpy` (NumPy's `copyto` into memory that is there); a loop of ten million scalar steps, which JAX "
     "runs with `--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold=1000000000`."
 )
@@ -22,6 +24,7 @@ ELEMENTS: Final = 1 << 24
 SCAN: Final = 10_000_000
 CASES: Final = (
     *(Case(f"gemm_{n}", f"matmul {n}×{n}", tolerance=1e-3) for n in GEMMS),
+    Case("gemm_bytes_1024", "matmul 1024×1024, `int8` to `int32`"),
     Case("memcpy", "`memcpy` of 64 MB, the floor of the next", floors=frozenset({"numpy"})),
     Case("scale", "`2 * x + 1`, 64 MB in and 64 MB out"),
     Case("add", "`x + y`, 64 MB each"),
@@ -32,3 +35,7 @@ CASES: Final = (
 
 def floats(*shape: int) -> F32:
     return np.random.default_rng(20).standard_normal(shape, dtype=np.float32)
+
+
+def byte_matrix(n: int) -> I8:
+    return np.random.default_rng(21).integers(-128, 128, (n, n), dtype=np.int8)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from cases import Work, Works
-from families.machine import ELEMENTS, GEMMS, SCAN, floats
+from families.machine import ELEMENTS, GEMMS, SCAN, byte_matrix, floats
 
 
 def works() -> Works:
@@ -35,6 +35,11 @@ def works() -> Works:
 
     return {
         **{f"gemm_{n}": case(jnp.matmul, (n, n), (n, n)) for n in GEMMS},
+        "gemm_bytes_1024": lambda: Work(
+            jax.jit(lambda x: jnp.matmul(x, x, preferred_element_type=jnp.int32)),
+            (jnp.asarray(byte_matrix(1024)),),
+            wait=jax.block_until_ready,
+        ),
         "scale": case(lambda x: 2.0 * x + 1.0, (ELEMENTS,)),
         "add": case(jnp.add, (ELEMENTS,), (ELEMENTS,)),
         "sum": case(jnp.sum, (ELEMENTS,)),

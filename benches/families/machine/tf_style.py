@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cases import Work, Works
-from families.machine import ELEMENTS, GEMMS, SCAN, floats
+from families.machine import ELEMENTS, GEMMS, SCAN, byte_matrix, floats
 
 
 def works(tf: Any, *, loops: bool) -> Works:
@@ -29,6 +29,9 @@ def works(tf: Any, *, loops: bool) -> Works:
 
     return {
         **{f"gemm_{n}": case(lambda x, y: tf.matmul(x, y), (n, n), (n, n)) for n in GEMMS},
+        "gemm_bytes_1024": lambda: Work(
+            tf.function(lambda x: tf.matmul(x, x, output_type=tf.int32)), (tf.constant(byte_matrix(1024)),)
+        ),
         "scale": case(lambda x: 2.0 * x + 1.0, (ELEMENTS,)),
         "add": case(lambda x, y: x + y, (ELEMENTS,), (ELEMENTS,)),
         "sum": case(lambda x: tf.reduce_sum(x), (ELEMENTS,)),

@@ -81,8 +81,12 @@ pub(crate) fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]
         _ => (1.0, 1.0),
     };
     let work = match op.name {
-        "matmul" => {
-            let each = if matches!(dtype, Some(DType::F32 | DType::F64)) { 0.03 } else { 0.2 };
+        "matmul" | "matmul_int32" => {
+            let each = match dtype {
+                _ if op.name == "matmul_int32" => 0.02,
+                Some(DType::F32 | DType::F64) => 0.03,
+                _ => 0.2,
+            };
             let rows = match outs[0][..] {
                 [.., m, _] => m.max(1) as f64,
                 _ => 1.0,

@@ -578,15 +578,56 @@ impl<'a> Compiler<'a> {
             operands.swap(0, usize::from(known.is_some()));
         }
         let ranges = [0, 1].map(|k| self.ranges.operand(origin, k));
-        if divides(name, from[0]) && ranges[1].contains(0) {
-            let zero = self.b.ins().icmp_imm_s(IntCC::Equal, args[1], 0);
-            self.fail_if(zero, origin);
-        }
         let application = Application { name, from: &from, to, ins: &operands, constant: known, ranges };
+        if divides(name, from[0]) {
+            if known.is_none() && application.may_be_of_either_sign() {
+                return self.divide_by_signs(application, origin);
+            }
+            self.fail_if_zero(args[1], ranges[1], origin);
+        }
         match emit(&mut self.b, &application) {
             Some(value) => Ok(value),
             None => self.call(f, &args, out, origin),
         }
+    }
+
+    /// Returns the number of the origin where a divisor that lies in `known` is 0.
+    fn fail_if_zero(&mut self, divisor: Value, known: Range, origin: u32) {
+        if known.contains(0) {
+            let zero = self.b.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
+            self.fail_if(zero, origin);
+        }
+    }
+
+    /// A division whose operands are mostly not negative, for all that is known: the test that tells so also finds a divisor of 0,
+    /// and saves what corrects the sign.
+    fn divide_by_signs(&mut self, mut application: Application<'_>, origin: u32) -> Result<Value> {
+        let none = || Error::internal("a division without code");
+        let (&[x, y], signed) = (application.ins, application.ranges) else { return Err(none()) };
+        let join = self.b.create_block();
+        let ty = type_of(application.to).ok_or_else(|| Error::internal("no register for an integer"))?;
+        let quotient = self.b.append_block_param(join, ty);
+        let other = self.b.create_block();
+        self.b.set_cold_block(other);
+        for (value, known, least) in [(y, &signed[1], 1), (x, &signed[0], 0)] {
+            if known.low < least {
+                let on = self.b.create_block();
+                let large = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, value, least as i64);
+                self.b.ins().brif(large, on, &[], other, &[]);
+                self.b.switch_to_block(on);
+            }
+        }
+        application.ranges = [signed[0].from(0), signed[1].from(1)];
+        let found = emit(&mut self.b, &application).ok_or_else(none)?;
+        self.jump(join, &[found]);
+        self.b.switch_to_block(other);
+        self.fail_if_zero(y, signed[1], origin);
+        self.b.current_block().into_iter().for_each(|block| self.b.set_cold_block(block));
+        application.ranges = signed;
+        let found = emit(&mut self.b, &application).ok_or_else(none)?;
+        self.jump(join, &[found]);
+        self.b.switch_to_block(join);
+        Ok(quotient)
     }
 
     /// Where a place is.

@@ -45,6 +45,14 @@ pub(crate) struct Application<'a> {
     pub(crate) ranges: [Range; 2],
 }
 
+impl Application<'_> {
+    /// Whether the operands are signed, may be 0 or more and above 0, and may be less.
+    pub(crate) fn may_be_of_either_sign(&self) -> bool {
+        let [x, y] = self.ranges;
+        (x.low < 0 || y.low < 0) && x.high >= 0 && y.high > 0
+    }
+}
+
 /// Whether the operator is an integer division, which fails where the divisor is 0.
 pub(crate) fn divides(name: &str, dtype: DType) -> bool {
     dtype.is_integer() && matches!(name, "floordiv" | "floormod" | "truncatediv" | "truncatemod")
@@ -251,7 +259,23 @@ fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) 
     let narrow = ty.bits() < 32;
     if in_x.low >= 0 && in_y.low >= 0 {
         let (x, y) = if narrow { (b.ins().uextend(I32, x), b.ins().uextend(I32, y)) } else { (x, y) };
-        let found = if quotient { b.ins().udiv(x, y) } else { b.ins().urem(x, y) };
+        let reciprocal = a.constant.and_then(|d| reciprocal(in_x.high, d));
+        let found = match (reciprocal, a.constant) {
+            (Some((factor, shift)), Some(d)) => {
+                let wide = if ty == I64 { x } else { b.ins().uextend(I64, x) };
+                let product = b.ins().imul_imm_s(wide, factor);
+                let shifted = b.ins().ushr_imm_s(product, shift);
+                let q = if ty == I64 { shifted } else { b.ins().ireduce(I32, shifted) };
+                if quotient {
+                    q
+                } else {
+                    let multiple = b.ins().imul_imm_s(q, d as i64);
+                    b.ins().isub(x, multiple)
+                }
+            }
+            _ if quotient => b.ins().udiv(x, y),
+            _ => b.ins().urem(x, y),
+        };
         return Some(if narrow { b.ins().ireduce(ty, found) } else { found });
     }
     let power = a.constant.filter(|c| c.is_power_of_two() && in_y.low > 0);
@@ -263,7 +287,7 @@ fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) 
         });
     }
     let (x, y) = if narrow { (b.ins().sextend(I32, x), b.ins().sextend(I32, y)) } else { (x, y) };
-    let found = if narrow || !in_y.contains(-1) || !in_x.contains(Range::of(dtype).low) {
+    let found = if narrow || !quotient || !in_y.contains(-1) || !in_x.contains(Range::of(dtype).low) {
         divide_signed(b, [quotient, floors], x, y, in_y)
     } else {
         // The machine's division traps on `MIN / -1`; a division by -1 is done as one by 1.
@@ -271,14 +295,26 @@ fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) 
         let one = b.ins().iconst(ty, 1);
         let safe = b.ins().select(minus_one, one, y);
         let found = divide_signed(b, [quotient, floors], x, safe, in_y);
-        if quotient {
-            let negated = b.ins().ineg(x);
-            b.ins().select(minus_one, negated, found)
-        } else {
-            found
-        }
+        let negated = b.ins().ineg(x);
+        b.ins().select(minus_one, negated, found)
     };
     Some(if narrow { b.ins().ireduce(ty, found) } else { found })
+}
+
+/// Factor and shift that make quotients by `d` of the numbers up to `high`, `(x * factor) >> shift` in 64 bits; none where `d` is a
+/// power of two, which a shift divides by, or numbers are large.
+///
+/// With `factor = (2^shift + e) / d` that is `x / d + x e / (d 2^shift)`, so it is right where `x e < 2^shift`.
+fn reciprocal(high: i128, d: u64) -> Option<(i64, i64)> {
+    if d.is_power_of_two() || !(3..1 << 31).contains(&d) || !(0..1 << 31).contains(&high) {
+        return None;
+    }
+    let d = i128::from(d);
+    (32..62).find_map(|shift| {
+        let factor = ((1i128 << shift) + d - 1) / d;
+        let e = factor * d - (1i128 << shift);
+        (high * e < 1i128 << shift && factor < 1 << 32).then_some((factor as i64, shift as i64))
+    })
 }
 
 /// A quotient or a remainder, of a division that floors or truncates, where the machine's division does not trap.

@@ -1,9 +1,9 @@
 //! What is known of the integers of a region: the intervals that they lie in, by abstract interpretation.
 //!
 //! A walk computes the interval of each scalar from those of its operands. A variable of a loop has all values that
-//! any walk so far has found for it, and a bound that moves goes to the dtype's limit at once; walks are repeated until
-//! nothing moves, then once more to take back what was given away. So the time is linear in the size of a region,
-//! however deep its loops.
+//! any walk so far has found for it, and a bound that moves goes to the dtype's limit at once, but that a lower one stops at 0 first;
+//! walks are repeated until nothing moves, then a few times more to take back what was given away, which one variable after the other
+//! may need. So the time is linear in the size of a region, however deep its loops.
 
 use penstock_data::DType;
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::source::{Block, Id, Node, Source};
 
 /// Walks before every loop variable is given up.
-const WALKS: usize = 8;
+const WALKS: usize = 12;
 
 /// The least and the greatest value that an integer or boolean can have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,11 @@ impl Range {
             d if d.is_unsigned() => Range { low: 0, high: (1 << bits) - 1 },
             _ => Range { low: -(1 << (bits - 1)), high: (1 << (bits - 1)) - 1 },
         }
+    }
+
+    /// The values from `least` on, of which there are some.
+    pub(crate) fn from(self, least: i128) -> Range {
+        Range { low: self.low.max(least), ..self }
     }
 
     pub(crate) fn contains(self, value: i128) -> bool {
@@ -87,7 +92,7 @@ impl Ranges {
                 break;
             }
         }
-        for mode in [Mode::Narrow, Mode::Keep] {
+        for mode in [Mode::Narrow, Mode::Narrow, Mode::Narrow, Mode::Keep] {
             walk.mode = mode;
             walk.block(&source.body);
         }
@@ -222,7 +227,11 @@ impl Walk<'_> {
             (Mode::GiveUp, _) => all,
             (_, None) => found,
             (Mode::Widen, Some(old)) => Range {
-                low: if found.low < old.low { all.low } else { old.low },
+                low: match found.low {
+                    low if low >= old.low => old.low,
+                    0.. => 0,
+                    _ => all.low,
+                },
                 high: if found.high > old.high { all.high } else { old.high },
             },
             (Mode::Narrow | Mode::Keep, Some(old)) => old,

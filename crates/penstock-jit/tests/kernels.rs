@@ -230,6 +230,35 @@ fn a_remainder_is_compared_without_a_division() {
 }
 
 #[test]
+fn quotients_by_constants_of_what_is_not_negative_are_exact() {
+    let ops = [&binary::FLOORDIV, &binary::FLOORMOD, &binary::TRUNCATEDIV, &binary::TRUNCATEMOD];
+    let divisors = [3, 5, 6, 7, 10, 100, 641, 1000, 65_537, 1_000_003, i32::MAX - 1, i32::MAX];
+    let number = |dtype, x: i32| {
+        if dtype == DType::I32 { Tensor::scalar(x) } else { Tensor::scalar(i64::from(x)) }
+    };
+    for dtype in [DType::I32, DType::I64] {
+        for (mask, op) in [255, 65_535, i32::MAX].into_iter().flat_map(|mask| ops.map(|op| (mask, op))) {
+            for divisor in divisors {
+                let mut b = Builder::new(&control::CONST);
+                let x = b.input(Type::scalar(dtype), None);
+                let [bits, by] = [mask, divisor].map(|c| b.constant(number(dtype, c)));
+                let low = b.emit(&binary::BITWISE_AND, &[x, bits], &[]).unwrap()[0];
+                let found = b.emit(op, &[low, by], &[]).unwrap()[0];
+                let g = b.finish(&[found]).unwrap();
+                let native = Native::compile(&Source::read(&g, g.body()).unwrap()).unwrap();
+                let around = [0, 1, 2, 12345, mask / divisor].map(|k: i32| k.wrapping_mul(divisor));
+                for x in around.into_iter().chain([mask]).flat_map(|x| [x.wrapping_sub(1), x, x.wrapping_add(1)]) {
+                    let low = x & mask;
+                    let due = if op.name.ends_with("div") { low / divisor } else { low % divisor };
+                    let got = run(&native, &[&number(dtype, x)], dtype).ok().map(|t| whole(&t));
+                    assert_eq!(got, Some(i128::from(due)), "{} {low} {divisor}", op.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_loop_without_end_stops_when_the_host_wants_it() {
     let mut b = Builder::new(&control::CONST);
     let x = b.input(Type::scalar(DType::I64), None);

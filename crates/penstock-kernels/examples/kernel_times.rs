@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use penstock_data::DType;
 use penstock_kernels::gather::Indices;
+use penstock_kernels::product_i8::{Bytes, bytes_batched};
 use penstock_kernels::segment::{Empty, Segments, segment_reduce};
 use penstock_kernels::sort::{Direction, Rows, sort};
 use penstock_kernels::{
@@ -91,6 +92,10 @@ fn main() {
             time("matmul f64 10", || matmul(DType::F64, 10, 10, 10, px, false, py, false, o));
             time("matmul f32 32x128 128x128", || matmul(d, 32, 128, 128, px, false, py, false, o));
             time("matmul f32 64x784 784x256", || matmul(d, 64, 784, 256, px, false, py, false, o));
+            let bytes = Bytes { ptr: px, signed: true, transposed: false, batch: &[] };
+            for m in [16, 128, 1024] {
+                time(&format!("matmul i8 to i32 {m}"), || bytes_batched(&[], m, m, m, bytes, bytes, o.cast()));
+            }
             time("matmul i32 128", || matmul(DType::I32, 128, 128, 128, px, false, py, false, o));
             let big: Vec<f32> = (0..4000 * 4000).map(|i| (i % 1000) as f32 * 0.01).collect();
             let mut to = vec![0f32; 4000 * 4000];

@@ -9,6 +9,8 @@
     reason = "one index over several arrays is the form that vectorises; coefficients are as published"
 )]
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 mod arch;
 mod bands;
 mod binary;
@@ -22,6 +24,7 @@ mod erf;
 pub mod fold;
 pub mod gather;
 mod hyperbolic;
+mod integer_tile;
 mod inverse;
 pub mod logsumexp;
 mod loops;
@@ -35,6 +38,7 @@ pub mod pooling;
 pub mod positions;
 mod power;
 mod product;
+pub mod product_i8;
 pub mod random;
 pub mod random_shapes;
 mod reduce;

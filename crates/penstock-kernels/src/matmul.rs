@@ -483,7 +483,7 @@ pub unsafe fn matmul_batched(
 }
 
 /// The matrices to advance by in an operand, for each dimension of the batch.
-fn batch_strides(batch: &[usize], own: &[usize]) -> SmallVec<[usize; 6]> {
+pub(crate) fn batch_strides(batch: &[usize], own: &[usize]) -> SmallVec<[usize; 6]> {
     let mut strides: SmallVec<[usize; 6]> = SmallVec::from_elem(0, batch.len());
     let missing = batch.len() - own.len();
     let mut stride = 1;

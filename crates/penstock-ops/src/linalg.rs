@@ -2,10 +2,13 @@
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
-use penstock_data::{DType, Dim, Dims, Error, Result, Shape, Tensor};
-use penstock_ir::{AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_ir::{
+    ArgType, AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, arg_of,
+};
 use penstock_kernels::Unary;
 use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};
+use penstock_kernels::product_i8::{Bytes, bytes_batched};
 use smallvec::{SmallVec, smallvec};
 
 use crate::binary::broadcast;
@@ -15,7 +18,7 @@ use crate::samples::{DISTINCT, EDGES, LINE, tensor};
 use crate::util::one;
 
 /// The operators of this family.
-pub static OPS: &[&OpDef] = &[&MATMUL];
+pub static OPS: &[&OpDef] = &[&MATMUL, &MATMUL_INT32];
 
 /// The product of matrices.
 pub static MATMUL: OpDef = OpDef {
@@ -37,7 +40,7 @@ pub static MATMUL: OpDef = OpDef {
         AttrDef::flag("adjoint_b", false),
     ],
     effects: &[],
-    infer: infer_matmul,
+    infer: |cx| infer_product(cx, cx.dtype(0)),
     cpu: Cpu::Kernel(run_matmul),
     cuda: Cuda::Library("gemm"),
     vjp: Vjp::Rule(|cx| {
@@ -71,6 +74,29 @@ pub static MATMUL: OpDef = OpDef {
     samples: matmul_samples,
 };
 
+/// The dtypes of 8 bits.
+const BYTES: DTypeSet = DTypeSet::of(&[DType::I8, DType::U8]);
+
+/// The product of matrices of 8-bit integers in `int32`.
+pub static MATMUL_INT32: OpDef = OpDef {
+    name: "matmul_int32",
+    tf_name: "BatchMatMulV3",
+    doc: "The product of matrices of 8-bit integers, `a` and `b`, in `int32`.\n\n\
+          Each operand is `int8` or `uint8`. Shapes and attributes are those of `matmul`; sums that `int32` does not hold wrap.\n\n\
+          Errors: `InvalidArgument` for an operand of rank below 2, where the inner sizes differ, and where the batch dimensions do \
+          not broadcast.",
+    dtypes: &[],
+    operands: &[arg_of("a", ArgType::In(BYTES)), arg_of("b", ArgType::In(BYTES))],
+    attrs: &[AttrDef::flag("transpose_a", false), AttrDef::flag("transpose_b", false)],
+    effects: &[],
+    infer: |cx| infer_product(cx, DType::I32),
+    cpu: Cpu::Kernel(run_matmul_int32),
+    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    vjp: Vjp::NonDifferentiable("integers do not change smoothly"),
+    fold: Fold::Evaluate,
+    samples: matmul_int32_samples,
+};
+
 /// How a stored matrix enters a product.
 #[derive(Clone, Copy)]
 struct View {
@@ -83,7 +109,7 @@ impl View {
 
     /// The view of operand `index` of an instruction.
     fn of(attrs: &Attrs, index: usize) -> View {
-        let adjoint = attrs.flag(2 + index);
+        let adjoint = is_adjoint(attrs, index);
         View { transposed: adjoint || attrs.flag(index), conjugated: adjoint }
     }
 
@@ -94,6 +120,11 @@ impl View {
     fn conjugated_if(self, condition: bool) -> View {
         View { conjugated: self.conjugated != condition, ..self }
     }
+}
+
+/// Whether operand `index` is adjoint, which no operand is where the operator has no attribute for it.
+fn is_adjoint(attrs: &Attrs, index: usize) -> bool {
+    attrs.0.len() > 2 && attrs.flag(2 + index)
 }
 
 /// Emits the product of two matrices under views.
@@ -128,7 +159,7 @@ fn split<T: Copy>(dims: &[T], view: View) -> Option<(&[T], T, T)> {
 /// The batch dimensions of the result, and the sizes `m`, `k` and `n`.
 fn plan(a: &[Dim], b: &[Dim], attrs: &Attrs) -> Result<(Shape, Dim, Dim, Dim)> {
     for (name, index) in [("adjoint_a", 0), ("adjoint_b", 1)] {
-        if attrs.flag(index) && attrs.flag(2 + index) {
+        if attrs.flag(index) && is_adjoint(attrs, index) {
             return Err(Error::invalid("an operand is transposed or adjoint, not both").argument(name));
         }
     }
@@ -152,25 +183,43 @@ fn plan(a: &[Dim], b: &[Dim], attrs: &Attrs) -> Result<(Shape, Dim, Dim, Dim)> {
     Ok((broadcast(&[&a_batch, &b_batch])?, m, k, n))
 }
 
-fn infer_matmul(cx: &InferCx<'_>) -> Result<OutTypes> {
+fn infer_product(cx: &InferCx<'_>, dtype: DType) -> Result<OutTypes> {
     let (Some(a), Some(b)) = (cx.shape(0).dims(), cx.shape(1).dims()) else {
-        return one(Type::tensor(cx.dtype(0), Shape::UNRANKED));
+        return one(Type::tensor(dtype, Shape::UNRANKED));
     };
     let (batch, m, _, n) = plan(a, b, cx.attrs)?;
     let dims = batch.dims().unwrap_or_default().iter().copied();
-    one(Type::tensor(cx.dtype(0), Shape::new(dims.chain([m, n]))))
+    one(Type::tensor(dtype, Shape::new(dims.chain([m, n]))))
+}
+
+/// The batch dimensions and sizes of a product of tensors: `(batch, m, k, n)`.
+fn sizes(a: &Tensor, b: &Tensor, attrs: &Attrs) -> Result<(Dims, usize, usize, usize)> {
+    let views = [View::of(attrs, 0), View::of(attrs, 1)];
+    if let (Some(([], m, k)), Some(([], inner, n))) = (split(a.dims(), views[0]), split(b.dims(), views[1]))
+        && k == inner
+        && views.iter().all(|view| !view.conjugated)
+    {
+        return Ok((Dims::new(), m, k, n));
+    }
+    let known = |t: &Tensor| -> SmallVec<[Dim; 4]> { t.dims().iter().map(|&d| Dim::Known(d)).collect() };
+    let (batch, m, k, n) = plan(&known(a), &known(b), attrs)?;
+    let unknown = || Error::internal("an extent is not known");
+    let size = |d: Dim| d.known().ok_or_else(unknown);
+    Ok((batch.extents().ok_or_else(unknown)?, size(m)?, size(k)?, size(n)?))
+}
+
+/// The dimensions of a batch of matrices.
+fn with_sizes(batch: &[usize], rows: usize, columns: usize) -> Dims {
+    let mut dims = Dims::from_slice(batch);
+    dims.push(rows);
+    dims.push(columns);
+    dims
 }
 
 fn run_matmul(call: &mut Call<'_>) -> Result<()> {
     let (a, b) = (call.inputs[0], call.inputs[1]);
-    let known = |t: &Tensor| -> SmallVec<[Dim; 4]> { t.dims().iter().map(|&d| Dim::Known(d)).collect() };
-    let (batch, m, k, n) = plan(&known(a), &known(b), call.attrs)?;
-    let size = |d: Dim| d.known().ok_or_else(|| Error::internal("an extent is not known"));
-    let (m, k, n) = (size(m)?, size(k)?, size(n)?);
-    let mut dims: Dims = batch.extents().ok_or_else(|| Error::internal("an extent is not known"))?;
-    let batch: Dims = dims.clone();
-    dims.extend([m, n]);
-
+    let (batch, m, k, n) = sizes(a, b, call.attrs)?;
+    let dims = with_sizes(&batch, m, n);
     let dtype = a.dtype();
     let (of_a, of_b) = (View::of(call.attrs, 0), View::of(call.attrs, 1));
     let (mut a_conj, mut b_conj) = (Tensor::default(), Tensor::default());
@@ -196,6 +245,24 @@ fn run_matmul(call: &mut Call<'_>) -> Result<()> {
         );
     }
     Ok(())
+}
+
+fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {
+    let (a, b) = (call.inputs[0], call.inputs[1]);
+    let (batch, m, k, n) = sizes(a, b, call.attrs)?;
+    let dims = with_sizes(&batch, m, n);
+    let (of_a, of_b) = (bytes(a, View::of(call.attrs, 0)), bytes(b, View::of(call.attrs, 1)));
+    let out = call.out(0, DType::I32, &dims)?;
+    // SAFETY: `sizes` has checked that both operands, which are contiguous and of bytes, hold matrices of these sizes and that
+    // their batch dimensions broadcast to `batch`; `out` starts as many matrices of `m` by `n`, and is no operand's memory.
+    unsafe { bytes_batched(&batch, m, k, n, of_a, of_b, out.cast()) };
+    Ok(())
+}
+
+/// The matrices of a tensor of bytes.
+fn bytes(x: &Tensor, view: View) -> Bytes<'_> {
+    let (signed, batch) = (x.dtype() == DType::I8, &x.dims()[..x.rank() - 2]);
+    Bytes { ptr: x.as_ptr(), signed, transposed: view.transposed, batch }
 }
 
 /// `x`, or its conjugate in `place` where the view asks for it and it makes a difference.
@@ -236,6 +303,25 @@ fn matmul_samples() -> Vec<Sample> {
     }
     out.push(pair(DType::F64, &[2, 4, 2], &[1, 3, 4]).with("transpose_a", true).with("adjoint_b", true));
     out.push(Sample::new(vec![tensor(DType::F32, &[3, 3], EDGES), tensor(DType::F32, &[3, 2], LINE)]));
+    out
+}
+
+fn matmul_int32_samples() -> Vec<Sample> {
+    const BYTES_OF_BOTH_ENDS: &[f64] = &[-128.0, 127.0, 3.0, -1.0, 255.0, 0.0, 77.0];
+    let pair = |types: [DType; 2], a: &[usize], b: &[usize]| {
+        Sample::new(vec![tensor(types[0], a, BYTES_OF_BOTH_ENDS), tensor(types[1], b, DISTINCT)])
+    };
+    let (signed, unsigned) = (DType::I8, DType::U8);
+    let mut out = Vec::new();
+    for types in [[signed, signed], [signed, unsigned], [unsigned, signed], [unsigned, unsigned]] {
+        out.push(pair(types, &[2, 3], &[3, 4]));
+        out.push(pair(types, &[3, 20, 70], &[70, 17]));
+        out.push(pair(types, &[5, 2], &[3, 5]).with("transpose_a", true).with("transpose_b", true));
+    }
+    for (a, b) in [(&[1, 1][..], &[1, 1][..]), (&[2, 0], &[0, 3]), (&[0, 2], &[2, 3]), (&[2, 1, 2, 3], &[3, 3, 2])] {
+        out.push(pair([signed; 2], a, b));
+    }
+    out.push(pair([signed; 2], &[2, 4, 2], &[1, 3, 4]).with("transpose_a", true).with("transpose_b", true));
     out
 }
 

@@ -13,6 +13,7 @@ use crate::edit::unlisted;
 /// Kernels that never fail on operands of the shapes that inference accepted.
 const SAFE: &[&str] = &[
     "matmul",
+    "matmul_int32",
     "transpose",
     "concat",
     "stack",

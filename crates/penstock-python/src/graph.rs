@@ -60,7 +60,7 @@ fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
 /// The name that TensorFlow's functions give to a node by default: `add` for `AddV2`.
 fn base_name(name: &str, tf_name: &str) -> String {
     match name {
-        "matmul" => "MatMul".to_owned(),
+        "matmul" | "matmul_int32" => "MatMul".to_owned(),
         "const" => "Const".to_owned(),
         // One operator in TensorFlow.
         "string_add" => "add".to_owned(),

@@ -146,7 +146,7 @@ impl Batcher<'_> {
                 let dy = self.map[&operands[4]];
                 self.strided(op, shape, &operands[1..4], Some(dy), attrs)
             }
-            "matmul" => {
+            "matmul" | "matmul_int32" => {
                 let (Some(a), Some(b)) = (self.rank(operands[0]), self.rank(operands[1])) else { return Ok(None) };
                 let rank = a.max(b);
                 let (Some(a), Some(b)) = (self.aligned(operands[0], rank)?, self.aligned(operands[1], rank)?) else {

@@ -526,8 +526,12 @@ impl Regs {
     /// As for [`Regs::get`].
     #[inline(always)]
     pub(super) unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
-        // SAFETY: the caller's promise.
-        regs.iter().map(|&r| unsafe { self.get(r) }).collect()
+        let mut list = SmallVec::new();
+        for &r in regs {
+            // SAFETY: the caller's promise.
+            list.push(unsafe { self.get(r) });
+        }
+        list
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn find(graph: &Graph, insts: &[Inst], least: u64) -> Option<Found> {
 fn long(graph: &Graph, inst: Inst, least: u64) -> Option<u64> {
     let data = &graph.insts[inst];
     // Products are shared by all threads at no loss, and what they pack is then packed once.
-    let shares = data.op.name == "matmul" || data.op.name.starts_with("conv");
+    let shares = data.op.name.starts_with("matmul") || data.op.name.starts_with("conv");
     let runs_anywhere = data.op.effects.is_empty() && data.attrs.hosts().next().is_none();
     if shares || !runs_anywhere || !matches!(data.op.cpu, Cpu::Kernel(_)) {
         return None;
