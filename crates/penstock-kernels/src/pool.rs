@@ -250,3 +250,36 @@ impl<T> Shared<T> {
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_takes_its_own_share_first_and_then_the_ends_of_others() {
+        let shares = Shares::of(9, 2);
+        let take = |number| shares.take(number);
+        assert_eq!([take(1), take(0), take(0), take(1), take(0)], [4, 0, 1, 5, 2].map(Some));
+        assert_eq!([take(0), take(0), take(0), take(1)], [3, 8, 7, 6].map(Some));
+        assert_eq!([take(0), take(1), take(2)], [None; 3]);
+    }
+
+    #[test]
+    fn every_piece_is_handed_out_once_whatever_the_numbers_of_threads() {
+        for (pieces, threads) in [(1, 8), (3, 8), (8, 3), (1000, 7), (5, 1)] {
+            let shares = Shares::of(pieces, threads);
+            let counts: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
+            std::thread::scope(|scope| {
+                for number in [0, 1, 1, threads, threads + 5] {
+                    let (shares, counts) = (&shares, &counts);
+                    scope.spawn(move || {
+                        while let Some(i) = shares.take(number) {
+                            counts[i].fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+            });
+            assert!(counts.into_iter().all(|n| n.into_inner() == 1), "{pieces} {threads}");
+        }
+    }
+}

@@ -157,6 +157,13 @@ fn chunks_of_several_threads_agree_with_the_reference() {
 }
 
 #[test]
+fn short_rows_among_others_agree_with_the_reference() {
+    for (seed, dims) in (2000..2120).zip([[5, 50, 7], [4, 70, 4], [6, 30, 12], [5, 200, 3]].into_iter().cycle()) {
+        agree(seed, dims, &[0, 1 << 20]);
+    }
+}
+
+#[test]
 fn a_division_by_zero_is_reported_though_nobody_reads_its_row() {
     let ty = Type::tensor(DType::I32, Shape::known(&[20, 3]));
     let graph = build(|b| {
