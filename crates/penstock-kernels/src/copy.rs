@@ -572,6 +572,9 @@ pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
     });
 }
 
+/// Bytes from which a run of elements is copied by a call.
+const SHORT_RUN: usize = 64;
+
 /// Surrounds the input with a constant: `before[i]` and `after[i]` elements along dimension `i`.
 ///
 /// # Safety
@@ -587,12 +590,61 @@ pub unsafe fn pad(
     out: *mut u8,
 ) {
     let out_dims: SmallVec<[usize; 6]> = (0..dims.len()).map(|i| before[i] + dims[i] + after[i]).collect();
-    let step: SmallVec<[isize; 6]> = SmallVec::from_elem(1, dims.len());
-    // SAFETY: the input is a box inside the output.
-    unsafe {
-        fill(size, value, out_dims.iter().product(), out);
-        strided_assign(size, input, &out_dims, before, &step, dims, out);
+    let total: usize = out_dims.iter().product();
+    // What lies behind the last dimension with padding is whole runs of elements.
+    let last = (0..dims.len()).rfind(|&i| before[i] + after[i] > 0).unwrap_or(0);
+    let run: usize = dims.iter().skip(last).product();
+    let outer = &dims[..last];
+    let runs: usize = outer.iter().product();
+    if run * size < SHORT_RUN || runs == 0 {
+        let step: SmallVec<[isize; 6]> = SmallVec::from_elem(1, dims.len());
+        // SAFETY: the input is a box inside the output.
+        unsafe {
+            fill(size, value, total, out);
+            strided_assign(size, input, &out_dims, before, &step, dims, out);
+        }
+        return;
     }
+    let stride = |i: usize| out_dims[i + 1..].iter().product::<usize>();
+    let strides: SmallVec<[usize; 6]> = (0..dims.len()).map(stride).collect();
+    let first: usize = (0..=last).map(|i| before[i] * strides[i]).sum();
+    let (input, out) = (Shared(input.cast_mut()), Shared(out));
+    with_size!(size, T => {
+        // SAFETY: the caller's contract.
+        let value = unsafe { value.cast::<T>().read_unaligned() };
+        let place = |mut r: usize| {
+            let mut at = first;
+            for (i, &d) in outer.iter().enumerate().rev() {
+                at += r % d * strides[i];
+                r /= d;
+            }
+            at
+        };
+        parallel_for(runs, grain(((total / runs) * size) as f64 * NS_PER_BYTE + NS_PER_RUN), |range| {
+            dispatch_v3(
+                #[inline(always)]
+                || {
+                    let (from, to, value) = (input.get().cast::<T>().cast_const(), out.get().cast::<T>(), value);
+                    // SAFETY: runs, and what is between them, are inside of the output and do not overlap.
+                    let around = |range: std::ops::Range<usize>| unsafe {
+                        (0..range.len()).for_each(|i| to.add(range.start + i).write(value));
+                    };
+                    // What comes before a run goes with it.
+                    let mut end = if range.start == 0 { 0 } else { place(range.start - 1) + run };
+                    for r in range.clone() {
+                        let at = place(r);
+                        around(end..at);
+                        end = at + run;
+                        // SAFETY: run `r` of the input is readable, and its place is writable.
+                        unsafe { from.add(r * run).copy_to_nonoverlapping(to.add(at), run) };
+                    }
+                    if range.end == runs {
+                        around(end..total);
+                    }
+                },
+            );
+        });
+    });
 }
 
 /// Copies adjacent bytes, on several threads where there are many.

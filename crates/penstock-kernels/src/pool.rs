@@ -9,8 +9,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
 
 use crate::team::{Team, outside};
 
@@ -115,6 +117,47 @@ pub fn grain(ns: f64) -> usize {
     ((PIECE_NS / ns.max(1e-3)) as usize).max(1)
 }
 
+/// The pieces of a loop that are still to be handed out. Each thread has a share of them, the same in all loops of as many pieces, so
+/// that what it wrote in one is in its cache in the next; a thread that is through with its own takes from the ends of others'.
+struct Shares(SmallVec<[Share; 8]>);
+
+/// The first piece that is left, and in the upper half the one behind the last.
+#[repr(align(64))]
+struct Share(AtomicU64);
+
+impl Shares {
+    fn of(pieces: usize, threads: usize) -> Shares {
+        let n = threads.min(pieces);
+        let start = |i: usize| (i * pieces / n) as u64;
+        Shares((0..n).map(|i| Share(AtomicU64::new(start(i) | start(i + 1) << 32))).collect())
+    }
+
+    /// A piece for the thread of a number.
+    fn take(&self, number: usize) -> Option<usize> {
+        let (others, own) = self.0.split_at(number % self.0.len());
+        let (own, behind) = own.split_first()?;
+        own.take(true).or_else(|| behind.iter().chain(others).find_map(|share| share.take(false)))
+    }
+}
+
+impl Share {
+    /// The first piece or the last one.
+    fn take(&self, first: bool) -> Option<usize> {
+        let mut now = self.0.load(Ordering::Relaxed);
+        loop {
+            let (start, end) = (now & u64::from(u32::MAX), now >> 32);
+            if start == end {
+                return None;
+            }
+            let (piece, next) = if first { (start, now + 1) } else { (end - 1, now - (1 << 32)) };
+            match self.0.compare_exchange_weak(now, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(piece as usize),
+                Err(other) => now = other,
+            }
+        }
+    }
+}
+
 /// Runs `f` over ranges that partition `0..tasks`, each at least `grain` long (but for the last), on the calling thread
 /// and the engine's. Runs inline as one range if there are fewer than two grains of tasks, if there is one thread, or
 /// within another such loop.
@@ -142,16 +185,14 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if n == 1 && stop.is_none() {
         return f(0..tasks);
     }
-    // A few pieces a thread even out unequal speeds.
-    let piece = grain.max(tasks.div_ceil(n * if stop.is_some() { STOPPABLE_PIECES } else { 4 }));
+    // A few pieces a thread even out unequal speeds, and as many for each leave none to wait for.
+    let most = (tasks / grain).min(n * if stop.is_some() { STOPPABLE_PIECES } else { 4 });
+    let even = if most > n { most - most % n } else { most };
+    let piece = tasks.div_ceil(even);
     let pieces = tasks.div_ceil(piece);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= pieces {
-                break;
-            }
+    let shares = Shares::of(pieces, n);
+    let work = |number: usize| {
+        while let Some(i) = shares.take(number) {
             if stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 resume_unwind(Box::new(Stopped));
             }
@@ -159,7 +200,7 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
         }
     };
     if n == 1 {
-        return work();
+        return work(0);
     }
     team(n).share(n.min(pieces) - 1, &work);
 }
@@ -177,7 +218,7 @@ pub fn fork(tasks: usize, f: impl Fn(usize) + Sync) {
         return (0..tasks).for_each(f);
     }
     let (next, stop) = (AtomicUsize::new(0), STOP.with_borrow(Option::clone));
-    let work = || {
+    let work = |_: usize| {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= tasks {
@@ -209,3 +250,36 @@ impl<T> Shared<T> {
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_takes_its_own_share_first_and_then_the_ends_of_others() {
+        let shares = Shares::of(9, 2);
+        let take = |number| shares.take(number);
+        assert_eq!([take(1), take(0), take(0), take(1), take(0)], [4, 0, 1, 5, 2].map(Some));
+        assert_eq!([take(0), take(0), take(0), take(1)], [3, 8, 7, 6].map(Some));
+        assert_eq!([take(0), take(1), take(2)], [None; 3]);
+    }
+
+    #[test]
+    fn every_piece_is_handed_out_once_whatever_the_numbers_of_threads() {
+        for (pieces, threads) in [(1, 8), (3, 8), (8, 3), (1000, 7), (5, 1)] {
+            let shares = Shares::of(pieces, threads);
+            let counts: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
+            std::thread::scope(|scope| {
+                for number in [0, 1, 1, threads, threads + 5] {
+                    let (shares, counts) = (&shares, &counts);
+                    scope.spawn(move || {
+                        while let Some(i) = shares.take(number) {
+                            counts[i].fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+            });
+            assert!(counts.into_iter().all(|n| n.into_inner() == 1), "{pieces} {threads}");
+        }
+    }
+}

@@ -28,6 +28,8 @@ const SEATS: u64 = 0xffff;
 thread_local! {
     /// Whether this thread runs a part of a shared loop. What it would share then, it runs alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// The number of this thread in its team: workers count from 1, all others are 0.
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Runs `f`, whose loops are shared even where this thread runs a part of a loop. A thread waits only for those that joined
@@ -44,6 +46,9 @@ pub(crate) fn outside(f: impl FnOnce()) {
     f()
 }
 
+/// What threads do of a loop, by the number of the thread.
+type Job<'a> = dyn Fn(usize) + Sync + 'a;
+
 /// Where one thread shares a loop.
 #[repr(align(128))]
 struct Board {
@@ -52,7 +57,7 @@ struct Board {
     /// How many of the workers that joined have left.
     left: AtomicUsize,
     /// Written by the thread that has `taken`, while there are no seats; read by workers that joined and have not left.
-    job: UnsafeCell<&'static (dyn Fn() + Sync)>,
+    job: UnsafeCell<&'static Job<'static>>,
     /// What the first worker that failed panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -68,7 +73,7 @@ impl Board {
             taken: AtomicBool::new(false),
             ticket: AtomicU64::new(0),
             left: AtomicUsize::new(0),
-            job: UnsafeCell::new(&|| ()),
+            job: UnsafeCell::new(&|_| ()),
             panic: Mutex::new(None),
         }
     }
@@ -81,7 +86,7 @@ impl Board {
                 Ok(_) => {
                     // SAFETY: this thread joined and has not left.
                     let job = unsafe { *self.job.get() };
-                    if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
+                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(NUMBER.get()))) {
                         self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(payload);
                     }
                     self.left.fetch_add(1, Ordering::Release);
@@ -113,25 +118,29 @@ impl Team {
             workers: Mutex::new(Vec::with_capacity(workers)),
         }));
         for i in 0..workers {
-            let run = move || team.work(&team.asleep[i]);
+            let run = move || {
+                NUMBER.set(i + 1);
+                team.work(&team.asleep[i]);
+            };
             let Ok(handle) = thread::Builder::new().name(format!("penstock-{i}")).spawn(run) else { break };
             team.workers.lock().unwrap_or_else(|e| e.into_inner()).push(handle.thread().clone());
         }
         team
     }
 
-    /// Runs `work` here and on up to `seats` workers at once. Each call of it takes parts of the loop until there are none.
+    /// Runs `work` here and on up to `seats` workers at once. Each call of it takes parts of the loop until there are none; it gets
+    /// the number of its thread, the same in all loops.
     ///
     /// # Panics
     /// If one of the calls does, after all have ended.
-    pub(crate) fn share(&self, seats: usize, work: &(dyn Fn() + Sync)) {
+    pub(crate) fn share(&self, seats: usize, work: &Job<'_>) {
         let free = |b: &&Board| !b.taken.load(Ordering::Relaxed) && !b.taken.swap(true, Ordering::Acquire);
         let seats = (seats as u64).min(SEATS);
         let board = if INSIDE.get() { None } else { self.boards.iter().find(free) };
-        let Some(board) = board else { return work() };
+        let Some(board) = board else { return work(NUMBER.get()) };
         // SAFETY: only the lifetime changes. Workers are done with it before this function ends: it closes the board, after
         // which none joins, and waits for those that had.
-        let job = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(work) };
+        let job = unsafe { std::mem::transmute::<&Job<'_>, &'static Job<'static>>(work) };
         // SAFETY: this thread took the board, which has no seats, and workers that had joined have left.
         unsafe { *board.job.get() = job };
         let number = (board.ticket.load(Ordering::Relaxed) | SEATS) + 1;
@@ -139,7 +148,7 @@ impl Team {
         self.wake((seats as usize).saturating_sub(self.looking.load(Ordering::SeqCst)));
 
         INSIDE.set(true);
-        let own = catch_unwind(AssertUnwindSafe(work));
+        let own = catch_unwind(AssertUnwindSafe(|| work(NUMBER.get())));
         INSIDE.set(false);
 
         let joined = seats - (board.ticket.fetch_and(!SEATS, Ordering::AcqRel) & SEATS);
@@ -225,7 +234,7 @@ mod tests {
     /// Shares a loop of `pieces` and gives how often each was run.
     fn counts(team: &Team, pieces: usize, f: impl Fn(usize) + Sync) -> Vec<usize> {
         let (next, seen) = (AtomicUsize::new(0), (0..pieces).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
-        team.share(3, &|| {
+        team.share(3, &|_| {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= pieces {

@@ -142,6 +142,35 @@ fn reductions_agree_with_the_model_for_every_dtype() {
     check_reduce(Reduce::Max, DType::I8, &[300_000], &[true]);
 }
 
+#[test]
+fn padding_goes_around_long_runs_in_every_dimension() {
+    for (dims, before, after) in [
+        ([700, 31, 11], [2, 1, 0], [1, 3, 0]),
+        ([40, 50, 60], [0, 0, 1], [0, 0, 2]),
+        ([3, 1, 500], [0, 2, 3], [4, 0, 0]),
+        ([1000, 4, 4], [1, 0, 0], [0, 0, 0]),
+        ([0, 4, 90], [1, 0, 2], [1, 1, 0]),
+    ] {
+        let n: usize = dims.iter().product();
+        let input: Vec<f64> = (0..n).map(|i| i as f64).collect();
+        let padded: Vec<usize> = (0..3).map(|d| before[d] + dims[d] + after[d]).collect();
+        let mut out = vec![f64::NAN; padded.iter().product()];
+        let value = (-1f64).to_ne_bytes();
+        // SAFETY: buffers of these dimensions.
+        unsafe {
+            let (from, to) = (input.as_ptr().cast(), out.as_mut_ptr().cast());
+            copy::pad(8, from, &dims, &before, &after, value.as_ptr(), to);
+        }
+        for (i, &got) in out.iter().enumerate() {
+            let index = [i / padded[2] / padded[1], i / padded[2] % padded[1], i % padded[2]];
+            let inside = (0..3).all(|d| (before[d]..before[d] + dims[d]).contains(&index[d]));
+            let from = |d: usize| index[d] - before[d];
+            let due = if inside { input[(from(0) * dims[1] + from(1)) * dims[2] + from(2)] } else { -1.0 };
+            assert_eq!(got, due, "{dims:?} {index:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
 

@@ -37,7 +37,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 }
 
 /// Whether an instruction can be in a group, and whether one can start with it: where it works on enough memory.
-fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
+pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
     let data = &graph.insts[inst];
     let [result] = data.results[..] else { return None };
     let size = graph.ty(result).dtype().size();

@@ -27,6 +27,7 @@ mod unroll;
 mod unstack;
 mod uses;
 pub mod view;
+mod windows;
 
 use std::cell::Cell;
 
@@ -60,6 +61,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "induction", run: induction::run },
     Pass { name: "lift", run: lift::run },
     Pass { name: "unroll", run: unroll::run },
+    Pass { name: "windows", run: windows::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },

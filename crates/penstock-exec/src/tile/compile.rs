@@ -5,6 +5,7 @@ use penstock_ir::{Cpu, Def, Graph, Inst, Region, Value};
 use penstock_kernels::fold::{BLOCK, ROWS, folds};
 use penstock_ops::reduce::reduction_of;
 use penstock_passes::evaluate::resolve;
+use penstock_passes::rejects_elements;
 use penstock_passes::space::{Class, Over, Space, Strides, work};
 use penstock_passes::view::{Line, View};
 use rustc_hash::FxHashMap;
@@ -21,6 +22,8 @@ const MIN_TILE: usize = 256;
 const SHORT: usize = 512;
 /// Elements that are copied in the time that the call of a step takes.
 const CALL: usize = 96;
+/// Rows are computed with what is between them where that is no more than the rows themselves.
+const MOST_BETWEEN: usize = 2;
 /// Estimated nanoseconds that a step takes for an element.
 const STEP_NS: f64 = 0.25;
 
@@ -103,6 +106,8 @@ struct Compiler<'a> {
     batched: bool,
     /// Whether a tile has all columns of its rows.
     whole: bool,
+    /// Where rows are read where they lie: elements from one to the next, with what is between them, and how many rows lie so.
+    gaps: Option<(usize, usize)>,
     items: FxHashMap<Value, Item>,
     sources: Vec<Source>,
     /// What `Load` and `Spread` made, by value and phase.
@@ -126,6 +131,7 @@ impl<'a> Compiler<'a> {
             vectors,
             batched,
             whole: batched,
+            gaps: None,
             items: FxHashMap::default(),
             sources: Vec::new(),
             spread: FxHashMap::default(),
@@ -162,7 +168,9 @@ impl<'a> Compiler<'a> {
         let windows = |s: &&Source| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
         let copied = space.columns() * self.sources.iter().filter(windows).count();
         let in_place = self.vectors && Former::new(graph, &self.work, space).reads_in_place();
-        self.batched &= in_place || copied <= CALL * self.work.len() || space.over != Over::Nothing;
+        self.gaps = if self.batched && !in_place { self.gaps(data.results.len()) } else { None };
+        self.batched &=
+            in_place || self.gaps.is_some() || copied <= CALL * self.work.len() || space.over != Over::Nothing;
         let mut outputs = Vec::with_capacity(data.results.len());
         for &v in &data.results {
             let dims = graph.ty(v).shape().extents();
@@ -177,10 +185,10 @@ impl<'a> Compiler<'a> {
         for (number, &inst) in self.work.clone().iter().enumerate() {
             let result = graph.insts[inst].results[0];
             let place = match data.results.iter().position(|&v| v == result) {
-                Some(k) => Place::Output(k as u16),
+                Some(k) if !self.spaced() => Place::Output(k as u16),
                 // A slot of its own: `slots` lets those share that are not needed at once.
-                None if space.classes[&result] == Class::Full => Place::Temp(number as u16, self.size(result) as u8),
-                None => Place::Row(number as u16, self.size(result) as u8),
+                _ if space.classes[&result] == Class::Full => Place::Temp(number as u16, self.size(result) as u8),
+                _ => Place::Row(number as u16, self.size(result) as u8),
             };
             let op = &graph.insts[inst];
             if let Some((reduce, _)) = reduction_of(graph, inst) {
@@ -213,9 +221,16 @@ impl<'a> Compiler<'a> {
                 ins.push(if full { self.full_operand(v, phase) } else { self.items[&v].place });
             }
             let made = Op { act: Act::Map(f), ins, outs: smallvec![place], origin: number as u16 };
+            let stored = data.results.iter().position(|&v| v == result).filter(|_| self.spaced());
             let phase_ops = self.phase(phase);
             if full {
-                phase_ops.ops.push(made)
+                phase_ops.ops.push(made);
+                phase_ops.ops.extend(stored.map(|k| Op {
+                    act: Act::Store,
+                    ins: smallvec![place],
+                    outs: smallvec![Place::Output(k as u16)],
+                    origin: number as u16,
+                }));
             } else {
                 phase_ops.rows.push(made)
             }
@@ -266,12 +281,47 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
+    /// Whether the elements of a source do not lie as those of a tile do.
+    fn is_copied(&self, layout: &Layout) -> bool {
+        match (layout, self.gaps) {
+            (Layout::Single, _) => false,
+            (Layout::Dense, _) => self.spaced(),
+            (layout, Some((pitch, _))) => apart(layout).is_none_or(|(own, _)| own != pitch),
+            _ => true,
+        }
+    }
+
+    /// Whether there is anything between the rows of a tile.
+    fn spaced(&self) -> bool {
+        self.gaps.is_some_and(|(pitch, _)| pitch > self.space.columns())
+    }
+
+    /// The gaps with which most operands can be read where they lie, if they are more than those that have to be copied for
+    /// them, and than the results.
+    fn gaps(&self, results: usize) -> Option<(usize, usize)> {
+        let columns = self.space.columns();
+        let fails = self.work.iter().any(|&i| rejects_elements(self.graph, i));
+        if self.space.over != Over::Nothing || fails {
+            return None;
+        }
+        let apart: Vec<(usize, usize)> = self.sources.iter().filter_map(|s| apart(&s.layout)).collect();
+        let of = |pitch: usize| apart.iter().filter(move |a| a.0 == pitch);
+        let pitches = apart.iter().map(|a| a.0).filter(|&p| columns <= p && p <= MOST_BETWEEN * columns);
+        let pitch = pitches.max_by_key(|&pitch| (of(pitch).count(), pitch))?;
+        let even = of(pitch).map(|a| a.1).min()?;
+        let alike = of(pitch).all(|a| a.1.is_multiple_of(even) || a.1 == usize::MAX);
+        let dense = self.sources.iter().filter(|s| matches!(s.layout, Layout::Dense)).count();
+        let copied = if pitch > columns { dense + results } else { 0 };
+        let pays = of(pitch).count() > copied && even.min(self.space.rows()) * pitch >= 2 * CALL;
+        (alike && pays).then_some((pitch, even))
+    }
+
     /// Where a step finds an operand by row and column.
     fn full_operand(&mut self, value: Value, phase: usize) -> Place {
         let place = self.items[&value].place;
         let size = self.size(value) as u8;
         let act = match place {
-            Place::Input(i) if !matches!(self.sources[i as usize].layout, Layout::Dense | Layout::Single) => Act::Load,
+            Place::Input(i) if self.is_copied(&self.sources[i as usize].layout) => Act::Load,
             _ if self.space.classes.get(&value) == Some(&Class::Row) => Act::Spread(size),
             _ => return place,
         };
@@ -305,8 +355,11 @@ impl<'a> Compiler<'a> {
         let (temps, kept) = self.slots();
         let room = (SCRATCH.checked_div(self.widest * temps).unwrap_or(BLOCK)).clamp(MIN_TILE, BLOCK);
         let tile: usize = 1 << room.ilog2();
-        let tile = if self.batched { tile.max(columns) } else { tile };
-        let batch = if self.batched { (tile / columns).clamp(1, rows) } else { 1 };
+        let (pitch, even) = self.gaps.unwrap_or((columns, usize::MAX));
+        let tile = if self.batched { tile.max(pitch) } else { tile };
+        let batch = if self.batched { (tile / pitch.max(1)).clamp(1, rows) } else { 1 };
+        // As many rows for each tile.
+        let batch = if even > batch && even < usize::MAX { even.div_ceil(even.div_ceil(batch)) } else { batch };
         let batch = if over_rows { 1 << batch.min(ROWS).ilog2() } else { batch };
         let aligned = |bytes: usize| bytes.next_multiple_of(64);
         let steps = |op: &Op| if let Act::Run(run) = &op.act { run.steps() } else { 1.0 };
@@ -323,6 +376,8 @@ impl<'a> Compiler<'a> {
             columns,
             over_rows,
             batch,
+            pitch,
+            even,
             tile,
             temps: (aligned(tile * self.widest), temps),
             kept: (if kept > 0 { aligned(columns.max(tile) * self.widest) } else { 0 }, kept),
@@ -419,6 +474,14 @@ impl<'a> Compiler<'a> {
         }
         given.len()
     }
+}
+
+/// Elements from row to row of a source whose columns lie side by side, and how many rows lie so.
+fn apart(layout: &Layout) -> Option<(usize, usize)> {
+    let Layout::Strided { rows, columns } = layout else { return None };
+    let line = rows.last().filter(|_| columns.step == 1)?;
+    let even = if rows.len() == 1 { usize::MAX } else { line.extent };
+    Some((usize::try_from(line.step).ok()?, even))
 }
 
 fn renamed(place: Place, given: &FxHashMap<u16, Place>) -> Place {

@@ -1,7 +1,7 @@
 //! Fused regions on the CPU: tile by tile, so that what passes between the instructions stays in the first-level cache.
 //!
 //! A region works on rows of columns (`penstock_passes::space`). A tile is a part of a row, or several rows where they are
-//! short. Where what a reduction leaves of a row is used again, the row is walked in *phases*: those of one
+//! short, which may then be read where they lie, with what is between them. Where what a reduction leaves of a row is used again, the row is walked in *phases*: those of one
 //! row follow each other, so that all but the first find it in the cache.
 
 mod compile;
@@ -40,6 +40,8 @@ enum Act {
     Load,
     /// Repeats the element of each row over its columns; of that many bytes.
     Spread(u8),
+    /// Copies the rows of a tile to a result.
+    Store,
     /// Several elementwise instructions at once.
     Run(Box<runs::Run>),
 }
@@ -135,6 +137,11 @@ pub(crate) struct TileProgram {
     over_rows: bool,
     /// Rows of a tile; more than one only where a tile has all columns.
     batch: usize,
+    /// Elements from row to row of a tile, wherever a step reads or writes it. Where these are more than the columns, steps compute
+    /// what is between the rows as well, and nobody reads that.
+    pitch: usize,
+    /// The rows that lie so far apart wherever they are read; those of a tile are among the same ones.
+    even: usize,
     /// Elements of a tile.
     tile: usize,
     /// Bytes of a slot for a tile, for all columns, and for the elements of rows; and how many there are.
@@ -149,6 +156,11 @@ impl TileProgram {
     /// Elements that a run works on.
     pub(crate) fn elements(&self) -> usize {
         self.outer * self.rows * self.columns
+    }
+
+    /// From the first to the last element of a tile, with what is between its rows.
+    fn extent(&self, tile: run::Tile) -> usize {
+        (tile.rows - 1) * self.pitch + tile.width
     }
 
     /// Estimated nanoseconds of a run.

@@ -174,8 +174,11 @@ impl TileProgram {
     ) -> Result<(), Failed> {
         let mut accs: SmallVec<[SmallVec<[Acc; 16]>; 2]> = SmallVec::new();
         let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
-        for row in rows.clone().step_by(self.batch) {
-            let tile = Tile { row, rows: self.batch.min(rows.end - row), column: 0, width: self.columns };
+        let mut next = rows.start;
+        while next < rows.end {
+            let row = next;
+            next += self.batch.min(rows.end - row).min(self.even - row % self.even);
+            let tile = Tile { row, rows: next - row, column: 0, width: self.columns };
             for phase in &self.phases {
                 // SAFETY: the caller's contract; the rows are inside, and a tile of several rows has all columns.
                 unsafe {
@@ -453,7 +456,7 @@ impl TileProgram {
         scratch: Scratch,
         tile: Tile,
     ) -> Result<(), Failed> {
-        let n = if full { tile.rows * tile.width } else { tile.rows };
+        let n = if full { self.extent(tile) } else { tile.rows };
         let mut lanes = [Lane::fixed(scratch.0); ARITY];
         for op in ops {
             // SAFETY: the caller's contract. Every lane has `n` elements of the dtype that the loop was resolved for (a
@@ -470,6 +473,12 @@ impl TileProgram {
                         f(n, &lanes[..op.ins.len()], out).map_err(|fault| Failed { fault, origin: op.origin })?;
                     }
                     Act::Load => self.load(op.ins[0], memory, tile, out),
+                    Act::Store => {
+                        let Place::Output(k) = op.outs[0] else { continue };
+                        let (from, size) = (self.slot(op.ins[0], scratch, tile), self.outputs[k as usize].dtype.size());
+                        let (step, pitch) = ((self.pitch * size) as isize, (tile.width * size) as isize);
+                        rows::copy_rows(from, step, out, pitch, tile.width * size, tile.rows);
+                    }
                     Act::Spread(size) => {
                         let from = self.lane(op.ins[0], false, memory, scratch, tile);
                         rows::spread(*size as usize, from.ptr, from.step as isize, tile.rows, tile.width, out);
@@ -580,16 +589,20 @@ impl TileProgram {
     /// Copies the elements of a source for a tile.
     ///
     /// # Safety
-    /// As for [`TileProgram::whole_rows`]; `out` is writable for the elements of the tile.
+    /// As for [`TileProgram::whole_rows`]; `out` is writable for the elements of the tile and those between its rows.
     unsafe fn load(&self, place: Place, memory: &Memory<'_>, tile: Tile, out: *mut u8) {
         let Place::Input(i) = place else { return };
         let source = &self.sources[i as usize];
+        let (all, each) = ([Line::whole(usize::MAX, self.columns as isize)], Line::whole(self.columns, 1));
         let (lines, columns, fill) = match &source.layout {
-            Layout::Strided { rows, columns } => (rows, columns, None),
-            Layout::Padded { rows, columns, fill } => (rows, columns, Some(fill)),
-            Layout::Dense | Layout::Single => return,
+            Layout::Dense => (&all[..], &each, None),
+            Layout::Strided { rows, columns } => (&rows[..], columns, None),
+            Layout::Padded { rows, columns, fill } => (&rows[..], columns, Some(fill)),
+            Layout::Single => return,
         };
         let size = source.size;
+        // From row to row of the tile; there may be no other row.
+        let apart = if tile.rows > 1 { self.pitch } else { tile.width };
         // The columns of the tile that are inside.
         let within = |(low, high): (usize, usize), first: usize, n: usize| {
             (low.max(first).min(first + n), high.max(first).min(first + n))
@@ -603,7 +616,7 @@ impl TileProgram {
             let (first, above) = ((tile.row + done) % inner.extent, (tile.row + done) / inner.extent);
             let count = (inner.extent - first).min(tile.rows - done);
             let (top, bottom) = within(inner.inside, first, count);
-            let to = out.wrapping_add(done * tile.width * size);
+            let to = out.wrapping_add(done * apart * size);
             done += count;
             let start = place_of(outer, above);
             // SAFETY: the offsets of what is inside are of elements of the source, and the tile has room for `count` rows.
@@ -611,24 +624,24 @@ impl TileProgram {
                 if let Some(fill) = fill
                     && (start.is_none() || (bottom - top, right - left) != (count, tile.width))
                 {
-                    rows::spread(size, fill.as_ptr(), 0, 1, count * tile.width, to);
+                    rows::spread(size, fill.as_ptr(), 0, 1, (count - 1) * apart + tile.width, to);
                 }
                 let Some(start) = start.filter(|_| top < bottom && left < right) else {
                     continue;
                 };
                 let start = source.offset + start + top as isize * inner.step + left as isize * columns.step;
                 let from = memory.ins[source.input as usize].wrapping_offset(start * size as isize);
-                let to = to.add(((top - first) * tile.width + left - tile.column) * size);
+                let to = to.add(((top - first) * apart + left - tile.column) * size);
                 let step = inner.step * size as isize;
                 let (count, width) = (bottom - top, right - left);
                 if columns.step == 1 {
-                    let pitch = (tile.width * size) as isize;
+                    let pitch = (apart * size) as isize;
                     rows::copy_rows(from, step, to, pitch, width * size, count);
                 } else if width == tile.width {
-                    rows::spread(size, from, step, count, width, to);
+                    rows::spread(size, from, step, count, apart, to);
                 } else {
                     for r in 0..count {
-                        let (from, to) = (from.offset(r as isize * step), to.add(r * tile.width * size));
+                        let (from, to) = (from.offset(r as isize * step), to.add(r * apart * size));
                         rows::spread(size, from, 0, 1, width, to);
                     }
                 }
@@ -654,7 +667,7 @@ fn has_failed(failed: &Mutex<Option<Failed>>) -> bool {
 
 /// Where a row starts, in elements.
 #[inline]
-fn offset(lines: &[Line], row: usize) -> isize {
+pub(super) fn offset(lines: &[Line], row: usize) -> isize {
     match *lines {
         [] => 0,
         [line] => row as isize * line.step,

@@ -15,7 +15,7 @@ use penstock_passes::view::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::run::{Memory, Scratch, Tile};
+use super::run::{Memory, Scratch, Tile, offset};
 use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 
 /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
@@ -271,14 +271,27 @@ impl TileProgram {
     /// As for `TileProgram::ops`, with the lanes of `ins` and the targets `outs`.
     pub(super) unsafe fn vectors(&self, run: &Run, op: &Op, memory: &Memory<'_>, scratch: Scratch, tile: Tile) {
         let mut table: SmallVec<[*mut u8; 32]> = SmallVec::new();
-        // SAFETY: the caller's contract.
-        unsafe {
-            table.extend(op.ins.iter().map(|&p| self.lane(p, true, memory, scratch, tile).ptr.cast_mut()));
-            table.extend(op.outs.iter().map(|&p| self.target(p, true, memory, scratch, tile)));
+        // Most windows lie side by side, so that their rows start equally far from their first.
+        let mut last: (&[Line], isize) = (&[], 0);
+        for &place in &op.ins {
+            table.push(match place {
+                Place::Input(s) if let Layout::Strided { rows, columns } = &self.sources[s as usize].layout => {
+                    let Source { input, size, offset: first, .. } = &self.sources[s as usize];
+                    if last.0 != &rows[..] {
+                        last = (rows, offset(rows, tile.row));
+                    }
+                    let start = first + last.1 + tile.column as isize * columns.step;
+                    memory.ins[*input as usize].wrapping_offset(start * *size as isize).cast_mut()
+                }
+                // SAFETY: the caller's contract.
+                place => unsafe { self.lane(place, true, memory, scratch, tile).ptr.cast_mut() },
+            });
         }
+        // SAFETY: the caller's contract.
+        table.extend(op.outs.iter().map(|&p| unsafe { self.target(p, true, memory, scratch, tile) }));
         if !run.by_rows || tile.rows == 1 {
             // SAFETY: the caller's contract: each operand has as many elements, or the one that it was compiled for.
-            unsafe { run.code.run(&mut table, tile.rows * tile.width, 1, &[]) };
+            unsafe { run.code.run(&mut table, self.extent(tile), 1, &[]) };
             return;
         }
         let places = || op.ins.iter().chain(&op.outs);
