@@ -1,34 +1,49 @@
-//! Strips: in a loop, products of few rows, the fused regions behind or before them, and splits and concatenations of
-//! columns between them, which follow each other closely, run as one step that threads share by rows.
+//! Strips: products of matrices, and the elementwise instructions, fused regions, splits and concatenations of columns behind,
+//! between or before them, run as one step, some rows at a time.
 //!
-//! Each of these instructions is too short to be worth handing to another thread, and gives row `i` of its results for row
-//! `i` of what the others gave. So a strip of rows goes through all of them on one thread, and threads meet once.
+//! Each of these instructions gives row `i` of its results for row `i` of what the others gave. So a thread takes a strip of
+//! rows through all of them while it is in its cache: what passes between the parts is never there as a whole, unless others
+//! use it, and threads meet once.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Graph, Inst, Value, effects_of};
+use penstock_data::{ALIGNMENT, DType, DTypeSet, Dims, Error, Loc, Result, Tensor};
+use penstock_ir::{Cpu, Graph, Inst, InstData, Value, effects_of};
 use penstock_kernels::matmul::{Gemm, matmul};
 use penstock_kernels::pool::{parallel_for, threads};
+use penstock_kernels::{Lane, LoopFn, softmax};
+use penstock_ops::control::CONST;
 use penstock_ops::fused::FUSED;
 use penstock_ops::joining::{CONCAT, SPLIT};
 use penstock_ops::linalg::MATMUL;
-use smallvec::SmallVec;
+use penstock_ops::nn::{LOG_SOFTMAX, SOFTMAX};
+use penstock_passes::evaluate::{fault, resolve};
+use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
-use super::memory::Memory;
+use super::memory::{Memory, with_scratch};
+use super::slab::Uses;
 use super::step::Reg;
 use crate::tile::TileProgram;
+use crate::work::{is_heavy, per_element};
 
-/// Estimated nanoseconds of a product that is worth sharing by itself.
-const LONG_NS: f64 = 40_000.0;
 /// The least estimated nanoseconds of what a thread is handed.
 const PIECE_NS: u64 = 5_000;
-/// The most instructions between those of a step.
+/// The most instructions between two of a step, constants aside.
 const MOST_ASIDE: usize = 8;
 /// Strips are of multiples of so many rows, as which the kernels of products take them.
 pub(super) const ROWS: usize = 8;
+/// Fewest rows of a strip of a long product: fewer make too little of each element of the right matrix.
+const FEWEST: usize = 64;
+/// Estimated nanoseconds from which a product is long: worth sharing by itself.
+const LONG_NS: f64 = 40_000.0;
+/// Estimated nanoseconds of a byte that is written to memory, or read from there, rather than found in the cache.
+const NS_PER_BYTE: f64 = 0.05;
+/// The part of a long product's time that has to be saved.
+const WORTH: f64 = 0.02;
 
 /// Where an instruction of the step finds an operand: among what the step reads, or among what it makes.
 #[derive(Clone, Copy, PartialEq)]
@@ -44,6 +59,10 @@ pub(super) enum Part {
     Move(Vec<Columns>),
     /// A fused region, which makes the results from `out` on.
     Map { program: Box<TileProgram>, ins: SmallVec<[Place; 8]>, out: usize, count: usize },
+    /// An elementwise instruction that is in no group.
+    Loop(Box<Single>),
+    /// A softmax of rows of so many elements, or its logarithm.
+    Softmax { dtype: DType, columns: usize, log: bool, x: Place, out: usize },
 }
 
 /// So many bytes of each row that are copied: where they are in which rows, and where they go to.
@@ -58,15 +77,52 @@ pub(super) struct Columns {
     to_at: usize,
 }
 
-pub(crate) struct StripStep {
+/// An elementwise instruction on rows of columns.
+pub(super) struct Single {
+    f: LoopFn,
+    /// Where operands are, and the bytes from a row to the next and from a column to the next.
+    ins: SmallVec<[(Place, usize, usize); 3]>,
+    out: usize,
+    columns: usize,
+    /// Bytes of an element of the result.
+    size: usize,
+    name: &'static str,
+    loc: Loc,
+}
+
+/// What is done with each strip.
+pub(crate) struct Strips {
     parts: Vec<Part>,
-    pub(crate) ins: SmallVec<[Reg; 8]>,
-    pub(crate) outs: SmallVec<[Reg; 4]>,
     due: Vec<(DType, Dims)>,
     types: Vec<(DType, Dims)>,
     rows: usize,
     /// Estimated nanoseconds of a run on one thread.
     pub(crate) nanoseconds: u64,
+}
+
+/// Where a thread finds what a part makes: in a result of the step, or in a slot of its own memory.
+#[derive(Clone, Copy)]
+enum Room {
+    Result(usize),
+    Slot(usize),
+}
+
+pub(crate) struct StripStep {
+    strips: Strips,
+    pub(crate) ins: SmallVec<[Reg; 8]>,
+    pub(crate) outs: SmallVec<[Reg; 4]>,
+    /// The types of the results.
+    types: Vec<(DType, Dims)>,
+    /// For each value that is made, where it is, and bytes of a row.
+    rooms: Vec<(Room, usize)>,
+    /// The bytes of a row in each slot.
+    slots: Vec<usize>,
+    /// Rows of a strip.
+    strip: usize,
+    /// Estimated nanoseconds of a run on one thread.
+    pub(crate) nanoseconds: u64,
+    /// Whether it runs apart.
+    pub(crate) heavy: bool,
 }
 
 /// What a step reads and makes.
@@ -76,45 +132,105 @@ pub(super) struct Values {
     pub(super) outs: Vec<Value>,
 }
 
+impl Values {
+    fn makes(&self, v: Value) -> bool {
+        self.outs.contains(&v)
+    }
+}
+
 /// A step that stands for some of the first instructions of a list.
 pub(super) struct Found {
     pub(super) step: StripStep,
-    pub(super) values: Values,
+    /// What it reads and makes.
+    pub(super) ins: Vec<Value>,
+    pub(super) outs: Vec<Value>,
     /// How many instructions the step stands for, with those in between.
     pub(super) taken: usize,
-    /// Those in between, which can run before.
+    /// Those in between: those that can run before, and those that have to run behind.
     pub(super) before: Vec<Inst>,
+    pub(super) behind: Vec<Inst>,
 }
 
-/// The step of the first instructions of `insts`; `None` where it would not pay.
-pub(super) fn find(graph: &Graph, insts: &[Inst], vectors: bool) -> Option<Found> {
-    let rows = insts.iter().find(|&&i| !graph.insts[i].op.is(&FUSED)).and_then(|&i| rows_of(graph, i))?;
-    let mut values = Values::default();
-    let mut step = StripStep::of_rows(rows);
-    let (mut taken, mut aside, mut before) = (0, Vec::new(), Vec::new());
-    for (i, &inst) in insts.iter().enumerate() {
-        if let Some((part, ns)) = part(graph, inst, rows, LONG_NS, vectors, &mut values) {
-            step.push(part, ns);
-            taken = i + 1;
-            before.append(&mut aside);
-        } else if step.parts.is_empty() || aside.len() == MOST_ASIDE || !can_go_before(graph, inst, &values) {
-            break;
-        } else {
-            aside.push(inst);
-        }
-    }
-    if !step.has_products() || step.nanoseconds < 2 * PIECE_NS {
+/// The step of the first instructions of `insts`; `None` where it would not pay. In a loop, parts that do not use each other
+/// are taken together as well: it gains little for each, but at every round. A strip is to have about so many bytes.
+pub(super) fn find(
+    graph: &Graph,
+    insts: &[Inst],
+    uses: &Uses,
+    in_loop: bool,
+    bytes: usize,
+    vectors: bool,
+) -> Option<Found> {
+    let is_group = |&i: &Inst| graph.insts[i].op.is(&FUSED);
+    let first = insts.iter().take(MOST_ASIDE).position(|i| !is_group(i))?;
+    let rows = rows_of(graph, insts[first])?;
+    let feeds = |i: Inst| graph.insts[i].results.contains(&graph.insts[insts[first]].operands[0]);
+    if first > 0 && !in_loop && !feeds(insts[0]) {
         return None;
     }
-    step.set_types(graph, &values)?;
-    Some(Found { step, values, taken, before })
+    let mut values = Values::default();
+    let mut strips = Strips::of_rows(rows);
+    let mut late: FxHashSet<Value> = FxHashSet::default();
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    let (mut taken, mut aside, mut counted) = (0, 0, (0, 0));
+    let mut reads: Vec<Value> = Vec::new();
+    for (i, &inst) in insts.iter().enumerate() {
+        let data = &graph.insts[inst];
+        let waits = data.operands.iter().any(|v| late.contains(v));
+        let joins = || in_loop || strips.parts.is_empty() || joins(graph, &insts[i..], &values);
+        if !waits
+            && joins()
+            && is_worth_it(graph, inst, rows, &values)
+            && let Some((part, ns)) = part(graph, inst, rows, vectors, &mut values)
+        {
+            strips.push(part, ns);
+            reads.extend(&data.operands);
+            (taken, aside, counted) = (i + 1, 0, (before.len(), behind.len()));
+            continue;
+        }
+        let within = data.regions.is_empty() || data.op.is(&FUSED);
+        if strips.parts.is_empty() || !within || effects_of(graph, inst).acts() {
+            break;
+        }
+        if waits || data.operands.iter().any(|&v| values.makes(v)) {
+            late.extend(&data.results);
+            behind.push(inst);
+        } else {
+            before.push(inst);
+        }
+        aside += usize::from(!data.op.is(&CONST));
+        if aside > MOST_ASIDE {
+            break;
+        }
+    }
+    before.truncate(counted.0);
+    behind.truncate(counted.1);
+    if !strips.has_products() || strips.parts.len() < 2 || strips.nanoseconds < 2 * PIECE_NS {
+        return None;
+    }
+    strips.set_types(graph, &values)?;
+    let leaves = |v: Value| uses.of(graph, v) > reads.iter().filter(|&&r| r == v).count();
+    let leaves: Vec<bool> = values.outs.iter().map(|&v| leaves(v)).collect();
+    let outs = values.outs.iter().zip(&leaves).filter(|(_, leaves)| **leaves).map(|(&v, _)| v).collect();
+    Some(Found { step: StripStep::new(strips, &leaves, bytes), ins: values.ins, outs, taken, before, behind })
 }
 
-/// Whether an instruction may run before the step so far.
-fn can_go_before(graph: &Graph, inst: Inst, values: &Values) -> bool {
+/// Whether the first of `insts` reads what the step makes, or is a product that a group joins with what it makes.
+fn joins(graph: &Graph, insts: &[Inst], values: &Values) -> bool {
+    let reads = |inst: Inst| graph.insts[inst].operands.iter().any(|&v| values.makes(v));
+    let data = &graph.insts[insts[0]];
+    let mut behind = insts[1..].iter().take(MOST_ASIDE);
+    reads(insts[0])
+        || data.op.is(&MATMUL) && behind.any(|&i| graph.insts[i].operands.contains(&data.results[0]) && reads(i))
+}
+
+/// Whether a product is short, or what need not go through memory takes some of its time; so is all that is no product.
+fn is_worth_it(graph: &Graph, inst: Inst, rows: usize, values: &Values) -> bool {
     let data = &graph.insts[inst];
-    let apart = !data.operands.iter().any(|v| values.outs.contains(v));
-    apart && data.regions.is_empty() && !effects_of(graph, inst).acts()
+    let Some((k, n)) = data.op.is(&MATMUL).then(|| right_of(graph, data)).flatten() else { return true };
+    let (ns, size) = (product_ns(graph, data, rows), graph.ty(data.results[0]).dtype().size());
+    let saved = 2 * rows * size * (n + if values.makes(data.operands[0]) { k } else { 0 });
+    ns < LONG_NS || rows >= FEWEST * threads() && saved as f64 * NS_PER_BYTE >= WORTH * ns
 }
 
 /// The number of rows of a product that can be made in strips.
@@ -123,36 +239,43 @@ pub(super) fn rows_of(graph: &Graph, inst: Inst) -> Option<usize> {
     if !data.op.is(&MATMUL) || data.attrs.flag(0) || data.attrs.flag(2) || data.attrs.flag(3) {
         return None;
     }
-    let dims = |v: Value| graph.ty(v).shape().extents().filter(|dims| dims.len() == 2);
-    dims(data.operands[1])?;
-    let (rows, ty) = (dims(data.operands[0])?[0], graph.ty(data.results[0]));
-    (rows >= 2 * ROWS && matches!(ty.dtype(), DType::F32 | DType::F64)).then_some(rows)
+    let dims = |v: Value| graph.ty(v).shape().extents();
+    let (left, right, dtype) = (dims(data.operands[0])?, dims(data.operands[1])?, graph.ty(data.results[0]).dtype());
+    let rows = left[..left.len() - 1].iter().product();
+    (right.len() == 2 && rows >= 2 * ROWS && matches!(dtype, DType::F32 | DType::F64)).then_some(rows)
 }
 
-/// One instruction as a part of a step, and its estimated nanoseconds, if a product takes less than `longest`; adds to what
-/// the step reads and makes.
-pub(super) fn part(
-    graph: &Graph,
-    inst: Inst,
-    rows: usize,
-    longest: f64,
-    vectors: bool,
-    values: &mut Values,
-) -> Option<(Part, u64)> {
+/// The sizes of the right matrix of a product, as it enters it.
+fn right_of(graph: &Graph, data: &InstData) -> Option<(usize, usize)> {
+    let dims = graph.ty(data.operands[1]).shape().extents().filter(|dims| dims.len() == 2)?;
+    Some(if data.attrs.flag(1) { (dims[1], dims[0]) } else { (dims[0], dims[1]) })
+}
+
+/// Estimated nanoseconds of a product of so many rows.
+fn product_ns(graph: &Graph, data: &InstData, rows: usize) -> f64 {
+    let flops_per_ns = match graph.ty(data.results[0]).dtype() {
+        DType::F32 => f32::FLOPS_PER_NS,
+        _ => f64::FLOPS_PER_NS,
+    };
+    right_of(graph, data).map_or(0.0, |(k, n)| 2.0 * (rows * k * n) as f64 / flops_per_ns)
+}
+
+/// One instruction as a part of a step, and its estimated nanoseconds; adds to what the step reads and makes.
+pub(super) fn part(graph: &Graph, inst: Inst, rows: usize, vectors: bool, values: &mut Values) -> Option<(Part, u64)> {
     let data = &graph.insts[inst];
-    let place = |v: Value, ins: &mut Vec<Value>| match values.outs.iter().position(|&o| o == v) {
+    let mut ins = values.ins.clone();
+    let mut place = |v: Value| match values.outs.iter().position(|&o| o == v) {
         Some(i) => Place::Out(i),
         None => Place::In(ins.iter().position(|&i| i == v).unwrap_or_else(|| {
             ins.push(v);
             ins.len() - 1
         })),
     };
+    let places: SmallVec<[Place; 8]> = data.operands.iter().map(|&v| place(v)).collect();
     let out = values.outs.len();
-    let mut ins = values.ins.clone();
     let (part, ns) = if data.op.is(&FUSED) {
         let program = TileProgram::new(graph, data.regions[0], vectors).ok()?;
         let columns = program.elements() / rows;
-        let places: SmallVec<[Place; 8]> = data.operands.iter().map(|&v| place(v, &mut ins)).collect();
         let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.is_dense(k);
         if program.elements() != rows * columns
             || !program.splits(columns)
@@ -163,43 +286,88 @@ pub(super) fn part(
         let ns = program.nanoseconds();
         (Part::Map { program: Box::new(program), ins: places, out, count: data.results.len() }, ns)
     } else if data.op.is(&SPLIT) || data.op.is(&CONCAT) {
-        let axis = data.attrs.int(if data.op.is(&SPLIT) { 2 } else { 0 });
-        let widths =
-            |values: &[Value]| values.iter().map(|&v| bytes_of_row(graph, v, rows)).collect::<Option<Vec<_>>>();
-        let (from, to) = (widths(&data.operands)?, widths(&data.results)?);
-        if !matches!(axis, 1 | -1) {
-            return None;
-        }
-        let places: Vec<Place> = data.operands.iter().map(|&v| place(v, &mut ins)).collect();
-        let total: usize = to.iter().sum();
-        // One of both lists has one element, so that the narrower of two columns goes from one matrix to another as a whole.
-        let (mut parts, mut from_at, mut to_at) = (Vec::new(), 0, 0);
-        for k in 0..from.len().max(to.len()) {
-            let (f, t) = (k.min(from.len() - 1), k.min(to.len() - 1));
-            let bytes = from[f].min(to[t]);
-            let (from_row, to_row) = (from[f], to[t]);
-            parts.push(Columns { bytes, from: places[f], from_row, from_at, to: out + t, to_row, to_at });
-            from_at += if from.len() == 1 { bytes } else { 0 };
-            to_at += if to.len() == 1 { bytes } else { 0 };
-        }
-        (Part::Move(parts), (total * rows / 10) as u64)
-    } else {
+        columns(graph, data, &places, rows, out)?
+    } else if data.op.is(&MATMUL) {
         rows_of(graph, inst).filter(|&own| own == rows)?;
-        let transposed = data.attrs.flag(1);
-        let dims = graph.ty(data.operands[1]).shape().extents()?;
-        let (k, n) = if transposed { (dims[1], dims[0]) } else { (dims[0], dims[1]) };
-        let dtype = graph.ty(data.results[0]).dtype();
-        let flops_per_ns = if dtype == DType::F32 { f32::FLOPS_PER_NS } else { f64::FLOPS_PER_NS };
-        let ns = 2.0 * (rows * k * n) as f64 / flops_per_ns;
-        let (a, b) = (place(data.operands[0], &mut ins), place(data.operands[1], &mut ins));
-        if matches!(b, Place::Out(_)) || ns >= longest || k * n == 0 {
+        let (k, n) = right_of(graph, data)?;
+        let (dtype, transposed, [a, b]) =
+            (graph.ty(data.results[0]).dtype(), data.attrs.flag(1), [places[0], places[1]]);
+        if matches!(b, Place::Out(_)) || k * n == 0 {
             return None;
         }
-        (Part::Product { dtype, k, n, a, b, transposed, out }, ns as u64)
+        (Part::Product { dtype, k, n, a, b, transposed, out }, product_ns(graph, data, rows) as u64)
+    } else if data.op.is(&SOFTMAX) || data.op.is(&LOG_SOFTMAX) {
+        let (dtype, dims) = (graph.ty(data.results[0]).dtype(), graph.ty(data.results[0]).shape().extents()?);
+        let columns = *dims.last()?;
+        let last = [-1, dims.len() as i64 - 1].contains(&data.attrs.int(0));
+        if !last || columns == 0 || dims[..dims.len() - 1].iter().product::<usize>() != rows {
+            return None;
+        }
+        let ns = (rows * columns) as u64;
+        (Part::Softmax { dtype, columns, log: data.op.is(&LOG_SOFTMAX), x: places[0], out }, ns)
+    } else {
+        single(graph, inst, &places, rows, out)?
     };
     values.ins = ins;
     values.outs.extend(&data.results);
     Some((part, ns))
+}
+
+/// A split or a concatenation of columns as a part.
+fn columns(graph: &Graph, data: &InstData, places: &[Place], rows: usize, out: usize) -> Option<(Part, u64)> {
+    let axis = data.attrs.int(if data.op.is(&SPLIT) { 2 } else { 0 });
+    let widths = |values: &[Value]| values.iter().map(|&v| bytes_of_row(graph, v, rows)).collect::<Option<Vec<_>>>();
+    let (from, to) = (widths(&data.operands)?, widths(&data.results)?);
+    if !matches!(axis, 1 | -1) {
+        return None;
+    }
+    let total: usize = to.iter().sum();
+    // One of both lists has one element, so that the narrower of two columns goes from one matrix to another as a whole.
+    let (mut parts, mut from_at, mut to_at) = (Vec::new(), 0, 0);
+    for k in 0..from.len().max(to.len()) {
+        let (f, t) = (k.min(from.len() - 1), k.min(to.len() - 1));
+        let bytes = from[f].min(to[t]);
+        let (from_row, to_row) = (from[f], to[t]);
+        parts.push(Columns { bytes, from: places[f], from_row, from_at, to: out + t, to_row, to_at });
+        from_at += if from.len() == 1 { bytes } else { 0 };
+        to_at += if to.len() == 1 { bytes } else { 0 };
+    }
+    Some((Part::Move(parts), (total * rows / 10) as u64))
+}
+
+/// An elementwise instruction as a part.
+fn single(graph: &Graph, inst: Inst, places: &[Place], rows: usize, out: usize) -> Option<(Part, u64)> {
+    let data = &graph.insts[inst];
+    let Cpu::Elementwise(lookup) = data.op.cpu else { return None };
+    let plain = |&v: &Value| DTypeSet::PLAIN.contains(graph.ty(v).dtype());
+    if !data.operands.iter().chain(&data.results).all(plain) {
+        return None;
+    }
+    let f = resolve(lookup, data.operands.iter().map(|&v| graph.ty(v).dtype()), &data.attrs).ok()?;
+    let dims = graph.ty(data.results[0]).shape().extents()?;
+    // The first dimensions are the rows.
+    let split = (0..=dims.len()).find(|&d| dims[..d].iter().product::<usize>() == rows)?;
+    let columns: usize = dims[split..].iter().product();
+    let mut ins = SmallVec::new();
+    for (&v, &place) in data.operands.iter().zip(places) {
+        let (own, size) = (graph.ty(v).shape().extents()?, graph.ty(v).dtype().size());
+        let lead = dims.len().checked_sub(own.len())?;
+        let extent = |d: usize| if d < lead { 1 } else { own[d - lead] };
+        let moves = |mut along: Range<usize>| {
+            let all = along.clone().all(|d| extent(d) == dims[d]);
+            (all || along.all(|d| extent(d) == 1)).then_some(all)
+        };
+        let row = match (moves(0..split)?, moves(split..dims.len())?) {
+            (true, true) => columns * size,
+            (true, false) => size,
+            (false, _) if matches!(place, Place::Out(_)) => return None,
+            (false, _) => 0,
+        };
+        ins.push((place, row, if moves(split..dims.len())? { size } else { 0 }));
+    }
+    let size = graph.ty(data.results[0]).dtype().size();
+    let single = Single { f, ins, out, columns, size, name: data.op.name, loc: graph.locs[inst] };
+    Some((Part::Loop(Box::new(single)), (0.25 * per_element(data.op.0) * (rows * columns) as f64) as u64))
 }
 
 /// The bytes of a row of a matrix of so many rows.
@@ -208,18 +376,40 @@ fn bytes_of_row(graph: &Graph, v: Value, rows: usize) -> Option<usize> {
     (dims.len() == 2 && dims[0] == rows && dtype.size() > 0).then(|| dims[1] * dtype.size())
 }
 
-impl StripStep {
-    /// A step that does nothing yet.
-    pub(super) fn of_rows(rows: usize) -> StripStep {
-        StripStep {
-            parts: Vec::new(),
-            ins: SmallVec::new(),
-            outs: SmallVec::new(),
-            due: Vec::new(),
-            types: Vec::new(),
-            rows,
-            nanoseconds: 0,
+impl Part {
+    /// Calls `visit` on what the part reads row by row.
+    fn reads(&self, mut visit: impl FnMut(Place)) {
+        match self {
+            Part::Product { a, .. } => visit(*a),
+            Part::Move(columns) => columns.iter().for_each(|c| visit(c.from)),
+            Part::Map { ins, .. } => ins.iter().for_each(|&p| visit(p)),
+            Part::Loop(single) => single.ins.iter().for_each(|i| visit(i.0)),
+            Part::Softmax { x, .. } => visit(*x),
         }
+    }
+
+    /// The results that it makes.
+    fn makes(&self) -> Range<usize> {
+        match self {
+            Part::Product { out, .. } | Part::Softmax { out, .. } => *out..out + 1,
+            Part::Move(columns) => columns[0].to..columns[columns.len() - 1].to + 1,
+            Part::Map { out, count, .. } => *out..out + count,
+            Part::Loop(single) => single.out..single.out + 1,
+        }
+    }
+}
+
+/// Why a strip was not made: the part, and the number of its instruction, which met a fault.
+pub(super) struct Failed {
+    part: usize,
+    origin: u16,
+    pub(super) error: Error,
+}
+
+impl Strips {
+    /// What does nothing yet.
+    pub(super) fn of_rows(rows: usize) -> Strips {
+        Strips { parts: Vec::new(), due: Vec::new(), types: Vec::new(), rows, nanoseconds: 0 }
     }
 
     /// Adds what [`part`] gave.
@@ -241,7 +431,7 @@ impl StripStep {
         self.parts.iter().any(|p| matches!(p, Part::Product { .. }))
     }
 
-    /// Notes the types of what the step reads and makes; `None` where extents are not known.
+    /// Notes the types of what is read and made; `None` where extents are not known.
     pub(super) fn set_types(&mut self, graph: &Graph, values: &Values) -> Option<()> {
         let type_of = |v: &Value| Some((graph.ty(*v).dtype(), graph.ty(*v).shape().extents()?));
         self.due = values.ins.iter().map(type_of).collect::<Option<_>>()?;
@@ -249,12 +439,12 @@ impl StripStep {
         Some(())
     }
 
-    /// The types of what the step reads.
+    /// The types of what is read.
     pub(super) fn due(&self) -> &[(DType, Dims)] {
         &self.due
     }
 
-    /// The types of what the step makes.
+    /// The types of what is made.
     pub(super) fn types(&self) -> &[(DType, Dims)] {
         &self.types
     }
@@ -263,75 +453,194 @@ impl StripStep {
         self.rows
     }
 
-    /// Runs the step: `outputs` become what it makes.
+    /// Makes some rows of all that is made.
     ///
     /// # Errors
-    /// `Internal` for inputs of other types; `ResourceExhausted`; what fused regions report.
-    pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
-        let memory = Memory::prepare(inputs, &self.due, outputs, &self.types)?;
-        let pieces = usize::try_from(self.nanoseconds / PIECE_NS).unwrap_or(1).clamp(1, threads());
-        let piece = self.rows.div_ceil(pieces).next_multiple_of(ROWS);
-        let failed = std::sync::Mutex::new(None);
-        parallel_for(self.rows.div_ceil(piece), 1, |range| {
-            for i in range {
-                let rows = i * piece..self.rows.min((i + 1) * piece);
-                // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of
-                // memory of its own; ranges do not overlap.
-                if let Err(error) = unsafe { self.strip(&memory, rows) } {
-                    *failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
-                }
-            }
-        });
-        failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
-    }
-
-    /// Makes some rows of all that the step makes.
+    /// The first fault.
     ///
     /// # Safety
-    /// `memory` is that of a run, and nobody else touches these rows of the outputs.
-    pub(super) unsafe fn strip(&self, memory: &Memory, rows: Range<usize>) -> Result<()> {
+    /// `memory` has the operands, and where row 0 of each result would be, of which these rows are there; nobody else touches
+    /// them.
+    pub(super) unsafe fn strip(&self, memory: &Memory, rows: Range<usize>) -> Result<(), Failed> {
         let at = |place: Place| match place {
             Place::In(i) => memory.ins[i],
             Place::Out(i) => memory.outs[i].cast_const(),
         };
-        for part in &self.parts {
+        for (number, part) in self.parts.iter().enumerate() {
+            let failed = |(origin, error)| Failed { part: number, origin, error };
             match part {
                 Part::Product { dtype, k, n, a, b, transposed, out } => {
                     let size = dtype.size();
+                    let a = at(*a).wrapping_add(rows.start * k * size);
+                    let out = memory.outs[*out].wrapping_add(rows.start * n * size);
                     // SAFETY: the caller's contract; the rows are inside of the matrices of `rows` by `k` and by `n`.
-                    unsafe {
-                        let a = at(*a).add(rows.start * k * size);
-                        let out = memory.outs[*out].add(rows.start * n * size);
-                        matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out);
-                    }
+                    unsafe { matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out) };
                 }
                 Part::Move(columns) => {
                     for c in columns {
                         for row in rows.clone() {
+                            let from = at(c.from).wrapping_add(row * c.from_row + c.from_at);
+                            let to = memory.outs[c.to].wrapping_add(row * c.to_row + c.to_at);
                             // SAFETY: the caller's contract; the row is inside of matrices of rows of so many bytes, and
                             // results overlap nothing that is read.
-                            unsafe {
-                                let from = at(c.from).add(row * c.from_row + c.from_at);
-                                let to = memory.outs[c.to].add(row * c.to_row + c.to_at);
-                                std::ptr::copy_nonoverlapping(from, to, c.bytes);
-                            }
+                            unsafe { std::ptr::copy_nonoverlapping(from, to, c.bytes) };
                         }
                     }
                 }
                 Part::Map { program, ins, out, count } => {
                     let ins: SmallVec<[*const u8; 8]> = ins.iter().map(|&p| at(p)).collect();
                     let columns = program.elements() / self.rows;
+                    let (outs, stretch) = (&memory.outs[*out..out + count], rows.start * columns..rows.end * columns);
                     // SAFETY: the caller's contract; `splits` has said that strips of these columns can be run.
-                    unsafe {
-                        program.run_part(
-                            &ins,
-                            &memory.outs[*out..out + count],
-                            rows.start * columns..rows.end * columns,
-                        )?;
-                    }
+                    unsafe { program.run_part(&ins, outs, stretch) }.map_err(failed)?;
+                }
+                Part::Loop(single) => {
+                    // SAFETY: the caller's contract.
+                    unsafe { single.run(at, memory.outs[single.out], rows.clone()) }.map_err(|e| failed((0, e)))?;
+                }
+                Part::Softmax { dtype, columns, log, x, out } => {
+                    let first = rows.start * columns * dtype.size();
+                    let (x, out) = (at(*x).wrapping_add(first), memory.outs[*out].wrapping_add(first));
+                    let run = if *log { softmax::log_softmax } else { softmax::softmax };
+                    // SAFETY: the caller's contract; the rows are of so many elements, and results overlap nothing.
+                    unsafe { run(*dtype, x, rows.len(), *columns, out) };
                 }
             }
         }
         Ok(())
+    }
+}
+
+impl Single {
+    /// Computes some rows.
+    ///
+    /// # Safety
+    /// As for [`Strips::strip`], where `at` says where operands are and `out` is where row 0 of the result would be.
+    unsafe fn run(&self, at: impl Fn(Place) -> *const u8, out: *mut u8, rows: Range<usize>) -> Result<()> {
+        // Rows of which all operands go on where the one before ends, or stand still, are one.
+        let flat = self.ins.iter().all(|&(_, row, step)| row == self.columns * step);
+        let (count, n) = if flat { (1, self.columns * rows.len()) } else { (rows.len(), self.columns) };
+        for row in rows.start..rows.start + count {
+            let lane =
+                |&(place, bytes, step): &(Place, usize, usize)| Lane { ptr: at(place).wrapping_add(row * bytes), step };
+            let lanes: SmallVec<[Lane; 4]> = self.ins.iter().map(lane).collect();
+            let out = out.wrapping_add(row * self.columns * self.size);
+            // SAFETY: the caller's contract: each operand has as many elements there, or one, of the dtypes for which the
+            // loop was looked up, and the result overlaps none.
+            unsafe { (self.f)(n, &lanes, out) }.map_err(|f| fault(f).in_op(self.name).at(self.loc))?;
+        }
+        Ok(())
+    }
+}
+
+impl StripStep {
+    /// The step whose values leave it as `leaves` says, in strips of about so many bytes.
+    fn new(strips: Strips, leaves: &[bool], bytes: usize) -> StripStep {
+        let rows = strips.rows;
+        let row = |(dtype, dims): &(DType, Dims)| dims.iter().product::<usize>() * dtype.size() / rows;
+        let mut last = vec![0; leaves.len()];
+        for (p, part) in strips.parts.iter().enumerate() {
+            part.reads(|place| {
+                if let Place::Out(i) = place {
+                    last[i] = p;
+                }
+            });
+        }
+        // Slots, and the last part that reads what is there.
+        let mut slots: Vec<(usize, usize)> = Vec::new();
+        let (mut rooms, mut types) = (Vec::new(), Vec::new());
+        for (p, part) in strips.parts.iter().enumerate() {
+            for i in part.makes() {
+                let bytes = row(&strips.types[i]);
+                let room = if leaves[i] {
+                    types.push(strips.types[i].clone());
+                    Room::Result(types.len() - 1)
+                } else {
+                    let free = slots.iter().position(|slot| slot.1 < p).unwrap_or_else(|| {
+                        slots.push((0, 0));
+                        slots.len() - 1
+                    });
+                    slots[free] = (slots[free].0.max(bytes), last[i].max(p));
+                    Room::Slot(free)
+                };
+                rooms.push((room, bytes));
+            }
+        }
+        let slots: Vec<usize> = slots.into_iter().map(|slot| slot.0).collect();
+        // What a strip goes through: operands that have its rows, slots and results.
+        let mut read: FxHashSet<usize> = FxHashSet::default();
+        let mut note = |place| {
+            if let Place::In(i) = place {
+                _ = read.insert(i)
+            }
+        };
+        strips.parts.iter().for_each(|part| part.reads(&mut note));
+        let of_rows = |i: &&usize| strips.due[**i].1.iter().product::<usize>() >= rows;
+        let streams = read.iter().filter(of_rows).map(|&i| row(&strips.due[i])).chain(types.iter().map(row));
+        let per_row = streams.chain(slots.iter().copied()).sum::<usize>();
+        let fits = (bytes / per_row.max(1)).max(FEWEST);
+        let nanoseconds = strips.nanoseconds;
+        let pieces = usize::try_from(nanoseconds / PIECE_NS).unwrap_or(usize::MAX).clamp(1, threads());
+        let strip = fits.min(rows.div_ceil(pieces)).next_multiple_of(ROWS);
+        let heavy = is_heavy(1, nanoseconds as f64);
+        let (ins, outs) = (smallvec![], smallvec![]);
+        StripStep { strips, ins, outs, types, rooms, slots, strip, nanoseconds, heavy }
+    }
+
+    /// What the step does, for a listing.
+    pub(crate) fn summary(&self) -> String {
+        let kept = self.rooms.iter().filter(|room| matches!(room.0, Room::Slot(_))).count();
+        format!("{} parts, {} of {} rows at a time, {kept} kept", self.strips.parts.len(), self.strip, self.strips.rows)
+    }
+
+    /// Runs the step: `outputs` become what it makes.
+    ///
+    /// # Errors
+    /// `Internal` for inputs of other types; `ResourceExhausted`; what fused regions report.
+    pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
+        let memory = Memory::prepare(inputs, &self.strips.due, outputs, &self.types)?;
+        let rows = self.strips.rows;
+        let bytes = |slot: &usize| (slot * self.strip).next_multiple_of(ALIGNMENT);
+        let failed: Mutex<Option<Failed>> = Mutex::new(None);
+        parallel_for(rows.div_ceil(self.strip), 1, |range| {
+            with_scratch(self.slots.iter().map(bytes).sum(), |scratch| {
+                let place = |at: &mut *mut u8, slot: &usize| {
+                    let place = *at;
+                    *at = at.wrapping_add(bytes(slot));
+                    Some(place)
+                };
+                let slots: SmallVec<[*mut u8; 8]> = self.slots.iter().scan(scratch, place).collect();
+                for i in range {
+                    let rows = i * self.strip..rows.min((i + 1) * self.strip);
+                    // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of
+                    // memory of its own, as is each slot; ranges do not overlap.
+                    if let Err(new) = unsafe { self.strip(&memory, &slots, rows) } {
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
+                            *failed = Some(new);
+                        }
+                    }
+                }
+            });
+        });
+        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Ok(()), |failed| Err(failed.error))
+    }
+
+    /// Makes some rows of the results, by way of the slots.
+    ///
+    /// # Errors
+    /// The first fault.
+    ///
+    /// # Safety
+    /// `memory` is that of a run, each slot has room for a strip, and nobody else touches these rows of the results.
+    unsafe fn strip(&self, memory: &Memory, slots: &[*mut u8], rows: Range<usize>) -> Result<(), Failed> {
+        let first = |&(room, row): &(Room, usize)| match room {
+            Room::Result(i) => memory.outs[i],
+            Room::Slot(i) => slots[i].wrapping_sub(rows.start * row),
+        };
+        let own = Memory { ins: memory.ins.clone(), outs: self.rooms.iter().map(first).collect() };
+        // SAFETY: the caller's contract.
+        unsafe { self.strips.strip(&own, rows) }
     }
 }

@@ -1,0 +1,231 @@
+//! Products and what is around them, some rows at a time.
+
+use penstock_data::{DType, Shape, Tensor};
+use penstock_exec::{Arg, Executable, reference};
+use penstock_ir::{Builder, Function, Graph, Type, Value, no_hosts, parse_function};
+use penstock_passes::Options;
+
+use super::random::Random;
+use super::rows::{op, same, tensor};
+use super::{Recorder, build, env, executable};
+
+/// An executable of which strips are as short as they may be.
+fn in_strips(graph: &Graph) -> Executable {
+    let options = Options { slab_bytes: 0, min_fused_bytes: 0, ..Options::default() };
+    Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
+}
+
+fn without(graph: &Graph) -> Executable {
+    let options = Options { min_fused_bytes: 0, skip: vec!["strips".into()], ..Options::default() };
+    Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
+}
+
+/// Small whole numbers, among them what is not finite where `odd`: sums of products of them are exact in any order.
+fn whole(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor {
+    let odds = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let x: Vec<f64> = (0..dims.iter().product())
+        .map(|_| if odd && random.below(400) == 0 { odds[random.below(3)] } else { random.below(9) as f64 - 4.0 })
+        .collect();
+    match dtype {
+        DType::F64 => Tensor::from_slice(dims, &x).unwrap(),
+        _ => Tensor::from_slice(dims, &x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap(),
+    }
+}
+
+/// Products of rows, what is made of their elements and rows, and uses of anything in between.
+struct Layers {
+    random: Random,
+    dtype: DType,
+    lead: Vec<usize>,
+    inputs: Vec<Tensor>,
+}
+
+impl Layers {
+    fn new(seed: u64) -> Layers {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let dtype = if random.below(3) == 0 { DType::F64 } else { DType::F32 };
+        let lead = [vec![16], vec![17], vec![64], vec![129], vec![200], vec![333], vec![3, 50], vec![1, 96]];
+        let lead = lead[random.below(lead.len())].clone();
+        Layers { random, dtype, lead, inputs: Vec::new() }
+    }
+
+    fn input(&mut self, b: &mut Builder, dims: &[usize]) -> Value {
+        let odd = self.random.below(4) == 0;
+        self.inputs.push(whole(&mut self.random, self.dtype, dims, odd));
+        b.input(Type::tensor(self.dtype, Shape::known(dims)), None)
+    }
+
+    fn of_columns(&self, columns: usize) -> Vec<usize> {
+        self.lead.iter().copied().chain([columns]).collect()
+    }
+
+    /// Something that broadcasts to rows of so many columns.
+    fn broadcasting(&mut self, b: &mut Builder, columns: usize) -> Value {
+        let all = self.of_columns(columns);
+        let dims = match self.random.below(5) {
+            0 => vec![columns],
+            1 => self.of_columns(1),
+            2 => vec![],
+            3 => std::iter::repeat_n(1, self.lead.len()).chain([columns]).collect(),
+            _ => all,
+        };
+        self.input(b, &dims)
+    }
+
+    fn program(&mut self) -> Graph {
+        let mut builder = Builder::new(&penstock_ops::control::CONST);
+        let b = &mut builder;
+        let widths = [1, 7, 32, 70, 130];
+        let mut columns = [32, 70, 130][self.random.below(3)];
+        let first = self.of_columns(columns);
+        let mut last = self.input(b, &first);
+        let mut made = Vec::new();
+        for _ in 0..3 + self.random.below(6) {
+            let kind = self.random.below(9);
+            last = match kind {
+                0..=2 => {
+                    let n = widths[self.random.below(widths.len())];
+                    let transposed = self.random.below(3) == 0;
+                    let w = self.input(b, &if transposed { [n, columns] } else { [columns, n] });
+                    columns = n;
+                    b.emit(op("matmul"), &[last, w], &[("transpose_b", transposed.into())]).unwrap()[0]
+                }
+                3 => b.emit(op(["relu", "tanh", "sigmoid", "neg"][self.random.below(4)]), &[last], &[]).unwrap()[0],
+                4 | 5 => {
+                    let other = self.broadcasting(b, columns);
+                    let ends = if self.random.below(2) == 0 { [last, other] } else { [other, last] };
+                    b.emit(op(["add", "mul", "sub", "maximum"][self.random.below(4)]), &ends, &[]).unwrap()[0]
+                }
+                6 => b.emit(op(["softmax", "log_softmax"][self.random.below(2)]), &[last], &[]).unwrap()[0],
+                7 => {
+                    let keep = [("axes", vec![-1i64].into()), ("keepdims", true.into())];
+                    let row =
+                        b.emit(op(["reduce_max", "reduce_sum"][self.random.below(2)]), &[last], &keep).unwrap()[0];
+                    b.emit(op("sub"), &[last, row], &[]).unwrap()[0]
+                }
+                _ => {
+                    let other = DType::I32;
+                    let cast = b.emit(op("cast"), &[last], &[("dtype", other.into())]).unwrap()[0];
+                    b.emit(op("cast"), &[cast], &[("dtype", self.dtype.into())]).unwrap()[0]
+                }
+            };
+            // Products of what is no longer whole would depend on the order of sums.
+            if kind == 3 || kind == 6 {
+                last = b.emit(op("round"), &[last], &[]).unwrap()[0];
+            }
+            made.push(last);
+        }
+        let mut outputs = vec![last];
+        for _ in 0..self.random.below(3) {
+            outputs.push(made[self.random.below(made.len())]);
+        }
+        builder.finish(&outputs).unwrap()
+    }
+}
+
+#[test]
+fn random_layers_agree_with_the_reference() {
+    let mut found = 0;
+    for seed in 0..400 {
+        let mut layers = Layers::new(seed);
+        let graph = layers.program();
+        let args: Vec<Arg> = layers.inputs.iter().cloned().map(Arg::from).collect();
+        let due = reference::run(&graph, &args, &env()).unwrap();
+        for executable in [in_strips(&graph), executable(&graph), without(&graph)] {
+            let listing = executable.text().unwrap();
+            found += usize::from(listing.contains("= strips"));
+            for round in 0..2 {
+                let got = executable.run(&args, &env()).unwrap();
+                for (k, (got, due)) in got.iter().zip(&due).enumerate() {
+                    assert!(same(got, due), "seed {seed}, round {round}, result {k}:\n{graph}\n{listing}");
+                }
+            }
+        }
+    }
+    assert!(found > 300, "{found} of them were made in strips");
+}
+
+fn listing(text: &str) -> String {
+    Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap().text().unwrap()
+}
+
+#[test]
+fn layers_are_one_step() {
+    let text = "func @f(%x: f32[300,200], %w: f32[200,100], %b: f32[100], %v: f32[100,10], %c: f32[10]) -> f32[300,10] {\n\
+                %h = matmul %x, %w\n%g = add %h, %b\n%r = relu %g\n%y = matmul %r, %v\n%z = add %y, %c\n%p = softmax %z\n\
+                return %p\n}";
+    let listing = listing(text);
+    assert_eq!(listing.matches("= strips").count(), 1, "{listing}");
+    assert!(!listing.contains("= kernel") && !listing.contains("= fused"), "{listing}");
+}
+
+#[test]
+fn what_else_uses_a_product_finds_it_whole() {
+    let text = "func @f(%x: f32[300,200], %w: f32[200,100]) -> f32[300,100], f32[100] {\n%h = matmul %x, %w\n\
+                %r = tanh %h\n%s = reduce_sum %h {axes=[0]}\nreturn %r, %s\n}";
+    let function = parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap();
+    let mut random = Random(5);
+    let args = [[300, 200], [200, 100]].map(|dims| Arg::from(whole(&mut random, DType::F32, &dims, false)));
+    let due = reference::run(function.graph().unwrap(), &args, &env()).unwrap();
+    let executable = Executable::new(&function).unwrap();
+    assert!(executable.text().unwrap().contains("= strips"), "{}", executable.text().unwrap());
+    assert_eq!(executable.run(&args, &env()).unwrap().to_vec(), due);
+}
+
+#[test]
+fn products_that_take_much_longer_than_moving_their_elements_are_left_as_they_are() {
+    let layer = |m, k, n| {
+        let text = format!(
+            "func @f(%x: f32[{m},{k}], %w: f32[{k},{n}], %b: f32[{n}]) -> f32[{m},{n}] {{\n%h = matmul %x, %w\n\
+             %g = add %h, %b\n%r = relu %g\nreturn %r\n}}"
+        );
+        listing(&text)
+    };
+    assert!(layer(4096, 512, 512).contains("= strips"));
+    assert!(!layer(4096, 4096, 512).contains("= strips"));
+    assert!(!layer(20, 2048, 2048).contains("= strips"));
+}
+
+#[test]
+fn the_first_instruction_that_fails_is_the_one_that_is_told() {
+    // A later instruction fails in the first rows, an earlier one in the last.
+    let graph = build(|b| {
+        let of = |dtype, dims: &[usize]| Type::tensor(dtype, Shape::known(dims));
+        let x = b.input(of(DType::F32, &[400, 64]), None);
+        let w = b.input(of(DType::F32, &[64, 64]), None);
+        let (p, q) = (b.input(of(DType::I32, &[400, 64]), None), b.input(of(DType::I32, &[400, 64]), None));
+        let h = b.emit(op("matmul"), &[x, w], &[]).unwrap()[0];
+        let h = b.emit(op("cast"), &[h], &[("dtype", DType::I32.into())]).unwrap()[0];
+        let h = b.emit(op("floordiv"), &[h, p], &[]).unwrap()[0];
+        vec![b.emit(op("floormod"), &[h, q], &[]).unwrap()[0]]
+    });
+    let ints = |zero: Option<usize>| {
+        let x: Vec<i32> = (0..400 * 64).map(|i| i32::from(Some(i) != zero)).collect();
+        Tensor::from_slice(&[400, 64], &x).unwrap()
+    };
+    let mut random = Random(1);
+    let x = tensor(&mut random, DType::F32, &[400, 64], false);
+    let w = tensor(&mut random, DType::F32, &[64, 64], false);
+    for (p, q) in [(Some(399 * 64), Some(0)), (Some(5), None), (None, Some(200 * 64))] {
+        let args = [x.clone(), w.clone(), ints(p), ints(q)].map(Arg::from);
+        let due = reference::run(&graph, &args, &env()).unwrap_err();
+        for executable in [in_strips(&graph), executable(&graph)] {
+            assert!(executable.text().unwrap().contains("= strips"));
+            let got = executable.run(&args, &env()).unwrap_err();
+            assert_eq!((got.to_string(), got.op()), (due.to_string(), due.op()));
+        }
+    }
+}
+
+#[test]
+fn long_steps_are_left_where_the_host_wants_that() {
+    let text = "func @f(%x: f32[6000,900], %w: f32[900,900]) -> f32[6000,900] {\n%h = matmul %x, %w\n%r = tanh %h\n\
+                return %r\n}";
+    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+    assert!(executable.text().unwrap().contains("= strips"), "{}", executable.text().unwrap());
+    let args = [[6000, 900], [900, 900]].map(|dims| Arg::from(Tensor::zeros(DType::F32, &dims).unwrap()));
+    let host = Recorder { stop_after: Some(1), ..Recorder::default() };
+    assert!(executable.run(&args, &host).is_err());
+    let got = executable.run(&args, &env()).unwrap();
+    assert!(got[0].as_slice::<f32>().iter().all(|&x| x == 0.0));
+}
