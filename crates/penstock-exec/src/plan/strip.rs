@@ -12,10 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{ALIGNMENT, DType, DTypeSet, Dims, Error, Loc, Result, Tensor};
 use penstock_ir::{Cpu, Graph, Inst, InstData, Value, effects_of};
+use penstock_kernels::conv::{Geometry, conv_then};
 use penstock_kernels::matmul::{Gemm, matmul};
 use penstock_kernels::pool::{parallel_for, threads};
 use penstock_kernels::{Lane, LoopFn, softmax};
 use penstock_ops::control::CONST;
+use penstock_ops::conv::{CONV, geometry};
 use penstock_ops::fused::FUSED;
 use penstock_ops::joining::{CONCAT, SPLIT};
 use penstock_ops::linalg::MATMUL;
@@ -100,14 +102,29 @@ pub(crate) struct Strips {
     pub(crate) nanoseconds: u64,
 }
 
-/// Where a thread finds what a part makes: in a result of the step, or in a slot of its own memory.
+/// Where a thread finds what a part makes.
 #[derive(Clone, Copy)]
 enum Room {
+    /// In a result of the step.
     Result(usize),
+    /// In a slot of its own memory.
     Slot(usize),
+    /// Where the head has handed it on.
+    Given,
+}
+
+/// A convolution whose pixels are the rows of the parts behind it.
+struct Head {
+    dtype: DType,
+    geometry: Geometry,
+    /// The image and the filter, among what the step reads.
+    x: usize,
+    filter: usize,
 }
 
 pub(crate) struct StripStep {
+    /// What makes the first value, some rows of which are handed on at a time.
+    head: Option<Head>,
     strips: Strips,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 4]>,
@@ -163,21 +180,29 @@ pub(super) fn find(
 ) -> Option<Found> {
     let is_group = |&i: &Inst| graph.insts[i].op.is(&FUSED);
     let first = insts.iter().take(MOST_ASIDE).position(|i| !is_group(i))?;
-    let rows = rows_of(graph, insts[first])?;
+    let head = Head::of(graph, insts[0]);
+    let rows = head.as_ref().map(|head| head.geometry.pixels()).or_else(|| rows_of(graph, insts[first]))?;
     let feeds = |i: Inst| graph.insts[i].results.contains(&graph.insts[insts[first]].operands[0]);
     if first > 0 && !in_loop && !feeds(insts[0]) {
         return None;
     }
     let mut values = Values::default();
     let mut strips = Strips::of_rows(rows);
+    let mut reads: Vec<Value> = Vec::new();
+    if let Some(head) = &head {
+        let data = &graph.insts[insts[0]];
+        strips.nanoseconds = head.nanoseconds() as u64;
+        reads.extend(&data.operands);
+        values = Values { ins: data.operands.to_vec(), outs: data.results.to_vec() };
+    }
     let mut late: FxHashSet<Value> = FxHashSet::default();
     let (mut before, mut behind) = (Vec::new(), Vec::new());
     let (mut taken, mut aside, mut counted) = (0, 0, (0, 0));
-    let mut reads: Vec<Value> = Vec::new();
-    for (i, &inst) in insts.iter().enumerate() {
+    for (i, &inst) in insts.iter().enumerate().skip(usize::from(head.is_some())) {
         let data = &graph.insts[inst];
         let waits = data.operands.iter().any(|v| late.contains(v));
-        let joins = || in_loop || strips.parts.is_empty() || joins(graph, &insts[i..], &values);
+        let begun = head.is_some() || !strips.parts.is_empty();
+        let joins = || in_loop || !begun || joins(graph, &insts[i..], &values);
         if !waits
             && joins()
             && is_worth_it(graph, inst, rows, &values)
@@ -189,7 +214,7 @@ pub(super) fn find(
             continue;
         }
         let within = data.regions.is_empty() || data.op.is(&FUSED);
-        if strips.parts.is_empty() || !within || effects_of(graph, inst).acts() {
+        if !begun || !within || effects_of(graph, inst).acts() {
             break;
         }
         if waits || data.operands.iter().any(|&v| values.makes(v)) {
@@ -205,14 +230,15 @@ pub(super) fn find(
     }
     before.truncate(counted.0);
     behind.truncate(counted.1);
-    if !strips.has_products() || strips.parts.len() < 2 || strips.nanoseconds < 2 * PIECE_NS {
+    let least = if head.is_some() { 1 } else { 2 };
+    if !(strips.has_products() || head.is_some()) || strips.parts.len() < least || strips.nanoseconds < 2 * PIECE_NS {
         return None;
     }
     strips.set_types(graph, &values)?;
     let leaves = |v: Value| uses.of(graph, v) > reads.iter().filter(|&&r| r == v).count();
     let leaves: Vec<bool> = values.outs.iter().map(|&v| leaves(v)).collect();
     let outs = values.outs.iter().zip(&leaves).filter(|(_, leaves)| **leaves).map(|(&v, _)| v).collect();
-    Some(Found { step: StripStep::new(strips, &leaves, bytes), ins: values.ins, outs, taken, before, behind })
+    Some(Found { step: StripStep::new(head, strips, &leaves, bytes), ins: values.ins, outs, taken, before, behind })
 }
 
 /// Whether the first of `insts` reads what the step makes, or is a product that a group joins with what it makes.
@@ -224,13 +250,37 @@ fn joins(graph: &Graph, insts: &[Inst], values: &Values) -> bool {
         || data.op.is(&MATMUL) && behind.any(|&i| graph.insts[i].operands.contains(&data.results[0]) && reads(i))
 }
 
-/// Whether a product is short, or what need not go through memory takes some of its time; so is all that is no product.
+/// Whether a product is short, or takes no longer than what it saves is worth; so is all that is no product.
 fn is_worth_it(graph: &Graph, inst: Inst, rows: usize, values: &Values) -> bool {
     let data = &graph.insts[inst];
     let Some((k, n)) = data.op.is(&MATMUL).then(|| right_of(graph, data)).flatten() else { return true };
-    let (ns, size) = (product_ns(graph, data, rows), graph.ty(data.results[0]).dtype().size());
-    let saved = 2 * rows * size * (n + if values.makes(data.operands[0]) { k } else { 0 });
-    ns < LONG_NS || rows >= FEWEST * threads() && saved as f64 * NS_PER_BYTE >= WORTH * ns
+    let size = graph.ty(data.results[0]).dtype().size();
+    saves(product_ns(graph, data, rows), rows, (n + if values.makes(data.operands[0]) { k } else { 0 }) * size)
+}
+
+/// Whether a product of so many rows is short, or writing and reading so many bytes of each row takes some of its time.
+fn saves(ns: f64, rows: usize, bytes: usize) -> bool {
+    ns < LONG_NS || rows >= FEWEST * threads() && 2.0 * (rows * bytes) as f64 * NS_PER_BYTE >= WORTH * ns
+}
+
+impl Head {
+    /// The convolution that an instruction is, if it is one whose pixels are worth handing on.
+    fn of(graph: &Graph, inst: Inst) -> Option<Head> {
+        let data = &graph.insts[inst];
+        let (dtype, dims) = (graph.ty(data.results[0]).dtype(), |v: Value| graph.ty(v).shape().extents());
+        if !data.op.is(&CONV) || !matches!(dtype, DType::F32 | DType::F64) || dims(data.results[0])?.contains(&0) {
+            return None;
+        }
+        let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
+        let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
+        let bytes = geometry.out_channels * dtype.size();
+        (geometry.groups == 1 && saves(head.nanoseconds(), geometry.pixels(), bytes)).then_some(head)
+    }
+
+    /// Estimated nanoseconds of the convolution.
+    fn nanoseconds(&self) -> f64 {
+        self.geometry.flops() / if self.dtype == DType::F32 { f32::FLOPS_PER_NS } else { f64::FLOPS_PER_NS }
+    }
 }
 
 /// The number of rows of a product that can be made in strips.
@@ -535,7 +585,7 @@ impl Single {
 
 impl StripStep {
     /// The step whose values leave it as `leaves` says, in strips of about so many bytes.
-    fn new(strips: Strips, leaves: &[bool], bytes: usize) -> StripStep {
+    fn new(head: Option<Head>, strips: Strips, leaves: &[bool], bytes: usize) -> StripStep {
         let rows = strips.rows;
         let row = |(dtype, dims): &(DType, Dims)| dims.iter().product::<usize>() * dtype.size() / rows;
         let mut last = vec![0; leaves.len()];
@@ -549,22 +599,23 @@ impl StripStep {
         // Slots, and the last part that reads what is there.
         let mut slots: Vec<(usize, usize)> = Vec::new();
         let (mut rooms, mut types) = (Vec::new(), Vec::new());
-        for (p, part) in strips.parts.iter().enumerate() {
-            for i in part.makes() {
-                let bytes = row(&strips.types[i]);
-                let room = if leaves[i] {
-                    types.push(strips.types[i].clone());
-                    Room::Result(types.len() - 1)
-                } else {
-                    let free = slots.iter().position(|slot| slot.1 < p).unwrap_or_else(|| {
-                        slots.push((0, 0));
-                        slots.len() - 1
-                    });
-                    slots[free] = (slots[free].0.max(bytes), last[i].max(p));
-                    Room::Slot(free)
-                };
-                rooms.push((room, bytes));
-            }
+        let made = strips.parts.iter().enumerate().flat_map(|(p, part)| part.makes().map(move |i| (p, i)));
+        for (p, i) in head.iter().map(|_| (0, 0)).chain(made) {
+            let bytes = row(&strips.types[i]);
+            let room = if leaves[i] {
+                types.push(strips.types[i].clone());
+                Room::Result(types.len() - 1)
+            } else if head.is_some() && i == 0 {
+                Room::Given
+            } else {
+                let free = slots.iter().position(|slot| slot.1 < p).unwrap_or_else(|| {
+                    slots.push((0, 0));
+                    slots.len() - 1
+                });
+                slots[free] = (slots[free].0.max(bytes), last[i].max(p));
+                Room::Slot(free)
+            };
+            rooms.push((room, bytes));
         }
         let slots: Vec<usize> = slots.into_iter().map(|slot| slot.0).collect();
         // What a strip goes through: operands that have its rows, slots and results.
@@ -584,7 +635,7 @@ impl StripStep {
         let strip = fits.min(rows.div_ceil(pieces)).next_multiple_of(ROWS);
         let heavy = is_heavy(1, nanoseconds as f64);
         let (ins, outs) = (smallvec![], smallvec![]);
-        StripStep { strips, ins, outs, types, rooms, slots, strip, nanoseconds, heavy }
+        StripStep { head, strips, ins, outs, types, rooms, slots, strip, nanoseconds, heavy }
     }
 
     /// What the step does, for a listing.
@@ -599,48 +650,58 @@ impl StripStep {
     /// `Internal` for inputs of other types; `ResourceExhausted`; what fused regions report.
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
         let memory = Memory::prepare(inputs, &self.strips.due, outputs, &self.types)?;
-        let rows = self.strips.rows;
-        let bytes = |slot: &usize| (slot * self.strip).next_multiple_of(ALIGNMENT);
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
-        parallel_for(rows.div_ceil(self.strip), 1, |range| {
-            with_scratch(self.slots.iter().map(bytes).sum(), |scratch| {
-                let place = |at: &mut *mut u8, slot: &usize| {
-                    let place = *at;
-                    *at = at.wrapping_add(bytes(slot));
-                    Some(place)
-                };
-                let slots: SmallVec<[*mut u8; 8]> = self.slots.iter().scan(scratch, place).collect();
-                for i in range {
-                    let rows = i * self.strip..rows.min((i + 1) * self.strip);
-                    // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of
-                    // memory of its own, as is each slot; ranges do not overlap.
-                    if let Err(new) = unsafe { self.strip(&memory, &slots, rows) } {
-                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                        if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
-                            *failed = Some(new);
-                        }
-                    }
-                }
+        let run = |given: *const u8, rows: Range<usize>| {
+            // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of
+            // its own; ranges do not overlap.
+            unsafe { self.rows(&memory, given, rows, &failed) };
+        };
+        if let Some(Head { dtype, geometry, x, filter }) = &self.head {
+            let (x, filter) = (memory.ins[*x], memory.ins[*filter]);
+            let (room, row) = self.rooms[0];
+            let y = if let Room::Result(i) = room { memory.outs[i] } else { std::ptr::null_mut() };
+            let then = |pixels: Range<usize>, first: *const u8| run(first.wrapping_sub(pixels.start * row), pixels);
+            // SAFETY: the geometry is that of the operands, and of the result, which shares no memory with them.
+            unsafe { conv_then(*dtype, geometry, x, filter, y, &then) };
+        } else {
+            let (rows, strip) = (self.strips.rows, self.strip);
+            parallel_for(rows.div_ceil(strip), 1, |range| {
+                run(std::ptr::null(), range.start * strip..rows.min(range.end * strip));
             });
-        });
+        }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |failed| Err(failed.error))
     }
 
-    /// Makes some rows of the results, by way of the slots.
-    ///
-    /// # Errors
-    /// The first fault.
+    /// Makes some rows of the results, a strip at a time. `given` is where row 0 of what the head makes would be; `failed` becomes the
+    /// first fault.
     ///
     /// # Safety
-    /// `memory` is that of a run, each slot has room for a strip, and nobody else touches these rows of the results.
-    unsafe fn strip(&self, memory: &Memory, slots: &[*mut u8], rows: Range<usize>) -> Result<(), Failed> {
-        let first = |&(room, row): &(Room, usize)| match room {
-            Room::Result(i) => memory.outs[i],
-            Room::Slot(i) => slots[i].wrapping_sub(rows.start * row),
-        };
-        let own = Memory { ins: memory.ins.clone(), outs: self.rooms.iter().map(first).collect() };
-        // SAFETY: the caller's contract.
-        unsafe { self.strips.strip(&own, rows) }
+    /// `memory` is that of a run, of what the head makes these rows are there, and nobody else touches them in the results.
+    unsafe fn rows(&self, memory: &Memory, given: *const u8, rows: Range<usize>, failed: &Mutex<Option<Failed>>) {
+        let bytes = |slot: &usize| (slot * self.strip).next_multiple_of(ALIGNMENT);
+        with_scratch(self.slots.iter().map(bytes).sum(), |scratch| {
+            let place = |at: &mut *mut u8, slot: &usize| {
+                let place = *at;
+                *at = at.wrapping_add(bytes(slot));
+                Some(place)
+            };
+            let slots: SmallVec<[*mut u8; 8]> = self.slots.iter().scan(scratch, place).collect();
+            for start in rows.clone().step_by(self.strip) {
+                let first = |&(room, row): &(Room, usize)| match room {
+                    Room::Result(i) => memory.outs[i],
+                    Room::Slot(i) => slots[i].wrapping_sub(start * row),
+                    Room::Given => given.cast_mut(),
+                };
+                let own = Memory { ins: memory.ins.clone(), outs: self.rooms.iter().map(first).collect() };
+                // SAFETY: the caller's contract; the slots have room for a strip.
+                if let Err(new) = unsafe { self.strips.strip(&own, start..rows.end.min(start + self.strip)) } {
+                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
+                        *failed = Some(new);
+                    }
+                }
+            }
+        });
     }
 }
