@@ -12,8 +12,8 @@ use crate::arch::dispatch;
 use crate::math::Math;
 use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
+use crate::pack::{Packed, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::product::{Packed, is_own, pack_panel};
 use crate::register_tile::{Dots, Float, Tile};
 use crate::sweep::{Line, Results, Sweep};
 

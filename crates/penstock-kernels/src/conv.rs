@@ -19,8 +19,8 @@ use crate::bands::bands;
 use crate::math::Math;
 use crate::matmul::{Gemm, Mat, Update};
 use crate::num::Real;
+use crate::pack::is_own;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::is_own;
 use crate::register_tile::Float;
 use crate::sweep::{Line, Results, Sweep};
 

@@ -126,11 +126,20 @@ pub fn grain(ns: f64) -> usize {
 /// If `f` does, after all ranges that were begun have ended.
 #[inline]
 pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
-    run_ranges(tasks, grain, &f);
+    // A few pieces a thread even out unequal speeds.
+    run_ranges(tasks, grain, 4, &f);
 }
 
-/// [`parallel_for`], compiled once for all bodies.
-fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
+/// Runs `f` on each number below `tasks`, which are handed out one by one; else as [`parallel_for`].
+///
+/// # Panics
+/// If `f` does, after all tasks that were begun have ended.
+pub fn parallel_each(tasks: usize, f: impl Fn(usize) + Sync) {
+    run_ranges(tasks, 1, usize::MAX, &|range| range.for_each(&f));
+}
+
+/// [`parallel_for`], compiled once for all bodies, by up to so many pieces a thread.
+fn run_ranges(tasks: usize, grain: usize, each: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if tasks == 0 {
         return;
     }
@@ -142,8 +151,8 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if n == 1 && stop.is_none() {
         return f(0..tasks);
     }
-    // A few pieces a thread even out unequal speeds.
-    let piece = grain.max(tasks.div_ceil(n * if stop.is_some() { STOPPABLE_PIECES } else { 4 }));
+    let each = if stop.is_some() { each.max(STOPPABLE_PIECES) } else { each };
+    let piece = grain.max(tasks.div_ceil(n.saturating_mul(each)));
     let pieces = tasks.div_ceil(piece);
     let next = AtomicUsize::new(0);
     let work = || {
