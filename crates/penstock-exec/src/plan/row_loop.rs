@@ -719,7 +719,7 @@ impl RowLoop {
                 outs: carried.chain(rounds.slots.iter().map(|slots| slots.at(round + 1))).collect(),
             };
             // SAFETY: the caller's contract. Carries are read alone; they lie in other slots than what is written.
-            unsafe { self.strip.strip(&memory, rows.clone()) }.map_err(|failed| failed.error)?;
+            unsafe { self.strip.strip(&memory, &[], rows.clone()) }.map_err(|failed| failed.error)?;
         }
         Ok(())
     }

@@ -14,7 +14,8 @@ use penstock_data::{ALIGNMENT, DType, DTypeSet, Dims, Error, Loc, Result, Tensor
 use penstock_ir::{Cpu, Graph, Inst, InstData, Value, effects_of};
 use penstock_kernels::conv::{Geometry, conv_then};
 use penstock_kernels::matmul::{Gemm, matmul};
-use penstock_kernels::pool::{parallel_for, threads};
+use penstock_kernels::pool::{parallel_each, threads};
+use penstock_kernels::right::Right;
 use penstock_kernels::{Lane, LoopFn, softmax};
 use penstock_ops::control::CONST;
 use penstock_ops::conv::{CONV, geometry};
@@ -40,6 +41,8 @@ const MOST_ASIDE: usize = 8;
 pub(super) const ROWS: usize = 8;
 /// Fewest rows of a strip of a long product: fewer make too little of each element of the right matrix.
 const FEWEST: usize = 64;
+/// Right matrices of no more columns are not packed.
+const FEW_COLUMNS: usize = 4;
 /// Estimated nanoseconds from which a product is long: worth sharing by itself.
 const LONG_NS: f64 = 40_000.0;
 /// Estimated nanoseconds of a byte that is written to memory, or read from there, rather than found in the cache.
@@ -449,6 +452,9 @@ impl Part {
     }
 }
 
+/// For each part the right matrix, if it is a product by one that is packed.
+pub(super) type Rights = [Option<Right>];
+
 /// Why a strip was not made: the part, and the number of its instruction, which met a fault.
 pub(super) struct Failed {
     part: usize,
@@ -509,9 +515,9 @@ impl Strips {
     /// The first fault.
     ///
     /// # Safety
-    /// `memory` has the operands, and where row 0 of each result would be, of which these rows are there; nobody else touches
+    /// `rights` has right matrices that are packed, by part; `memory` has the operands, and where row 0 of each result would be, of which these rows are there; nobody else touches
     /// them.
-    pub(super) unsafe fn strip(&self, memory: &Memory, rows: Range<usize>) -> Result<(), Failed> {
+    pub(super) unsafe fn strip(&self, memory: &Memory, rights: &Rights, rows: Range<usize>) -> Result<(), Failed> {
         let at = |place: Place| match place {
             Place::In(i) => memory.ins[i],
             Place::Out(i) => memory.outs[i].cast_const(),
@@ -524,7 +530,12 @@ impl Strips {
                     let a = at(*a).wrapping_add(rows.start * k * size);
                     let out = memory.outs[*out].wrapping_add(rows.start * n * size);
                     // SAFETY: the caller's contract; the rows are inside of the matrices of `rows` by `k` and by `n`.
-                    unsafe { matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out) };
+                    unsafe {
+                        match rights.get(number) {
+                            Some(Some(right)) => right.multiply(rows.len(), a, *k, out, *n),
+                            _ => matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out),
+                        }
+                    };
                 }
                 Part::Move(columns) => {
                     for c in columns {
@@ -580,6 +591,20 @@ impl Single {
             unsafe { (self.f)(n, &lanes, out) }.map_err(|f| fault(f).in_op(self.name).at(self.loc))?;
         }
         Ok(())
+    }
+}
+
+impl Part {
+    /// The right matrix of a product of so many rows, packed, if it is better packed once than where it is used: as where the product is
+    /// made as a whole, so that its elements are the same bit for bit.
+    ///
+    /// # Errors
+    /// `ResourceExhausted`.
+    fn pack(&self, memory: &Memory, rows: usize) -> Result<Option<Right>> {
+        let Part::Product { dtype, k, n, b: Place::In(b), transposed, .. } = self else { return Ok(None) };
+        let packs = *n > FEW_COLUMNS && (rows > FEWEST || *transposed);
+        // SAFETY: the operand is a matrix of these sizes.
+        packs.then(|| unsafe { Right::pack(*dtype, *k, *n, memory.ins[*b], *transposed) }).transpose()
     }
 }
 
@@ -651,10 +676,12 @@ impl StripStep {
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
         let memory = Memory::prepare(inputs, &self.strips.due, outputs, &self.types)?;
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
+        let rights = self.strips.parts.iter().map(|part| part.pack(&memory, self.strips.rows));
+        let rights = rights.collect::<Result<SmallVec<[Option<Right>; 4]>>>()?;
         let run = |given: *const u8, rows: Range<usize>| {
             // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of
             // its own; ranges do not overlap.
-            unsafe { self.rows(&memory, given, rows, &failed) };
+            unsafe { self.rows(&memory, &rights, given, rows, &failed) };
         };
         if let Some(Head { dtype, geometry, x, filter }) = &self.head {
             let (x, filter) = (memory.ins[*x], memory.ins[*filter]);
@@ -665,9 +692,7 @@ impl StripStep {
             unsafe { conv_then(*dtype, geometry, x, filter, y, &then) };
         } else {
             let (rows, strip) = (self.strips.rows, self.strip);
-            parallel_for(rows.div_ceil(strip), 1, |range| {
-                run(std::ptr::null(), range.start * strip..rows.min(range.end * strip));
-            });
+            parallel_each(rows.div_ceil(strip), |i| run(std::ptr::null(), i * strip..rows.min((i + 1) * strip)));
         }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |failed| Err(failed.error))
@@ -678,7 +703,14 @@ impl StripStep {
     ///
     /// # Safety
     /// `memory` is that of a run, of what the head makes these rows are there, and nobody else touches them in the results.
-    unsafe fn rows(&self, memory: &Memory, given: *const u8, rows: Range<usize>, failed: &Mutex<Option<Failed>>) {
+    unsafe fn rows(
+        &self,
+        memory: &Memory,
+        rights: &Rights,
+        given: *const u8,
+        rows: Range<usize>,
+        failed: &Mutex<Option<Failed>>,
+    ) {
         let bytes = |slot: &usize| (slot * self.strip).next_multiple_of(ALIGNMENT);
         with_scratch(self.slots.iter().map(bytes).sum(), |scratch| {
             let place = |at: &mut *mut u8, slot: &usize| {
@@ -695,7 +727,7 @@ impl StripStep {
                 };
                 let own = Memory { ins: memory.ins.clone(), outs: self.rooms.iter().map(first).collect() };
                 // SAFETY: the caller's contract; the slots have room for a strip.
-                if let Err(new) = unsafe { self.strips.strip(&own, start..rows.end.min(start + self.strip)) } {
+                if let Err(new) = unsafe { self.strips.strip(&own, rights, start..rows.end.min(start + self.strip)) } {
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
                         *failed = Some(new);
