@@ -178,12 +178,12 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
             carried.push(k);
         }
     }
-    let mut strip = Strips::of_rows(rows);
+    let mut strip = Strips::of_rows(rows, rows);
     for &inst in &body.insts {
         if graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst) {
             continue;
         }
-        let (part, ns) = part(graph, inst, rows, vectors, &mut finder.values)?;
+        let (part, ns) = part(graph, inst, (rows, rows), vectors, &mut finder.values)?;
         strip.push(part, ns);
     }
     // A larger matrix would not stay in the cache of a thread.

@@ -16,7 +16,7 @@ use penstock_kernels::conv::{Geometry, conv_then};
 use penstock_kernels::matmul::{Gemm, matmul};
 use penstock_kernels::pool::{parallel_each, threads};
 use penstock_kernels::right::Right;
-use penstock_kernels::{Lane, LoopFn, softmax};
+use penstock_kernels::{LoopFn, elementwise, softmax};
 use penstock_ops::control::CONST;
 use penstock_ops::conv::{CONV, geometry};
 use penstock_ops::fused::FUSED;
@@ -43,6 +43,8 @@ pub(super) const ROWS: usize = 8;
 const FEWEST: usize = 64;
 /// Right matrices of no more columns are not packed.
 const FEW_COLUMNS: usize = 4;
+/// The most operands of an elementwise instruction that is in no group.
+const MOST_OPERANDS: usize = 4;
 /// Estimated nanoseconds from which a product is long: worth sharing by itself.
 const LONG_NS: f64 = 40_000.0;
 /// Estimated nanoseconds of a byte that is written to memory, or read from there, rather than found in the cache.
@@ -58,8 +60,9 @@ pub(super) enum Place {
 }
 
 pub(super) enum Part {
-    /// A product of matrices of `k` by `n` from the right, which may be stored transposed.
-    Product { dtype: DType, k: usize, n: usize, a: Place, b: Place, transposed: bool, out: usize },
+    /// A product of matrices of `k` by `n` from the right, which may be stored transposed: one for all rows, or one for each matrix of
+    /// them.
+    Product { dtype: DType, k: usize, n: usize, a: Place, b: Place, transposed: bool, each: bool, out: usize },
     /// Columns of some matrices that become columns of others: a split, or a concatenation.
     Move(Vec<Columns>),
     /// A fused region, which makes the results from `out` on.
@@ -85,8 +88,8 @@ pub(super) struct Columns {
 /// An elementwise instruction on rows of columns.
 pub(super) struct Single {
     f: LoopFn,
-    /// Where operands are, and the bytes from a row to the next and from a column to the next.
-    ins: SmallVec<[(Place, usize, usize); 3]>,
+    /// Where operands are, bytes of an element, and whether there are elements for each row and for each column.
+    ins: SmallVec<[(Place, usize, [bool; 2]); 3]>,
     out: usize,
     columns: usize,
     /// Bytes of an element of the result.
@@ -101,6 +104,8 @@ pub(crate) struct Strips {
     due: Vec<(DType, Dims)>,
     types: Vec<(DType, Dims)>,
     rows: usize,
+    /// The rows of a matrix, where products have a right matrix for each; else all.
+    unit: usize,
     /// Estimated nanoseconds of a run on one thread.
     pub(crate) nanoseconds: u64,
 }
@@ -137,8 +142,8 @@ pub(crate) struct StripStep {
     rooms: Vec<(Room, usize)>,
     /// The bytes of a row in each slot.
     slots: Vec<usize>,
-    /// Rows of a strip.
-    strip: usize,
+    /// Rows of a strip that stays in the cache.
+    fits: usize,
     /// Estimated nanoseconds of a run on one thread.
     pub(crate) nanoseconds: u64,
     /// Whether it runs apart.
@@ -184,13 +189,14 @@ pub(super) fn find(
     let is_group = |&i: &Inst| graph.insts[i].op.is(&FUSED);
     let first = insts.iter().take(MOST_ASIDE).position(|i| !is_group(i))?;
     let head = Head::of(graph, insts[0]);
-    let rows = head.as_ref().map(|head| head.geometry.pixels()).or_else(|| rows_of(graph, insts[first]))?;
+    let of_pixels = head.as_ref().map(|head| (head.geometry.pixels(), head.geometry.pixels()));
+    let (rows, unit) = of_pixels.or_else(|| matrices_of(graph, insts[first]))?;
     let feeds = |i: Inst| graph.insts[i].results.contains(&graph.insts[insts[first]].operands[0]);
     if first > 0 && !in_loop && !feeds(insts[0]) {
         return None;
     }
     let mut values = Values::default();
-    let mut strips = Strips::of_rows(rows);
+    let mut strips = Strips::of_rows(rows, unit);
     let mut reads: Vec<Value> = Vec::new();
     if let Some(head) = &head {
         let data = &graph.insts[insts[0]];
@@ -209,7 +215,7 @@ pub(super) fn find(
         if !waits
             && joins()
             && is_worth_it(graph, inst, rows, &values)
-            && let Some((part, ns)) = part(graph, inst, rows, vectors, &mut values)
+            && let Some((part, ns)) = part(graph, inst, (rows, unit), vectors, &mut values)
         {
             strips.push(part, ns);
             reads.extend(&data.operands);
@@ -286,22 +292,31 @@ impl Head {
     }
 }
 
-/// The number of rows of a product that can be made in strips.
+/// The number of rows of a product by one matrix that can be made in strips.
 pub(super) fn rows_of(graph: &Graph, inst: Inst) -> Option<usize> {
+    matrices_of(graph, inst).filter(|(rows, unit)| rows == unit).map(|sizes| sizes.0)
+}
+
+/// The number of rows of a product that can be made in strips, and how many of them are multiplied by the same matrix.
+fn matrices_of(graph: &Graph, inst: Inst) -> Option<(usize, usize)> {
     let data = &graph.insts[inst];
     if !data.op.is(&MATMUL) || data.attrs.flag(0) || data.attrs.flag(2) || data.attrs.flag(3) {
         return None;
     }
     let dims = |v: Value| graph.ty(v).shape().extents();
     let (left, right, dtype) = (dims(data.operands[0])?, dims(data.operands[1])?, graph.ty(data.results[0]).dtype());
-    let rows = left[..left.len() - 1].iter().product();
-    (right.len() == 2 && rows >= 2 * ROWS && matches!(dtype, DType::F32 | DType::F64)).then_some(rows)
+    let (batch, of_left) = left.split_at(left.len() - 2);
+    let rows = batch.iter().product::<usize>() * of_left[0];
+    let unit = if right.len() == 2 { rows } else { of_left[0] };
+    let alike = right.len() == 2 || right[..right.len() - 2] == *batch;
+    (alike && unit >= 2 * ROWS && rows > 0 && matches!(dtype, DType::F32 | DType::F64)).then_some((rows, unit))
 }
 
-/// The sizes of the right matrix of a product, as it enters it.
+/// The sizes of the right matrices of a product, as they enter it.
 fn right_of(graph: &Graph, data: &InstData) -> Option<(usize, usize)> {
-    let dims = graph.ty(data.operands[1]).shape().extents().filter(|dims| dims.len() == 2)?;
-    Some(if data.attrs.flag(1) { (dims[1], dims[0]) } else { (dims[0], dims[1]) })
+    let dims = graph.ty(data.operands[1]).shape().extents()?;
+    let (_, &[rows, columns]) = dims.split_last_chunk::<2>()?;
+    Some(if data.attrs.flag(1) { (columns, rows) } else { (rows, columns) })
 }
 
 /// Estimated nanoseconds of a product of so many rows.
@@ -313,8 +328,15 @@ fn product_ns(graph: &Graph, data: &InstData, rows: usize) -> f64 {
     right_of(graph, data).map_or(0.0, |(k, n)| 2.0 * (rows * k * n) as f64 / flops_per_ns)
 }
 
-/// One instruction as a part of a step, and its estimated nanoseconds; adds to what the step reads and makes.
-pub(super) fn part(graph: &Graph, inst: Inst, rows: usize, vectors: bool, values: &mut Values) -> Option<(Part, u64)> {
+/// One instruction as a part of a step of so many rows and rows of a matrix, and its estimated nanoseconds; adds to what the step reads
+/// and makes.
+pub(super) fn part(
+    graph: &Graph,
+    inst: Inst,
+    (rows, unit): (usize, usize),
+    vectors: bool,
+    values: &mut Values,
+) -> Option<(Part, u64)> {
     let data = &graph.insts[inst];
     let mut ins = values.ins.clone();
     let mut place = |v: Value| match values.outs.iter().position(|&o| o == v) {
@@ -341,14 +363,15 @@ pub(super) fn part(graph: &Graph, inst: Inst, rows: usize, vectors: bool, values
     } else if data.op.is(&SPLIT) || data.op.is(&CONCAT) {
         columns(graph, data, &places, rows, out)?
     } else if data.op.is(&MATMUL) {
-        rows_of(graph, inst).filter(|&own| own == rows)?;
+        let own = matrices_of(graph, inst).filter(|&own| own.0 == rows && (own.1 == rows || own.1 == unit))?;
         let (k, n) = right_of(graph, data)?;
+        let each = own.1 < rows;
         let (dtype, transposed, [a, b]) =
             (graph.ty(data.results[0]).dtype(), data.attrs.flag(1), [places[0], places[1]]);
         if matches!(b, Place::Out(_)) || k * n == 0 {
             return None;
         }
-        (Part::Product { dtype, k, n, a, b, transposed, out }, product_ns(graph, data, rows) as u64)
+        (Part::Product { dtype, k, n, a, b, transposed, each, out }, product_ns(graph, data, rows) as u64)
     } else if data.op.is(&SOFTMAX) || data.op.is(&LOG_SOFTMAX) {
         let (dtype, dims) = (graph.ty(data.results[0]).dtype(), graph.ty(data.results[0]).shape().extents()?);
         let columns = *dims.last()?;
@@ -392,6 +415,9 @@ fn columns(graph: &Graph, data: &InstData, places: &[Place], rows: usize, out: u
 fn single(graph: &Graph, inst: Inst, places: &[Place], rows: usize, out: usize) -> Option<(Part, u64)> {
     let data = &graph.insts[inst];
     let Cpu::Elementwise(lookup) = data.op.cpu else { return None };
+    if data.operands.len() > MOST_OPERANDS {
+        return None;
+    }
     let plain = |&v: &Value| DTypeSet::PLAIN.contains(graph.ty(v).dtype());
     if !data.operands.iter().chain(&data.results).all(plain) {
         return None;
@@ -410,13 +436,11 @@ fn single(graph: &Graph, inst: Inst, places: &[Place], rows: usize, out: usize) 
             let all = along.clone().all(|d| extent(d) == dims[d]);
             (all || along.all(|d| extent(d) == 1)).then_some(all)
         };
-        let row = match (moves(0..split)?, moves(split..dims.len())?) {
-            (true, true) => columns * size,
-            (true, false) => size,
-            (false, _) if matches!(place, Place::Out(_)) => return None,
-            (false, _) => 0,
-        };
-        ins.push((place, row, if moves(split..dims.len())? { size } else { 0 }));
+        let of = [moves(0..split)?, moves(split..dims.len())?];
+        if !of[0] && matches!(place, Place::Out(_)) {
+            return None;
+        }
+        ins.push((place, size, of));
     }
     let size = graph.ty(data.results[0]).dtype().size();
     let single = Single { f, ins, out, columns, size, name: data.op.name, loc: graph.locs[inst] };
@@ -452,8 +476,9 @@ impl Part {
     }
 }
 
-/// For each part the right matrix, if it is a product by one that is packed.
-pub(super) type Rights = [Option<Right>];
+/// Lists that have for each part the right matrix, if it is a product by one that is packed: those of all rows, and those of a matrix of
+/// them.
+pub(super) type Rights<'a> = [&'a [Option<Right>]];
 
 /// Why a strip was not made: the part, and the number of its instruction, which met a fault.
 pub(super) struct Failed {
@@ -462,10 +487,18 @@ pub(super) struct Failed {
     pub(super) error: Error,
 }
 
+/// Keeps the fault of the first part and instruction.
+fn note(failed: &Mutex<Option<Failed>>, new: Failed) {
+    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+    if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
+        *failed = Some(new);
+    }
+}
+
 impl Strips {
     /// What does nothing yet.
-    pub(super) fn of_rows(rows: usize) -> Strips {
-        Strips { parts: Vec::new(), due: Vec::new(), types: Vec::new(), rows, nanoseconds: 0 }
+    pub(super) fn of_rows(rows: usize, unit: usize) -> Strips {
+        Strips { parts: Vec::new(), due: Vec::new(), types: Vec::new(), rows, unit, nanoseconds: 0 }
     }
 
     /// Adds what [`part`] gave.
@@ -509,6 +542,27 @@ impl Strips {
         self.rows
     }
 
+    /// The right matrices of products that are better packed once than where they are used, by part: those of all rows, or those of
+    /// one matrix of them. They are packed where the product as a whole would pack them, so that its
+    /// elements are the same bit for bit.
+    ///
+    /// # Errors
+    /// `ResourceExhausted`.
+    fn pack(&self, memory: &Memory, unit: Option<usize>) -> Result<SmallVec<[Option<Right>; 4]>> {
+        let pack = |part: &Part| {
+            let Part::Product { dtype, k, n, b: Place::In(b), transposed, each, .. } = *part else { return Ok(None) };
+            let rows = if each { self.unit } else { self.rows };
+            let packs = n > FEW_COLUMNS && (rows > FEWEST || transposed && rows > 2 * ROWS);
+            if !packs || each != unit.is_some() {
+                return Ok(None);
+            }
+            let b = memory.ins[b].wrapping_add(unit.unwrap_or(0) * k * n * dtype.size());
+            // SAFETY: the operand has such a matrix.
+            unsafe { Right::pack(dtype, k, n, b, transposed) }.map(Some)
+        };
+        self.parts.iter().map(pack).collect()
+    }
+
     /// Makes some rows of all that is made.
     ///
     /// # Errors
@@ -517,7 +571,7 @@ impl Strips {
     /// # Safety
     /// `rights` has right matrices that are packed, by part; `memory` has the operands, and where row 0 of each result would be, of which these rows are there; nobody else touches
     /// them.
-    pub(super) unsafe fn strip(&self, memory: &Memory, rights: &Rights, rows: Range<usize>) -> Result<(), Failed> {
+    pub(super) unsafe fn strip(&self, memory: &Memory, rights: &Rights<'_>, rows: Range<usize>) -> Result<(), Failed> {
         let at = |place: Place| match place {
             Place::In(i) => memory.ins[i],
             Place::Out(i) => memory.outs[i].cast_const(),
@@ -525,15 +579,17 @@ impl Strips {
         for (number, part) in self.parts.iter().enumerate() {
             let failed = |(origin, error)| Failed { part: number, origin, error };
             match part {
-                Part::Product { dtype, k, n, a, b, transposed, out } => {
+                Part::Product { dtype, k, n, a, b, transposed, each, out } => {
                     let size = dtype.size();
+                    let matrix = if *each { rows.start / self.unit } else { 0 };
+                    let b = at(*b).wrapping_add(matrix * k * n * size);
                     let a = at(*a).wrapping_add(rows.start * k * size);
                     let out = memory.outs[*out].wrapping_add(rows.start * n * size);
                     // SAFETY: the caller's contract; the rows are inside of the matrices of `rows` by `k` and by `n`.
                     unsafe {
-                        match rights.get(number) {
-                            Some(Some(right)) => right.multiply(rows.len(), a, *k, out, *n),
-                            _ => matmul(*dtype, rows.len(), *k, *n, a, false, at(*b), *transposed, out),
+                        match rights.iter().find_map(|list| list[number].as_ref()) {
+                            Some(right) => right.multiply(rows.len(), a, *k, out, *n),
+                            None => matmul(*dtype, rows.len(), *k, *n, a, false, b, *transposed, out),
                         }
                     };
                 }
@@ -578,33 +634,18 @@ impl Single {
     /// # Safety
     /// As for [`Strips::strip`], where `at` says where operands are and `out` is where row 0 of the result would be.
     unsafe fn run(&self, at: impl Fn(Place) -> *const u8, out: *mut u8, rows: Range<usize>) -> Result<()> {
-        // Rows of which all operands go on where the one before ends, or stand still, are one.
-        let flat = self.ins.iter().all(|&(_, row, step)| row == self.columns * step);
-        let (count, n) = if flat { (1, self.columns * rows.len()) } else { (rows.len(), self.columns) };
-        for row in rows.start..rows.start + count {
-            let lane =
-                |&(place, bytes, step): &(Place, usize, usize)| Lane { ptr: at(place).wrapping_add(row * bytes), step };
-            let lanes: SmallVec<[Lane; 4]> = self.ins.iter().map(lane).collect();
-            let out = out.wrapping_add(row * self.columns * self.size);
-            // SAFETY: the caller's contract: each operand has as many elements there, or one, of the dtypes for which the
-            // loop was looked up, and the result overlaps none.
-            unsafe { (self.f)(n, &lanes, out) }.map_err(|f| fault(f).in_op(self.name).at(self.loc))?;
+        let extents = |of: [bool; 2]| [if of[0] { rows.len() } else { 1 }, if of[1] { self.columns } else { 1 }];
+        let shapes: SmallVec<[[usize; 2]; MOST_OPERANDS]> = self.ins.iter().map(|&(.., of)| extents(of)).collect();
+        let mut ins: SmallVec<[(*const u8, &[usize], usize); MOST_OPERANDS]> = SmallVec::new();
+        for (&(place, size, of), shape) in self.ins.iter().zip(&shapes) {
+            let first = if of[0] { rows.start * shape[1] * size } else { 0 };
+            ins.push((at(place).wrapping_add(first), shape, size));
         }
-        Ok(())
-    }
-}
-
-impl Part {
-    /// The right matrix of a product of so many rows, packed, if it is better packed once than where it is used: as where the product is
-    /// made as a whole, so that its elements are the same bit for bit.
-    ///
-    /// # Errors
-    /// `ResourceExhausted`.
-    fn pack(&self, memory: &Memory, rows: usize) -> Result<Option<Right>> {
-        let Part::Product { dtype, k, n, b: Place::In(b), transposed, .. } = self else { return Ok(None) };
-        let packs = *n > FEW_COLUMNS && (rows > FEWEST || *transposed);
-        // SAFETY: the operand is a matrix of these sizes.
-        packs.then(|| unsafe { Right::pack(*dtype, *k, *n, memory.ins[*b], *transposed) }).transpose()
+        let out = out.wrapping_add(rows.start * self.columns * self.size);
+        // SAFETY: the caller's contract: the operands have these elements, of the dtypes for which the loop was looked up, and the
+        // result overlaps none.
+        let done = unsafe { elementwise(self.f, &[rows.len(), self.columns], out, self.size, &ins) };
+        done.map_err(|f| fault(f).in_op(self.name).at(self.loc))
     }
 }
 
@@ -656,17 +697,23 @@ impl StripStep {
         let per_row = streams.chain(slots.iter().copied()).sum::<usize>();
         let fits = (bytes / per_row.max(1)).max(FEWEST);
         let nanoseconds = strips.nanoseconds;
-        let pieces = usize::try_from(nanoseconds / PIECE_NS).unwrap_or(usize::MAX).clamp(1, threads());
-        let strip = fits.min(rows.div_ceil(pieces)).next_multiple_of(ROWS);
         let heavy = is_heavy(1, nanoseconds as f64);
         let (ins, outs) = (smallvec![], smallvec![]);
-        StripStep { head, strips, ins, outs, types, rooms, slots, strip, nanoseconds, heavy }
+        StripStep { head, strips, ins, outs, types, rooms, slots, fits, nanoseconds, heavy }
     }
 
     /// What the step does, for a listing.
     pub(crate) fn summary(&self) -> String {
         let kept = self.rooms.iter().filter(|room| matches!(room.0, Room::Slot(_))).count();
-        format!("{} parts, {} of {} rows at a time, {kept} kept", self.strips.parts.len(), self.strip, self.strips.rows)
+        let (parts, most) =
+            (self.strips.parts.len() + usize::from(self.head.is_some()), self.fits.min(self.strips.unit));
+        format!("{parts} parts, {most} of {} rows at a time, {kept} kept", self.strips.rows)
+    }
+
+    /// The rows of a strip.
+    fn strip(&self) -> usize {
+        let pieces = usize::try_from(self.nanoseconds / PIECE_NS).unwrap_or(usize::MAX).clamp(1, threads());
+        self.fits.min(self.strips.rows.div_ceil(pieces)).next_multiple_of(ROWS).min(self.strips.unit)
     }
 
     /// Runs the step: `outputs` become what it makes.
@@ -676,23 +723,32 @@ impl StripStep {
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
         let memory = Memory::prepare(inputs, &self.strips.due, outputs, &self.types)?;
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
-        let rights = self.strips.parts.iter().map(|part| part.pack(&memory, self.strips.rows));
-        let rights = rights.collect::<Result<SmallVec<[Option<Right>; 4]>>>()?;
-        let run = |given: *const u8, rows: Range<usize>| {
+        let (rows, unit) = (self.strips.rows, self.strips.unit);
+        let rights = self.strips.pack(&memory, None)?;
+        let run = |rights: &Rights<'_>, given: *const u8, rows: Range<usize>| {
             // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of
             // its own; ranges do not overlap.
-            unsafe { self.rows(&memory, &rights, given, rows, &failed) };
+            unsafe { self.rows(&memory, rights, given, rows, &failed) };
         };
         if let Some(Head { dtype, geometry, x, filter }) = &self.head {
             let (x, filter) = (memory.ins[*x], memory.ins[*filter]);
             let (room, row) = self.rooms[0];
             let y = if let Room::Result(i) = room { memory.outs[i] } else { std::ptr::null_mut() };
-            let then = |pixels: Range<usize>, first: *const u8| run(first.wrapping_sub(pixels.start * row), pixels);
+            let then = |pixels: Range<usize>, first: *const u8| {
+                run(&[&rights], first.wrapping_sub(pixels.start * row), pixels);
+            };
             // SAFETY: the geometry is that of the operands, and of the result, which shares no memory with them.
             unsafe { conv_then(*dtype, geometry, x, filter, y, &then) };
+        } else if unit < rows {
+            parallel_each(rows / unit, |i| match self.strips.pack(&memory, Some(i)) {
+                Ok(own) => run(&[&rights, &own], std::ptr::null(), i * unit..(i + 1) * unit),
+                Err(error) => note(&failed, Failed { part: 0, origin: 0, error }),
+            });
         } else {
-            let (rows, strip) = (self.strips.rows, self.strip);
-            parallel_each(rows.div_ceil(strip), |i| run(std::ptr::null(), i * strip..rows.min((i + 1) * strip)));
+            let strip = self.strip();
+            parallel_each(rows.div_ceil(strip), |i| {
+                run(&[&rights], std::ptr::null(), i * strip..rows.min((i + 1) * strip));
+            });
         }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |failed| Err(failed.error))
@@ -706,12 +762,13 @@ impl StripStep {
     unsafe fn rows(
         &self,
         memory: &Memory,
-        rights: &Rights,
+        rights: &Rights<'_>,
         given: *const u8,
         rows: Range<usize>,
         failed: &Mutex<Option<Failed>>,
     ) {
-        let bytes = |slot: &usize| (slot * self.strip).next_multiple_of(ALIGNMENT);
+        let strip = self.strip();
+        let bytes = |slot: &usize| (slot * strip).next_multiple_of(ALIGNMENT);
         with_scratch(self.slots.iter().map(bytes).sum(), |scratch| {
             let place = |at: &mut *mut u8, slot: &usize| {
                 let place = *at;
@@ -719,7 +776,7 @@ impl StripStep {
                 Some(place)
             };
             let slots: SmallVec<[*mut u8; 8]> = self.slots.iter().scan(scratch, place).collect();
-            for start in rows.clone().step_by(self.strip) {
+            for start in rows.clone().step_by(strip) {
                 let first = |&(room, row): &(Room, usize)| match room {
                     Room::Result(i) => memory.outs[i],
                     Room::Slot(i) => slots[i].wrapping_sub(start * row),
@@ -727,11 +784,8 @@ impl StripStep {
                 };
                 let own = Memory { ins: memory.ins.clone(), outs: self.rooms.iter().map(first).collect() };
                 // SAFETY: the caller's contract; the slots have room for a strip.
-                if let Err(new) = unsafe { self.strips.strip(&own, rights, start..rows.end.min(start + self.strip)) } {
-                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                    if failed.as_ref().is_none_or(|f| (new.part, new.origin) < (f.part, f.origin)) {
-                        *failed = Some(new);
-                    }
+                if let Err(new) = unsafe { self.strips.strip(&own, rights, start..rows.end.min(start + strip)) } {
+                    note(failed, new);
                 }
             }
         });

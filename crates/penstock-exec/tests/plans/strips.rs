@@ -245,6 +245,65 @@ fn what_follows_convolutions_agrees_with_the_reference() {
     assert!(found > 100, "{found} of them were made in strips");
 }
 
+/// `softmax(q kᵀ · s + m) v` for each matrix of a batch, whose mask broadcasts to it.
+fn attention(random: &mut Random, dtype: DType, batch: &[usize], [t, s, d, e]: [usize; 4]) -> (Graph, Vec<Tensor>) {
+    let with = |ends: [usize; 2]| batch.iter().copied().chain(ends).collect::<Vec<_>>();
+    let mask = [vec![t, s], vec![s], with([1, s]), vec![]][random.below(4)].clone();
+    let dims = [with([t, d]), with([s, d]), with([s, e]), mask];
+    let transposed = random.below(3) > 0;
+    let inputs = dims.iter().enumerate().map(|(i, dims)| {
+        let dims = if i == 1 && !transposed { with([d, s]) } else { dims.clone() };
+        let odd = random.below(9) == 0;
+        tensor(random, dtype, &dims, odd)
+    });
+    let inputs: Vec<Tensor> = inputs.collect();
+    let (scaled, masked, logs) = (random.below(2) == 0, random.below(2) == 0, random.below(4) == 0);
+    let graph = build(|b| {
+        let given: Vec<Value> = inputs.iter().map(|x| b.input(Type::of(x), None)).collect();
+        let mut x = b.emit(op("matmul"), &given[..2], &[("transpose_b", transposed.into())]).unwrap()[0];
+        if scaled {
+            x = b.emit(op("mul"), &[x, x], &[]).unwrap()[0];
+        }
+        if masked {
+            x = b.emit(op("add"), &[x, given[3]], &[]).unwrap()[0];
+        }
+        let p = b.emit(op("softmax"), &[x], &[]).unwrap()[0];
+        let y = b.emit(op("matmul"), &[p, given[2]], &[]).unwrap()[0];
+        let mut outputs = vec![b.emit(op("tanh"), &[y], &[]).unwrap()[0]];
+        outputs.extend(logs.then_some(p));
+        outputs
+    });
+    (graph, inputs)
+}
+
+#[test]
+fn attention_is_one_step_and_agrees_with_the_reference() {
+    let mut random = Random(11);
+    let mut found = 0;
+    for seed in 0..120 {
+        let dtype = if random.below(3) == 0 { DType::F64 } else { DType::F32 };
+        let batch = [vec![2], vec![1], vec![2, 3], vec![5, 1], vec![]][random.below(5)].clone();
+        let t = [16, 17, 40, 150][random.below(4)];
+        let s = [3, 16, 65, 150][random.below(4)];
+        let (d, e) = ([8, 33, 64][random.below(3)], [1, 4, 32, 40][random.below(4)]);
+        let (graph, inputs) = attention(&mut random, dtype, &batch, [t, s, d, e]);
+        let args: Vec<Arg> = inputs.into_iter().map(Arg::from).collect();
+        let due = reference::run(&graph, &args, &env()).unwrap();
+        for executable in [in_strips(&graph), executable(&graph)] {
+            let listing = executable.text().unwrap();
+            found += usize::from(listing.contains("= strips"));
+            let got = executable.run(&args, &env()).unwrap();
+            for (k, (got, due)) in got.iter().zip(&due).enumerate() {
+                assert!(same(got, due), "seed {seed}, result {k}:\n{graph}\n{listing}");
+            }
+        }
+    }
+    assert!(found > 60, "{found} of them were made in strips");
+    let (graph, _) = attention(&mut random, DType::F32, &[2, 4], [128, 128, 64, 64]);
+    let listing = executable(&graph).text().unwrap();
+    assert!(listing.contains("= strips") && !listing.contains("= kernel"), "{listing}");
+}
+
 fn listing(text: &str) -> String {
     Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap().text().unwrap()
 }
