@@ -84,7 +84,7 @@ impl Layers {
         let mut last = self.input(b, &first);
         let mut made = Vec::new();
         for _ in 0..3 + self.random.below(6) {
-            let kind = self.random.below(9);
+            let kind = self.random.below(10);
             last = match kind {
                 0..=2 => {
                     let n = widths[self.random.below(widths.len())];
@@ -105,6 +105,13 @@ impl Layers {
                     let row =
                         b.emit(op(["reduce_max", "reduce_sum"][self.random.below(2)]), &[last], &keep).unwrap()[0];
                     b.emit(op("sub"), &[last, row], &[]).unwrap()[0]
+                }
+                8 => {
+                    let rows: usize = self.lead.iter().product();
+                    self.lead = if self.lead.len() == 1 && rows % 2 == 0 { vec![2, rows / 2] } else { vec![rows] };
+                    let dims: Vec<i64> = self.of_columns(columns).iter().map(|&d| d as i64).collect();
+                    let dims = b.constant(Tensor::vector(&dims));
+                    b.emit(op("reshape"), &[last, dims], &[]).unwrap()[0]
                 }
                 _ => {
                     let other = DType::I32;
@@ -316,6 +323,16 @@ fn layers_are_one_step() {
     let listing = listing(text);
     assert_eq!(listing.matches("= strips").count(), 1, "{listing}");
     assert!(!listing.contains("= kernel") && !listing.contains("= fused"), "{listing}");
+}
+
+#[test]
+fn layers_of_sequences_are_one_step() {
+    let text = "func @f(%x: f32[400,64], %w: f32[64,96], %b: f32[96], %v: f32[96,64]) -> f32[400,64] {\n\
+                %s = const {value=i64[3] [8, 50, 96]}\n%t = const {value=i64[2] [400, 96]}\n%h = matmul %x, %w\n\
+                %g = reshape %h, %s\n%r = add %g, %b\n%q = relu %r\n%p = reshape %q, %t\n%y = matmul %p, %v\nreturn %y\n}";
+    let listing = listing(text);
+    assert_eq!(listing.matches("; ").count(), 1, "{listing}");
+    assert!(listing.contains("= strips"), "{listing}");
 }
 
 #[test]
