@@ -189,8 +189,11 @@ impl Head {
     /// The convolution that an instruction is, if it is one whose pixels are worth handing on.
     fn of(graph: &Graph, inst: Inst) -> Option<Head> {
         let data = &graph.insts[inst];
+        if !data.op.is(&CONV) {
+            return None;
+        }
         let (dtype, dims) = (graph.ty(data.results[0]).dtype(), |v: Value| graph.ty(v).shape().extents());
-        if !data.op.is(&CONV) || !matches!(dtype, DType::F32 | DType::F64) || dims(data.results[0])?.contains(&0) {
+        if !matches!(dtype, DType::F32 | DType::F64) || dims(data.results[0])?.contains(&0) {
             return None;
         }
         let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
