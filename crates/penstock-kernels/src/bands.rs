@@ -124,8 +124,8 @@ fn hops(sweep: &Sweep, is_band: bool, rows: usize, row: usize, pitch: usize, cha
 /// results read nothing, or a single one too much.
 ///
 /// # Safety
-/// `source` is readable for `groups * k_channels` elements a pixel, `results`, if they are not only handed on, are writable for `groups
-/// * n_channels`; `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
+/// `source` is readable for `groups * k_channels` elements a pixel; `results` are writable for `groups * n_channels`, if they are not only
+/// handed on; `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
 /// There are results; those that are handed on are of one group, and all lines have them in order.
 pub(crate) unsafe fn bands<T: Real>(
     sweep: &Sweep,

@@ -108,7 +108,8 @@ impl Layers {
                 }
                 8 => {
                     let rows: usize = self.lead.iter().product();
-                    self.lead = if self.lead.len() == 1 && rows % 2 == 0 { vec![2, rows / 2] } else { vec![rows] };
+                    self.lead =
+                        if self.lead.len() == 1 && rows.is_multiple_of(2) { vec![2, rows / 2] } else { vec![rows] };
                     let dims: Vec<i64> = self.of_columns(columns).iter().map(|&d| d as i64).collect();
                     let dims = b.constant(Tensor::vector(&dims));
                     b.emit(op("reshape"), &[last, dims], &[]).unwrap()[0]

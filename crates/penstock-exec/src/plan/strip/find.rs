@@ -78,7 +78,7 @@ pub(in crate::plan) fn find(
 ) -> Option<Found> {
     let is_group = |&i: &Inst| graph.insts[i].op.is(&FUSED);
     let first = insts.iter().take(MOST_ASIDE).position(|i| !is_group(i))?;
-    let head = Head::of(graph, insts[0]);
+    let head = Head::of(graph, insts[0], bytes);
     let of_pixels = head.as_ref().map(|head| (head.geometry.pixels(), head.geometry.pixels()));
     let (rows, unit) = of_pixels.or_else(|| matrices_of(graph, insts[first]))?;
     let feeds = |i: Inst| graph.insts[i].results.contains(&graph.insts[insts[first]].operands[0]);
@@ -186,8 +186,9 @@ fn saves(ns: f64, rows: usize, bytes: usize) -> bool {
 }
 
 impl Head {
-    /// The convolution that an instruction is, if it is one whose pixels are worth handing on.
-    fn of(graph: &Graph, inst: Inst) -> Option<Head> {
+    /// The convolution that an instruction is, if it is one whose pixels are worth handing on: they take more than so many bytes, and would
+    /// not stay in the cache.
+    fn of(graph: &Graph, inst: Inst, most: usize) -> Option<Head> {
         let data = &graph.insts[inst];
         if !data.op.is(&CONV) {
             return None;
@@ -199,7 +200,8 @@ impl Head {
         let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
         let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
         let bytes = geometry.out_channels * dtype.size();
-        (geometry.groups == 1 && saves(head.nanoseconds(), geometry.pixels(), bytes)).then_some(head)
+        let leaves = geometry.groups == 1 && geometry.pixels() * bytes > most;
+        (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes)).then_some(head)
     }
 
     /// Estimated nanoseconds of the convolution.
