@@ -22,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
-	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-table clean
+	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -132,6 +132,9 @@ bench-calls: $(EXT_STAMP) ## measure calls, tracing, variables and callbacks, wr
 
 bench-scaling: $(EXT_STAMP) ## measure some cases on 1, 2, 4, ... threads, write the table in docs/benchmarks.md
 	$(PY) benches/scaling.py
+
+bench-passes: $(EXT_STAMP) ## measure each case without each optimisation, write the table in docs/benchmarks.md
+	$(PY) benches/passes.py
 
 bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py

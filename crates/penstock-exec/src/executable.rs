@@ -73,9 +73,9 @@ impl Executable {
     /// Makes a function ready to run.
     ///
     /// # Errors
-    /// `FailedPrecondition` where its graph is not defined yet; what the optimiser reports.
+    /// `FailedPrecondition` where its graph is not defined yet; as [`Options::from_env`]; what the optimiser reports.
     pub fn new(function: &Function) -> Result<Executable> {
-        Executable::with_options(function, Options::from_env())
+        Executable::with_options(function, Options::from_env()?)
     }
 
     /// Makes a function ready to run, with the passes that `options` allows.

@@ -19,6 +19,6 @@ pub use device::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices
 pub use eager::{eager, eager_args};
 pub use env::StdEnv;
 pub use executable::{Executable, checks_numerics, executable, set_check_numerics};
-pub use penstock_passes::evaluate::Outputs;
+pub use penstock_passes::{evaluate::Outputs, switches};
 pub use stack::stack_left;
 pub use variable::{Arg, Variable};

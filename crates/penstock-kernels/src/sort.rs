@@ -369,6 +369,8 @@ pub unsafe fn sort(dtype: DType, rows: Rows, direction: Direction, input: *const
 
 /// Elements that are compared with the bound of a selection at a time.
 const BLOCK: usize = 64;
+/// Those that are looked at one by one if any of them passes.
+const PART: usize = 8;
 
 /// The first `k` of `n` elements in the order of their keys, with their positions, sorted.
 fn first_of<K: Key>(
@@ -382,8 +384,9 @@ fn first_of<K: Key>(
     if k == 0 {
         return;
     }
-    // Few of many: candidates that cannot be among the first are dropped before they are kept.
-    let room = (2 * k).max(256);
+    // Few of many: candidates that cannot be among the first are dropped before they are kept. The fewer there is room for, the
+    // sooner the bound is one that few elements pass.
+    let room = (4 * k).max(64);
     let keep = |placed: &mut Vec<K::Placed>| {
         if placed.len() > k {
             placed.select_nth_unstable(k - 1);
@@ -402,9 +405,12 @@ fn first_of<K: Key>(
                     let len = BLOCK.min(n - start);
                     let keys: [K; BLOCK] = std::array::from_fn(|i| key(start + i.min(len - 1)));
                     // An equal key that comes later is not among the first.
-                    if keys.iter().fold(false, |any, &k| any | (k < bound)) {
-                        let below = keys[..len].iter().enumerate().filter(|&(_, &k)| k < bound);
-                        placed.extend(below.map(|(i, k)| k.place(start + i)));
+                    let passes = |keys: &[K]| keys.iter().fold(false, |any, &k| any | (k < bound));
+                    if passes(&keys) {
+                        for (part, keys) in keys[..len].chunks(PART).enumerate().filter(|(_, keys)| passes(keys)) {
+                            let below = keys.iter().enumerate().filter(|&(_, &k)| k < bound);
+                            placed.extend(below.map(|(i, k)| k.place(start + part * PART + i)));
+                        }
                         if placed.len() > room {
                             keep(placed);
                             bound = K::key(placed[k - 1]);

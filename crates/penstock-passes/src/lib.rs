@@ -30,7 +30,7 @@ pub mod view;
 
 use std::cell::Cell;
 
-use penstock_data::Result;
+use penstock_data::{Error, Result};
 use penstock_ir::{Graph, Type, compact, verify_after};
 
 pub use fuse::MIN_FUSED_BYTES;
@@ -65,6 +65,14 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "native", run: native::run },
 ];
 
+/// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.
+pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "together", "vectors"];
+
+/// All that [`Options`] can leave out: the passes, and what the executor does beyond them.
+pub fn switches() -> impl Iterator<Item = &'static str> {
+    PASSES.iter().map(|pass| pass.name).chain(PLANNING.iter().copied())
+}
+
 /// Runs after which it pays to compile a group of scalar instructions: each saves about 5 ns an instruction, and
 /// compiling takes about 10 µs an instruction.
 const NATIVE_AFTER: u32 = 1000;
@@ -77,7 +85,7 @@ const TOGETHER_NS: u64 = 50_000;
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Passes that are left out, by name; `strips`, `row_loops`, `slabs`, `together` and `vectors` stand for those of the executor's.
+    /// What is left out, by the names that [`switches`] gives.
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,
@@ -108,18 +116,35 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The options of the environment: `PENSTOCK_PASSES=-cse,-fuse` leaves passes out, `PENSTOCK_FUEL=n` allows
-    /// `n` rewrites to a graph.
-    pub fn from_env() -> Options {
+    /// The options of the environment: `PENSTOCK_PASSES=-cse,-fuse` leaves out what [`switches`] has by these names,
+    /// `PENSTOCK_FUEL=n` allows `n` rewrites to a graph.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other names, and for a fuel that is no number.
+    pub fn from_env() -> Result<Options> {
         let mut options = Options::default();
         if let Ok(list) = std::env::var("PENSTOCK_PASSES") {
-            options.skip = list.split(',').filter_map(|p| p.trim().strip_prefix('-')).map(str::to_owned).collect();
+            options.skip = left_out(&list)?;
         }
-        if let Some(fuel) = std::env::var("PENSTOCK_FUEL").ok().and_then(|f| f.parse().ok()) {
-            options.fuel = fuel;
+        if let Ok(fuel) = std::env::var("PENSTOCK_FUEL") {
+            let wrong = || Error::invalid(format!("PENSTOCK_FUEL is the number of rewrites, not '{fuel}'"));
+            options.fuel = fuel.trim().parse().map_err(|_| wrong())?;
         }
-        options
+        Ok(options)
     }
+}
+
+/// The names in a list such as `-cse,-fuse`.
+fn left_out(list: &str) -> Result<Vec<String>> {
+    let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let checked = names.map(|name| match name.strip_prefix('-') {
+        Some(known) if switches().any(|switch| switch == known) => Ok(known.to_owned()),
+        _ => {
+            let all: Vec<String> = switches().map(|switch| format!("-{switch}")).collect();
+            Err(Error::invalid(format!("PENSTOCK_PASSES has '{name}', which is none of {}", all.join(", "))))
+        }
+    });
+    checked.collect()
 }
 
 /// What the passes of one graph share.
@@ -144,10 +169,10 @@ impl Cx {
 /// Optimises a graph, with the options of the environment.
 ///
 /// # Errors
-/// What inference reports when it is asked again; `Internal` where a pass breaks an invariant.
+/// As [`Options::from_env`]; what inference reports when it is asked again; `Internal` where a pass breaks an invariant.
 pub fn optimize(graph: &Graph) -> Result<Graph> {
     let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
-    optimize_for(graph, &types, &Options::from_env())
+    optimize_for(graph, &types, &Options::from_env()?)
 }
 
 /// Optimises a graph for inputs of these types, each a subtype of the input's own.
@@ -170,4 +195,19 @@ pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<
         }
     }
     Ok(compact(&graph))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_out;
+
+    #[test]
+    fn a_list_of_passes_names_what_is_left_out_and_nothing_else() {
+        assert_eq!(left_out(" -cse, -vectors,").unwrap(), ["cse", "vectors"]);
+        assert!(left_out("").unwrap().is_empty());
+        for wrong in ["cse", "-csee", "-cse;-fuse"] {
+            let message = left_out(wrong).unwrap_err().to_string();
+            assert!(message.contains(wrong) && message.contains("-hoist") && message.contains("-slabs"), "{message}");
+        }
+    }
 }

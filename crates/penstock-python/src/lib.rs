@@ -93,6 +93,12 @@ fn _taken_bytes() -> usize {
     penstock_data::taken_bytes()
 }
 
+/// The names of all that `PENSTOCK_PASSES` can leave out.
+#[pyfunction]
+fn _switches() -> Vec<&'static str> {
+    penstock_exec::switches().collect()
+}
+
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     penstock_trace::set_host(Box::new(host::Interpreter));
@@ -145,6 +151,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,
         wrap_pyfunction!(_taken_bytes, m)?,
+        wrap_pyfunction!(_switches, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,
         wrap_pyfunction!(graph::_current_trace, m)?,
         wrap_pyfunction!(graph::_begin_region, m)?,

@@ -280,7 +280,7 @@ pub use penstock_ir::{
     Profiler, Signature, Type, Value, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
-pub use penstock_passes::Options;
+pub use penstock_passes::{Options, switches};
 
 /// The parts of graphs and of operator declarations, for programs that walk or rewrite graphs.
 pub mod ir {
