@@ -12,10 +12,10 @@ use crate::arch::dispatch;
 use crate::math::Math;
 use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
+use crate::pack::{Packed, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::product::{Packed, is_own, pack_panel};
 use crate::register_tile::{Dots, Float, Tile};
-use crate::sweep::{Line, Sweep};
+use crate::sweep::{Line, Results, Sweep};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
 const BAND: usize = 128 << 10;
@@ -124,8 +124,9 @@ fn hops(sweep: &Sweep, is_band: bool, rows: usize, row: usize, pitch: usize, cha
 /// results read nothing, or a single one too much.
 ///
 /// # Safety
-/// `source` is readable for `groups * k_channels` elements a pixel, `result` writable for `groups * n_channels`; `matrix(group)`
-/// has a row for each tap and channel of the source and a column for each channel of the result. There are results.
+/// `source` is readable for `groups * k_channels` elements a pixel; `results` are writable for `groups * n_channels`, if they are not only
+/// handed on; `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
+/// There are results; those that are handed on are of one group, and all lines have them in order.
 pub(crate) unsafe fn bands<T: Real>(
     sweep: &Sweep,
     groups: usize,
@@ -133,7 +134,7 @@ pub(crate) unsafe fn bands<T: Real>(
     n_channels: usize,
     source: *const T,
     matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
-    result: *mut T,
+    results: &Results<'_, T>,
 ) -> bool
 where
     T::Wide: Float + Gemm,
@@ -185,7 +186,8 @@ where
     let down = down.min(lines.div_ceil(4 * threads())).max(1);
     let (high, wide) = (b.count.div_ceil(down), c.count.div_ceil(across));
     let blocks = groups * sweep.batch * a.count * high * wide;
-    let (source, result) = (Shared(source.cast_mut()), Shared(result));
+    let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
+    let in_place = own && !results.first.is_null();
     parallel_for(blocks, grain(ns * (down * across) as f64), |range| {
         let (mut band, mut sums) = (Packed::<T::Wide, 16>::new(), Packed::<T::Wide, 16>::new());
         for block in range {
@@ -220,7 +222,7 @@ where
                     (to.cast_const(), &copied, run, k_channels, long.len * k_channels)
                 };
                 let place = |i: usize| sweep.place([image, slice, rows.start + i, columns.start]) * wide_n;
-                let (out, out_line, out_row) = if own {
+                let (out, out_line, out_row) = if in_place {
                     let out: *mut T = result.get().add(place(0) + group * n_channels);
                     (out.cast::<T::Wide>(), b.step * c.result * wide_n, c.step * wide_n)
                 } else {
@@ -264,7 +266,7 @@ where
                         b_at = b_at.add(hops.len() * run * panel);
                     }
                 }
-                if !own {
+                if !own && !result.get().is_null() {
                     for i in 0..rows.len() {
                         let to = result.get().add(place(i) + group * n_channels);
                         for j in 0..columns.len() {
@@ -274,6 +276,14 @@ where
                     }
                 }
                 drop(copied);
+                if let Some(then) = then {
+                    // Lines that are here as a whole follow each other.
+                    let (count, lines) = if wide == 1 { (rows.len(), 1) } else { (1, rows.len()) };
+                    for i in 0..lines {
+                        let (first, pixels) = (place(i) / wide_n, count * columns.len());
+                        then(first..first + pixels, out.add(i * out_line).cast_const().cast());
+                    }
+                }
             }
         }
     });

@@ -10,6 +10,8 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::ops::Range;
+
 use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::arch::dispatch;
@@ -17,10 +19,10 @@ use crate::bands::bands;
 use crate::math::Math;
 use crate::matmul::{Gemm, Mat, Update};
 use crate::num::Real;
+use crate::pack::is_own;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::is_own;
 use crate::register_tile::Float;
-use crate::sweep::{Line, Sweep};
+use crate::sweep::{Line, Results, Sweep};
 
 /// The dtypes that convolutions take.
 pub const CONV_DTYPES: DTypeSet = DTypeSet::FLOAT;
@@ -63,6 +65,11 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// The pixels of `y`.
+    pub fn pixels(&self) -> usize {
+        self.batch * self.outputs()
+    }
+
     fn outputs(&self) -> usize {
         self.axes.iter().map(|a| a.output).product()
     }
@@ -72,7 +79,7 @@ impl Geometry {
     }
 
     /// Multiplications and additions of all.
-    fn flops(&self) -> f64 {
+    pub fn flops(&self) -> f64 {
         2.0 * (self.batch * self.outputs() * self.window()) as f64
             * (self.groups * self.in_channels * self.out_channels) as f64
     }
@@ -119,8 +126,9 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
 /// `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
 ///
 /// # Safety
-/// `source` is readable for `groups * k_channels` elements a pixel, `result` writable for `groups * n_channels`; the
-/// matrices have the sizes said.
+/// `source` is readable for `groups * k_channels` elements a pixel, `results`, if they are not only handed on, are writable for
+/// `groups * n_channels`; the matrices have the sizes said. Results that are handed on are of one group of `f32` or `f64`, and all
+/// lines have them in order.
 unsafe fn contract<T: Real>(
     sweep: &Sweep,
     groups: usize,
@@ -128,7 +136,7 @@ unsafe fn contract<T: Real>(
     n_channels: usize,
     source: *const T,
     matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
-    result: *mut T,
+    results: &Results<'_, T>,
 ) where
     T::Wide: Float + Update,
 {
@@ -138,16 +146,17 @@ unsafe fn contract<T: Real>(
         return;
     }
     // SAFETY: the caller's contract.
-    if sweep.lines[2].count >= LINE && unsafe { bands(sweep, groups, k_channels, n_channels, source, matrix, result) } {
+    if sweep.lines[2].count >= LINE && unsafe { bands(sweep, groups, k_channels, n_channels, source, matrix, results) }
+    {
         return;
     }
     let own = is_own::<T, T::Wide>();
-    let dense = own && sweep.lines.iter().all(Line::is_dense);
+    let dense = own && sweep.lines.iter().all(Line::is_dense) && !results.first.is_null();
     let direct = own && sweep.lines.iter().all(Line::is_identity);
     let rows = tile_rows(k, pixels, 2 * threads());
     let tiles = pixels.div_ceil(rows);
     let ns = 2.0 * rows as f64 * k as f64 * n_channels as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
-    let (source, result) = (Shared(source.cast_mut()), Shared(result));
+    let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
     parallel_for(groups * tiles, grain(ns), |range| {
         let mut tile = vec![T::Wide::ZERO; if direct { 0 } else { rows * k }];
         let mut product = vec![T::Wide::ZERO; if dense { 0 } else { rows * n_channels }];
@@ -176,7 +185,10 @@ unsafe fn contract<T: Real>(
                     (product.as_mut_ptr(), n_channels)
                 };
                 multiply(count, k, n_channels, a, matrix(group), out, out_row, false);
-                if !dense {
+                if let Some(then) = then {
+                    then(first..first + count, out.cast_const().cast());
+                }
+                if !dense && !to.is_null() {
                     let mut at = sweep.unravel(first);
                     for row in product[..count * n_channels].chunks_exact(n_channels) {
                         let to = to.add(sweep.place(at) * wide_n + group * n_channels);
@@ -211,13 +223,54 @@ unsafe fn widened<T: Real>(filter: *const T, n: usize) -> Vec<T::Wide> {
 pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *const u8, y: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe {
-        forward::<T>(geometry, x.cast(), filter.cast(), y.cast())
+        forward::<T>(geometry, x.cast(), filter.cast(), &Results { first: y.cast(), then: None })
     }, else panic!("conv does not take {dtype}"))
+}
+
+/// [`conv`] of one group of channels, which hands the pixels of `y` to `then` as soon as they are made: ranges of their numbers, which
+/// partition all, each on the thread that made them and with the place of the first. Where `y` is null, pixels are nowhere else.
+///
+/// # Panics
+/// If `dtype` is neither `f32` nor `f64`, or there are several groups.
+///
+/// # Safety
+/// As for [`conv`], but that `y` may be null.
+pub unsafe fn conv_then(
+    dtype: DType,
+    geometry: &Geometry,
+    x: *const u8,
+    filter: *const u8,
+    y: *mut u8,
+    then: &(dyn Fn(Range<usize>, *const u8) + Sync),
+) {
+    assert!(geometry.groups == 1, "pixels of one group are handed on");
+    // SAFETY: the same contract, with the element type of `dtype`.
+    unsafe {
+        match dtype {
+            DType::F32 => forward_then::<f32>(geometry, x.cast(), filter.cast(), y.cast(), then),
+            DType::F64 => forward_then::<f64>(geometry, x.cast(), filter.cast(), y.cast(), then),
+            _ => panic!("pixels of {dtype} are not handed on"),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`conv_then`].
+unsafe fn forward_then<T: Real<Wide = T> + Float + Update>(
+    g: &Geometry,
+    x: *const T,
+    filter: *const T,
+    y: *mut T,
+    then: &(dyn Fn(Range<usize>, *const u8) + Sync),
+) {
+    let then = |pixels: Range<usize>, at: *const T| then(pixels, at.cast());
+    // SAFETY: the same contract.
+    unsafe { forward::<T>(g, x, filter, &Results { first: y, then: Some(&then) }) }
 }
 
 /// # Safety
 /// As for [`conv`].
-unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: *mut T)
+unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: &Results<'_, T>)
 where
     T::Wide: Float + Update,
 {
@@ -231,7 +284,7 @@ where
         let matrix = first.get().cast_const();
         let order: Vec<usize> = (0..g.window()).collect();
         // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
-        return unsafe { depthwise(&sweep, &order, g.groups, g.out_channels, true, x, matrix, y) };
+        return unsafe { depthwise(&sweep, &order, g.groups, g.out_channels, true, x, matrix, y.first) };
     }
     let matrix = |group: usize| {
         // SAFETY: the columns of the group are inside of each row.
@@ -298,7 +351,7 @@ where
                     Mat { ptr, row: ins as isize, col: 1 }
                 };
                 // SAFETY: the caller's contract.
-                unsafe { contract(&sweep, g.groups, outs, ins, dy, &matrix, dx) }
+                unsafe { contract(&sweep, g.groups, outs, ins, dy, &matrix, &Results { first: dx, then: None }) }
             }
         }
     }

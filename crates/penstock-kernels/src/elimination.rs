@@ -14,8 +14,8 @@ use penstock_data::{C64, C128};
 
 use crate::arch::dispatch;
 use crate::matmul::{Mat, Update, pieces};
+use crate::pack::Packed;
 use crate::pool::{Shared, parallel_for};
-use crate::product::Packed;
 
 /// Columns that are eliminated, and rows that are solved for, one by one.
 const FEW: usize = 16;

@@ -1,7 +1,7 @@
 //! Matrix products.
 //!
-//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's; small ones are made by `product.rs`, which
-//! takes 16-bit floats as well: they are widened to `f32`, and rounded once at the end. Integers wrap.
+//! Those of floats are made by `product.rs`; 16-bit floats are widened to `f32`, and rounded once at the end. Those of complex
+//! numbers are the `gemm` crate's. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -12,9 +12,10 @@ use smallvec::SmallVec;
 
 use crate::arch::dispatch;
 use crate::copy::fill;
-use crate::num::{Int, Real};
+use crate::num::Int;
+use crate::pack::{Packed, narrow};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{Packed, are_dots, product};
+use crate::product::product;
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -136,14 +137,12 @@ macro_rules! gemm_crate {
 }
 
 gemm_crate! {
-    f32 as crate_f32: 1.0;
-    f64 as crate_f64: 1.0;
     C64 as crate_c64: C64::new(1.0, 0.0);
     C128 as crate_c128: C128::new(1.0, 0.0);
 }
 
 macro_rules! gemm_float {
-    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
+    ($($ty:ty: $flops:expr;)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = $flops;
             #[inline]
@@ -164,24 +163,16 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    if m * k * n <= OWN || are_dots(m, k, n, a, b) {
-                        product(m, k, n, a, b, out, ldo, pieces, add);
-                    } else {
-                        let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
-                        in_pieces(serial, m, k, n, a, b, out, ldo, pieces);
-                    }
+                    product(m, k, n, a, b, out, ldo, pieces, add);
                 }
             }
         }
     )*};
 }
 
-/// Up to so many multiplications [`product`] is faster than the `gemm` crate.
-const OWN: usize = 64 * 64 * 64;
-
 gemm_float! {
-    f32: 100.0, crate_f32;
-    f64: 50.0, crate_f64;
+    f32: 100.0;
+    f64: 50.0;
 }
 
 macro_rules! gemm_complex {
@@ -263,15 +254,8 @@ macro_rules! gemm_half {
                 unsafe { product(m, k, n, a, b, wide.get(), n, pieces, false) };
                 let out = Shared(out);
                 parallel_for(m * n, grain(0.1), |range| {
-                    dispatch(
-                        #[inline(always)]
-                        || {
-                            for i in range {
-                                // SAFETY: both have so many elements, and all wide ones are written.
-                                unsafe { out.get().add(i).write(Real::narrow(*wide.get().add(i))) };
-                            }
-                        },
-                    );
+                    // SAFETY: both have so many elements, and all wide ones are written.
+                    unsafe { narrow(wide.get().add(range.start), out.get().add(range.start), range.len()) };
                 });
             }
         }

@@ -169,11 +169,20 @@ impl Share {
 /// If `f` does, after all ranges that were begun have ended.
 #[inline]
 pub fn parallel_for(tasks: usize, grain: usize, f: impl Fn(Range<usize>) + Sync) {
-    run_ranges(tasks, grain, &f);
+    // A few pieces a thread even out unequal speeds.
+    run_ranges(tasks, grain, 4, &f);
 }
 
-/// [`parallel_for`], compiled once for all bodies.
-fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
+/// Runs `f` on each number below `tasks`, each a piece of its own; else as [`parallel_for`].
+///
+/// # Panics
+/// If `f` does, after all tasks that were begun have ended.
+pub fn parallel_each(tasks: usize, f: impl Fn(usize) + Sync) {
+    run_ranges(tasks, 1, usize::MAX, &|range| range.for_each(&f));
+}
+
+/// [`parallel_for`], compiled once for all bodies, by up to so many pieces a thread.
+fn run_ranges(tasks: usize, grain: usize, each: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if tasks == 0 {
         return;
     }
@@ -185,9 +194,10 @@ fn run_ranges(tasks: usize, grain: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if n == 1 && stop.is_none() {
         return f(0..tasks);
     }
-    // A few pieces a thread even out unequal speeds, and as many for each leave none to wait for.
-    let most = (tasks / grain).min(n * if stop.is_some() { STOPPABLE_PIECES } else { 4 });
-    let even = if most > n { most - most % n } else { most };
+    let each = if stop.is_some() { each.max(STOPPABLE_PIECES) } else { each };
+    // As many pieces for each thread leave none to wait for.
+    let most = (tasks / grain).min(n.saturating_mul(each));
+    let even = if most > n && most < tasks { most - most % n } else { most };
     let piece = tasks.div_ceil(even);
     let pieces = tasks.div_ceil(piece);
     let shares = Shares::of(pieces, n);

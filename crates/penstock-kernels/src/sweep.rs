@@ -72,6 +72,14 @@ impl Line {
     }
 }
 
+/// Where the pixels of a result go.
+pub(crate) struct Results<'a, T> {
+    /// The first pixel; null where those of a block are gone once they were handed on.
+    pub(crate) first: *mut T,
+    /// Is handed pixels, by their numbers, and where the first of them is, as soon as they are made.
+    pub(crate) then: Option<&'a (dyn Fn(Range<usize>, *const T) + Sync)>,
+}
+
 /// Lines of three dimensions.
 pub(crate) struct Sweep {
     pub(crate) batch: usize,

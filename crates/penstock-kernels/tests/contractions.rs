@@ -5,6 +5,7 @@
 use penstock_data::{DType, Element, bf16, f16};
 use penstock_kernels::conv::{Axis, Geometry, conv, conv_filter_grad, conv_input_grad};
 use penstock_kernels::matmul::add_product;
+use penstock_kernels::right::Right;
 use penstock_kernels::{matmul, pool};
 
 /// An element that small whole numbers are converted to without rounding; integers wrap.
@@ -145,6 +146,79 @@ fn products_are_added_to_what_is_there() {
             let (i, j) = (at / ldo, at % ldo);
             let product: f64 = if j < n { (0..k).map(|p| a[i * k + p] * b[p * n + j]).sum() } else { 0.0 };
             assert_eq!(x, 0.5 + product);
+        }
+    }
+}
+
+/// Numbers between -1 and 1 of which sums are rounded.
+fn fractions<T: Number + std::ops::Div<Output = T>>(n: usize, seed: usize) -> Vec<T> {
+    let hash = |i: usize| ((i + seed * 7919) as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    (0..n).map(|i| T::of((hash(i) % 2001) as i32 - 1000) / T::of(1000)).collect()
+}
+
+fn check_packed<T: Number + std::ops::Div<Output = T>>(m: usize, k: usize, n: usize, transposed: bool) {
+    let (a, b) = (fractions::<T>(m * k, 1), fractions::<T>(k * n, 2));
+    let (mut due, mut out) = (vec![T::of(7); m * n], vec![T::of(7); m * (n + 3)]);
+    let (pa, pb) = (a.as_ptr().cast::<u8>(), b.as_ptr().cast());
+    // SAFETY: buffers of these dimensions.
+    let right = unsafe {
+        matmul(T::DTYPE, m, k, n, pa, false, pb, transposed, due.as_mut_ptr().cast());
+        Right::pack(T::DTYPE, k, n, pb, transposed).unwrap()
+    };
+    assert_eq!(right.sizes(), (T::DTYPE, k, n));
+    for step in [1, 5, 14, 33, m] {
+        out.fill(T::of(7));
+        for first in (0..m).step_by(step) {
+            let (rows, size) = (step.min(m - first), size_of::<T>());
+            // SAFETY: rows of these buffers.
+            unsafe {
+                let out = out.as_mut_ptr().add(first * (n + 3));
+                right.multiply(rows, pa.add(first * k * size), k, out.cast(), n + 3);
+            }
+        }
+        for (row, due) in out.chunks(n + 3).zip(due.chunks(n)) {
+            assert_eq!((&row[..n], &row[n..]), (due, &[T::of(7); 3][..]), "{} {m} {k} {n} {step}", T::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn rows_by_a_packed_matrix_are_those_of_the_whole_product_bit_for_bit() {
+    pool::set_threads(3);
+    for (m, k, n) in [(70, 1, 1), (66, 300, 33), (90, 600, 48), (500, 1030, 130), (65, 1100, 16), (70, 9, 4200)] {
+        for transposed in [false, true] {
+            check_packed::<f32>(m, k, n, transposed);
+            check_packed::<f64>(m, k, n, transposed);
+            check_packed::<f16>(m, k, n, transposed);
+            check_packed::<bf16>(m, k, n, transposed);
+        }
+    }
+}
+
+#[test]
+fn packed_matrices_without_rows_give_zeros() {
+    // SAFETY: nothing is read.
+    let right = unsafe { Right::pack(DType::F32, 0, 3, std::ptr::NonNull::dangling().as_ptr(), false).unwrap() };
+    let mut out = [1f32; 8];
+    // SAFETY: two rows of three elements, four elements apart.
+    unsafe { right.multiply(2, std::ptr::NonNull::dangling().as_ptr(), 0, out.as_mut_ptr().cast(), 4) };
+    assert_eq!(out, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn products_do_not_depend_on_the_number_of_threads() {
+    for (m, k, n) in [(300, 700, 90), (20, 5000, 400), (1000, 300, 3)] {
+        for (a_trans, b_trans) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (a, b) = (fractions::<f32>(m * k, 1), fractions::<f32>(k * n, 2));
+            let results = [1, 2, 5].map(|threads| {
+                pool::set_threads(threads);
+                let mut out = vec![0f32; m * n];
+                let (pa, pb) = (a.as_ptr().cast(), b.as_ptr().cast());
+                // SAFETY: buffers of these dimensions.
+                unsafe { matmul(DType::F32, m, k, n, pa, a_trans, pb, b_trans, out.as_mut_ptr().cast()) };
+                out.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            });
+            assert!(results.iter().all(|r| *r == results[0]), "{m} {k} {n} {a_trans} {b_trans}");
         }
     }
 }

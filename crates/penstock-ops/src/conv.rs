@@ -247,7 +247,10 @@ fn check(input: &Shape, filters: &Shape, out_backprop: &Shape, attrs: &Attrs) ->
 }
 
 /// The sizes of a convolution of known extents.
-fn geometry(input: &[usize], filters: &[usize], attrs: &Attrs) -> Result<Geometry> {
+///
+/// # Errors
+/// `InvalidArgument` for extents and attributes that do not fit.
+pub fn geometry(input: &[usize], filters: &[usize], attrs: &Attrs) -> Result<Geometry> {
     // All that can be wrong is found by what infers the shape.
     outputs(&Shape::new(known_dims(input)), &Shape::new(known_dims(filters)), attrs)?;
     let axes = axes_of(input.len())?;

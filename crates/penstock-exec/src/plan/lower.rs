@@ -200,7 +200,7 @@ impl Lowerer<'_> {
 
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
-        let (strips, slabs) = (self.depth > 0 && self.allows("strips"), self.allows("slabs"));
+        let (strips, slabs) = (self.allows("strips"), self.allows("slabs"));
         let together = self.allows("together").then_some(self.options.together_ns);
         let (vectors, bytes) = (self.allows("vectors"), self.options.slab_bytes);
         // How many are left where slabs may start again.
@@ -208,7 +208,8 @@ impl Lowerer<'_> {
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
-            if let Some(found) = strips.then(|| strip::find(graph, rest, vectors)).flatten() {
+            let found = strips.then(|| strip::find(graph, rest, &self.uses, self.depth > 0, bytes, vectors)).flatten();
+            if let Some(found) = found {
                 rest = self.strip(rest, found)?;
                 continue;
             }
@@ -251,12 +252,13 @@ impl Lowerer<'_> {
 
     /// Lowers the first instructions of `insts` as one step that goes through their rows in strips; gives the rest.
     fn strip<'i>(&mut self, insts: &'i [Inst], found: strip::Found) -> Result<&'i [Inst]> {
-        found.before.iter().try_for_each(|&inst| self.one(inst))?;
+        self.list(&found.before)?;
         let (inst, mut step) = (insts[0], found.step);
         self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
-        step.ins = self.regs(&found.values.ins)?.into_iter().collect();
-        step.outs = found.values.outs.iter().map(|&v| self.define(v)).collect();
+        step.ins = self.regs(&found.ins)?.into_iter().collect();
+        step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
         self.push(Step::Strip(Box::new(step)));
+        self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }
 

@@ -2,7 +2,9 @@
 
 #![expect(unsafe_code, reason = "shares the memory of tensors between threads")]
 
-use penstock_data::{DType, Dims, Error, Result, Tensor};
+use std::cell::RefCell;
+
+use penstock_data::{ALIGNMENT, DType, Dims, Error, Result, Tensor};
 use smallvec::SmallVec;
 
 /// Where the operands and the results of a run are. Threads read the operands, and each writes elements of the results of
@@ -35,4 +37,17 @@ impl Memory {
         let outs = outputs.iter_mut().zip(types).map(|(t, (dtype, dims))| t.prepare(*dtype, dims));
         Ok(Memory { ins, outs: outs.collect::<Result<_>>()? })
     }
+}
+
+/// Runs `f` with aligned memory of `bytes`, which a thread keeps.
+pub(super) fn with_scratch<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
+    thread_local! {
+        static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let mut memory = SPARE.take();
+    memory.resize(memory.len().max(bytes + ALIGNMENT), 0);
+    let skew = memory.as_ptr().align_offset(ALIGNMENT);
+    let result = f(memory[skew..].as_mut_ptr());
+    SPARE.set(memory);
+    result
 }

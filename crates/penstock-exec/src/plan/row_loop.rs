@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::memory::Memory;
 use super::run::Regs;
 use super::step::Reg;
-use super::strip::{ROWS, StripStep, Values, part, rows_of};
+use super::strip::{ROWS, Strips, Values, part, rows_of};
 
 /// The least estimated nanoseconds of what a thread is handed.
 const PIECE_NS: u64 = 20_000;
@@ -125,7 +125,7 @@ pub(crate) struct RowLoop {
     /// The step behind the loop.
     pub(crate) target: u32,
     /// What a round does. Its operands are those of `operands`; its results come behind as many as there are carries.
-    strip: StripStep,
+    strip: Strips,
     operands: Vec<Operand>,
     reads: Vec<Read>,
     counters: Vec<Counter>,
@@ -178,12 +178,12 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
             carried.push(k);
         }
     }
-    let mut strip = StripStep::of_rows(rows);
+    let mut strip = Strips::of_rows(rows, rows);
     for &inst in &body.insts {
         if graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst) {
             continue;
         }
-        let (part, ns) = part(graph, inst, rows, f64::INFINITY, vectors, &mut finder.values)?;
+        let (part, ns) = part(graph, inst, (rows, rows), vectors, &mut finder.values)?;
         strip.push(part, ns);
     }
     // A larger matrix would not stay in the cache of a thread.
@@ -719,7 +719,7 @@ impl RowLoop {
                 outs: carried.chain(rounds.slots.iter().map(|slots| slots.at(round + 1))).collect(),
             };
             // SAFETY: the caller's contract. Carries are read alone; they lie in other slots than what is written.
-            unsafe { self.strip.strip(&memory, rows.clone())? };
+            unsafe { self.strip.strip(&memory, &[], rows.clone()) }.map_err(|failed| failed.error)?;
         }
         Ok(())
     }

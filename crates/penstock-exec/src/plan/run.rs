@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::slab::SlabStep;
 use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
+use super::strip::StripStep;
 use super::{Frame, Kind, Plan, calls};
 use crate::eager::panicked;
 use crate::variable::{Arg, Variable};
@@ -238,10 +239,12 @@ impl Plan {
                 Step::Strip(s) => {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
-                    // SAFETY: as said above.
-                    let ins = unsafe { regs.list(&s.ins) };
-                    // SAFETY: as said above.
-                    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }?;
+                    if s.heavy {
+                        regs = self.run_apart(*at, own, env)?;
+                    } else {
+                        // SAFETY: as said above.
+                        unsafe { run_strip(s, regs)? };
+                    }
                 }
                 Step::Slab(s) => {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
@@ -380,6 +383,8 @@ impl Plan {
                 // SAFETY: as above.
                 Step::Fused(s) => unsafe { run_fused(s, at_hand) },
                 // SAFETY: as above.
+                Step::Strip(s) => unsafe { run_strip(s, at_hand) },
+                // SAFETY: as above.
                 Step::Slab(s) => unsafe { run_slab(s, at_hand) },
                 // SAFETY: as above.
                 Step::Together(s) => unsafe { s.run(at_hand) },
@@ -487,6 +492,15 @@ unsafe fn run_fused(s: &FusedStep, regs: Regs) -> Result<()> {
         // SAFETY: the caller's promise.
         _ => unsafe { with_outs(regs, &s.outs, |outs| s.program.run(&ins, outs)) },
     }
+}
+
+/// # Safety
+/// The registers are there, and the step writes none that it reads.
+unsafe fn run_strip(s: &StripStep, regs: Regs) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let ins = unsafe { regs.list(&s.ins) };
+    // SAFETY: the caller's promise.
+    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }
 }
 
 /// # Safety

@@ -33,7 +33,7 @@ pub(crate) enum Step {
     Broadcast(Box<BroadcastStep>),
     /// A fused region.
     Fused(Box<FusedStep>),
-    /// Products of few rows and fused regions, a strip of rows at a time.
+    /// Products and what is elementwise around them, a strip of rows at a time.
     Strip(Box<StripStep>),
     /// Fused regions and moves between them, a slab of outermost indices at a time.
     Slab(Box<SlabStep>),
@@ -391,7 +391,7 @@ impl fmt::Debug for Step {
             }
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
-            Step::Strip(s) => write!(f, "{:?} = strips {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Strip(s) => write!(f, "{:?} = strips {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
             Step::Slab(s) => write!(f, "{:?} = slabs {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
             Step::RowLoop(s) => {
                 write!(f, "{:?} by rows of {:?}, goto {} when done", Regs(&s.variables), Regs(&s.ins), s.target)

@@ -134,7 +134,7 @@ impl TileProgram {
     /// Computes a stretch of the elements, on this thread.
     ///
     /// # Errors
-    /// `InvalidArgument` for a division by zero.
+    /// `InvalidArgument` for a division by zero, with the number of the instruction that met it.
     ///
     /// # Safety
     /// `ins` and `outs` point to where the first elements of tensors of the types of the program would be, of which what is
@@ -144,7 +144,7 @@ impl TileProgram {
         ins: &[*const u8],
         outs: &[*mut u8],
         stretch: std::ops::Range<usize>,
-    ) -> penstock_data::Result<()> {
+    ) -> Result<(), (u16, Error)> {
         let memory = Memory { ins, outs };
         let work = |scratch: Scratch| {
             // SAFETY: the caller's contract.
@@ -158,7 +158,7 @@ impl TileProgram {
             }
         };
         // SAFETY: the scratch memory is of the size that the program asks for.
-        unsafe { with_scratch(self.scratch(0), work) }.map_err(|failed| self.error(failed))
+        unsafe { with_scratch(self.scratch(0), work) }.map_err(|failed| (failed.origin, self.error(failed)))
     }
 
     /// Computes whole rows, tile by tile.

@@ -10,6 +10,7 @@ mod recurrent;
 mod rows;
 mod slabs;
 mod small;
+mod strips;
 mod together;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -10,7 +10,6 @@
 
 mod find;
 
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,7 +21,7 @@ use smallvec::SmallVec;
 
 pub(super) use find::{Found, Uses, find};
 
-use super::memory::Memory;
+use super::memory::{Memory, with_scratch};
 use super::step::Reg;
 use crate::tile::TileProgram;
 
@@ -273,7 +272,8 @@ impl SlabStep {
             match &part.work {
                 Work::Map(program) => {
                     let ins: SmallVec<[*const u8; 32]> = ins.iter().map(base).collect();
-                    return program.run_part(&ins, &state.bases[outs], first * part.row..(first + count) * part.row);
+                    let stretch = first * part.row..(first + count) * part.row;
+                    return program.run_part(&ins, &state.bases[outs], stretch).map_err(|(_, error)| error);
                 }
                 Work::Loop { f, steps, name } => {
                     let lanes: SmallVec<[Lane; 4]> = ins
@@ -322,17 +322,4 @@ impl SlabStep {
         }
         Ok(())
     }
-}
-
-/// Runs `f` with aligned memory of `bytes`, which a thread keeps.
-fn with_scratch<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> R {
-    thread_local! {
-        static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    let mut memory = SPARE.take();
-    memory.resize(memory.len().max(bytes + ALIGNMENT), 0);
-    let skew = memory.as_ptr().align_offset(ALIGNMENT);
-    let result = f(memory[skew..].as_mut_ptr());
-    SPARE.set(memory);
-    result
 }
