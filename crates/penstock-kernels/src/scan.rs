@@ -278,43 +278,30 @@ impl<T: Real + Send + Sync> Accumulate for LogSumExp<T> {
     }
 }
 
-/// # Safety
-/// As for [`cumulative`], with elements of `A::T`.
-unsafe fn scan<A: Accumulate>(
-    input: *const u8,
-    outer: usize,
-    n: usize,
-    inner: usize,
-    exclusive: bool,
+/// Walks the columns of `[outer, n, inner]` elements along the middle axis, some side by side, which threads share. `visit` is
+/// told what is carried along a column, the place of the element, and whether it is the first of its column.
+fn along<S: Copy>(
+    [outer, n, inner]: [usize; 3],
     reverse: bool,
-    out: *mut u8,
+    ns: f64,
+    start: fn() -> S,
+    visit: impl Fn(&mut S, usize, bool) + Copy + Sync,
 ) {
-    let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
     let blocks = inner.div_ceil(COLUMNS);
-    parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64), |range| {
+    parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64 * ns), |range| {
         dispatch_v3(
+            // What `visit` holds is moved along, where stores cannot change it.
             #[inline(always)]
             move || {
                 for task in range {
                     let first = task % blocks * COLUMNS;
                     let width = COLUMNS.min(inner - first);
                     let base = task / blocks * n * inner + first;
-                    let mut acc = [A::start(); COLUMNS];
+                    let mut carried = [start(); COLUMNS];
                     for step in 0..n {
                         let row = base + if reverse { n - 1 - step } else { step } * inner;
-                        for (j, a) in acc[..width].iter_mut().enumerate() {
-                            // SAFETY: inside both buffers; no other task has these columns. The element is
-                            // read before it is written, for use in place.
-                            unsafe {
-                                let next = A::step(*a, src.get().add(row + j).read());
-                                let value = match (exclusive, step) {
-                                    (false, _) => A::value(next),
-                                    (true, 0) => A::first(),
-                                    (true, _) => A::value(*a),
-                                };
-                                dst.get().add(row + j).write(value);
-                                *a = next;
-                            }
+                        for (j, c) in carried[..width].iter_mut().enumerate() {
+                            visit(c, row + j, step == 0);
                         }
                     }
                 }
@@ -323,23 +310,45 @@ unsafe fn scan<A: Accumulate>(
     });
 }
 
-/// Running sums, products or logarithms of sums of exponentials along the middle axis: `exclusive` leaves out the
-/// element itself, `reverse` runs from the end. Floats of 16 bits accumulate in `f32`; integers wrap. An exclusive scan
+/// # Safety
+/// As for [`cumulative`], with elements of `A::T`.
+unsafe fn scan<A: Accumulate>(input: *const u8, extents: [usize; 3], exclusive: bool, reverse: bool, out: *mut u8) {
+    let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
+    along(
+        extents,
+        reverse,
+        1.0,
+        A::start,
+        #[inline(always)]
+        move |acc, at, first| {
+            // SAFETY: inside both buffers, and visited once. The element is read before it is written, for use in place.
+            unsafe {
+                let next = A::step(*acc, src.get().add(at).read());
+                dst.get().add(at).write(match (exclusive, first) {
+                    (false, _) => A::value(next),
+                    (true, true) => A::first(),
+                    (true, false) => A::value(*acc),
+                });
+                *acc = next;
+            }
+        },
+    );
+}
+
+/// Running sums, products or logarithms of sums of exponentials along the middle axis of `[outer, n, inner]` elements:
+/// `exclusive` leaves out the element itself, `reverse` runs from the end. Floats of 16 bits accumulate in `f32`; integers wrap. An exclusive scan
 /// starts with 0, 1, or the lowest finite value.
 ///
 /// # Panics
 /// If `dtype` is not numeric, or not a float for [`Cumulative::LogSumExp`].
 ///
 /// # Safety
-/// `input` is aligned and readable, and `out` aligned and writable, for `outer * n * inner` elements of
-/// `dtype`; they are equal or disjoint.
+/// `input` is aligned and readable, and `out` aligned and writable, for as many elements of `dtype`; they are equal or disjoint.
 pub unsafe fn cumulative(
     op: Cumulative,
     dtype: DType,
     input: *const u8,
-    outer: usize,
-    n: usize,
-    inner: usize,
+    extents: [usize; 3],
     exclusive: bool,
     reverse: bool,
     out: *mut u8,
@@ -349,8 +358,8 @@ pub unsafe fn cumulative(
     macro_rules! run {
         ($fold:ident<$ty:ty>) => {
             match op {
-                Cumulative::Sum => scan::<Folded<$fold<SUM, $ty>>>(input, outer, n, inner, exclusive, reverse, out),
-                Cumulative::Prod => scan::<Folded<$fold<PROD, $ty>>>(input, outer, n, inner, exclusive, reverse, out),
+                Cumulative::Sum => scan::<Folded<$fold<SUM, $ty>>>(input, extents, exclusive, reverse, out),
+                Cumulative::Prod => scan::<Folded<$fold<PROD, $ty>>>(input, extents, exclusive, reverse, out),
                 Cumulative::LogSumExp => panic!("cumulative logarithms do not take {dtype}"),
             }
         };
@@ -361,7 +370,7 @@ pub unsafe fn cumulative(
             DType::C64 => run!(FoldComplex<f32>),
             DType::C128 => run!(FoldComplex<f64>),
             _ if op == Cumulative::LogSumExp => {
-                with_dtype!(float, dtype, T => scan::<LogSumExp<T>>(input, outer, n, inner, exclusive, reverse, out),
+                with_dtype!(float, dtype, T => scan::<LogSumExp<T>>(input, extents, exclusive, reverse, out),
                     else panic!("cumulative logarithms do not take {dtype}"))
             }
             DType::F16 => run!(FoldFloat<f16>),
@@ -385,7 +394,7 @@ pub unsafe fn cumulative(
 unsafe fn carry<Add: Fold, Mul: Fold<T = Add::T, Acc = Add::Acc>>(
     factors: *const u8,
     terms: *const u8,
-    [outer, n, inner]: [usize; 3],
+    extents: [usize; 3],
     exclusive: bool,
     reverse: bool,
     out: *mut u8,
@@ -394,37 +403,23 @@ unsafe fn carry<Add: Fold, Mul: Fold<T = Add::T, Acc = Add::Acc>>(
 {
     let (a, b) = (Shared(factors.cast::<Add::T>().cast_mut()), Shared(terms.cast::<Add::T>().cast_mut()));
     let dst = Shared(out.cast::<Add::T>());
-    let blocks = inner.div_ceil(COLUMNS);
-    parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64 * 2.0), |range| {
-        dispatch_v3(
-            #[inline(always)]
-            move || {
-                for task in range {
-                    let first = task % blocks * COLUMNS;
-                    let width = COLUMNS.min(inner - first);
-                    let base = task / blocks * n * inner + first;
-                    let mut acc = [Add::init(); COLUMNS];
-                    for step in 0..n {
-                        let row = base + if reverse { n - 1 - step } else { step } * inner;
-                        for (j, x) in acc[..width].iter_mut().enumerate() {
-                            // SAFETY: inside the three buffers; no other task has these columns. The elements are read
-                            // before one is written, for use in place.
-                            unsafe {
-                                let before = *x;
-                                let term = Add::load(b.get().add(row + j).read());
-                                // The factor of the first element has nothing to multiply, not even if it is infinite.
-                                *x = match step {
-                                    0 => term,
-                                    _ => Add::join(Mul::join(Mul::load(a.get().add(row + j).read()), before), term),
-                                };
-                                dst.get().add(row + j).write(Add::finish(if exclusive { before } else { *x }, 1));
-                            }
-                        }
-                    }
-                }
-            },
-        );
-    });
+    along(
+        extents,
+        reverse,
+        2.0,
+        Add::init,
+        #[inline(always)]
+        move |x, at, first| {
+            // SAFETY: inside the three buffers, and visited once. The elements are read before one is written, for use in place.
+            unsafe {
+                let before = *x;
+                let term = Add::load(b.get().add(at).read());
+                // The factor of the first element has nothing to multiply, not even if it is infinite.
+                *x = if first { term } else { Add::join(Mul::join(Mul::load(a.get().add(at).read()), before), term) };
+                dst.get().add(at).write(Add::finish(if exclusive { before } else { *x }, 1));
+            }
+        },
+    );
 }
 
 /// The recurrence `y[i] = factors[i] * y[i - 1] + terms[i]` along the middle axis of `[outer, n, inner]` elements, which

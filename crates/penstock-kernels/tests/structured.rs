@@ -266,7 +266,7 @@ fn cumulative_sums_and_products_run_along_the_axis() {
                 let mut raw = to_raw(dtype, &values);
                 let p = raw.as_mut_ptr().cast::<u8>();
                 // SAFETY: in place, on buffers of these dimensions.
-                unsafe { cumulative(op, dtype, p, outer, n, inner, exclusive, reverse, p) };
+                unsafe { cumulative(op, dtype, p, [outer, n, inner], exclusive, reverse, p) };
                 let got = from_raw(dtype, &raw, values.len());
                 for (k, &g) in got.iter().enumerate() {
                     let (o, i, j) = (k / inner / n, k / inner % n, k % inner);

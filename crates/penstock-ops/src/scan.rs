@@ -76,7 +76,7 @@ fn run(op: Cumulative, call: &mut Call<'_>) -> Result<()> {
     let (exclusive, reverse) = (call.attrs.flag(1), call.attrs.flag(2));
     let to = call.out(0, x.dtype(), x.dims())?;
     // SAFETY: `x` has `outer * n * inner` elements of a numeric dtype, and `to` starts as many that are not those of `x`.
-    unsafe { penstock_kernels::cumulative(op, x.dtype(), x.as_ptr(), outer, n, inner, exclusive, reverse, to) };
+    unsafe { penstock_kernels::cumulative(op, x.dtype(), x.as_ptr(), [outer, n, inner], exclusive, reverse, to) };
     Ok(())
 }
 
