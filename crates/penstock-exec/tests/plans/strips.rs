@@ -1,6 +1,6 @@
 //! Products and what is around them, some rows at a time.
 
-use penstock_data::{DType, Shape, Tensor};
+use penstock_data::{DType, Shape, Tensor, f16};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Builder, Function, Graph, Type, Value, no_hosts, parse_function};
 use penstock_passes::Options;
@@ -28,6 +28,7 @@ fn whole(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor
         .collect();
     match dtype {
         DType::F64 => Tensor::from_slice(dims, &x).unwrap(),
+        DType::F16 => Tensor::from_slice(dims, &x.iter().map(|&x| f16::from_f64(x)).collect::<Vec<_>>()).unwrap(),
         _ => Tensor::from_slice(dims, &x.iter().map(|&x| x as f32).collect::<Vec<_>>()).unwrap(),
     }
 }
@@ -45,7 +46,7 @@ struct Layers {
 impl Layers {
     fn new(seed: u64, whole: bool) -> Layers {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let dtype = if random.below(3) == 0 { DType::F64 } else { DType::F32 };
+        let dtype = [DType::F32, DType::F32, DType::F64, DType::F16][random.below(4)];
         let lead = [vec![16], vec![17], vec![64], vec![129], vec![200], vec![333], vec![3, 50], vec![1, 96]];
         let lead = lead[random.below(lead.len())].clone();
         Layers { random, dtype, lead, whole, inputs: Vec::new() }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use penstock_data::{DType, DTypeSet, Dims};
+use penstock_data::{DType, DTypeSet, Dims, f16};
 use penstock_ir::{Cpu, Graph, Inst, InstData, Value, effects_of};
 use penstock_kernels::matmul::Gemm;
 use penstock_kernels::pool::threads;
@@ -227,7 +227,7 @@ fn matrices_of(graph: &Graph, inst: Inst) -> Option<(usize, usize)> {
     let rows = batch.iter().product::<usize>() * of_left[0];
     let unit = if right.len() == 2 { rows } else { of_left[0] };
     let alike = right.len() == 2 || right[..right.len() - 2] == *batch;
-    (alike && unit >= 2 * ROWS && rows > 0 && matches!(dtype, DType::F32 | DType::F64)).then_some((rows, unit))
+    (alike && unit >= 2 * ROWS && rows > 0 && DTypeSet::FLOAT.contains(dtype)).then_some((rows, unit))
 }
 
 /// The sizes of the right matrices of a product, as they enter it.
@@ -241,7 +241,8 @@ fn right_of(graph: &Graph, data: &InstData) -> Option<(usize, usize)> {
 fn product_ns(graph: &Graph, data: &InstData, rows: usize) -> f64 {
     let flops_per_ns = match graph.ty(data.results[0]).dtype() {
         DType::F32 => f32::FLOPS_PER_NS,
-        _ => f64::FLOPS_PER_NS,
+        DType::F64 => f64::FLOPS_PER_NS,
+        _ => f16::FLOPS_PER_NS,
     };
     right_of(graph, data).map_or(0.0, |(k, n)| 2.0 * (rows * k * n) as f64 / flops_per_ns)
 }
