@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::loops::{Fault, Lane, LoopFn};
 use crate::pool::{Shared, parallel_for};
+use crate::rows;
 
 /// The shape that NumPy's rules give for operands of these shapes; none if they do not match.
 pub fn broadcast_dims(shapes: &[&[usize]]) -> Option<SmallVec<[usize; 6]>> {
@@ -184,16 +185,29 @@ impl Walk<'_> {
                     lanes[j] = Lane::new(buffers[j].0.as_ptr().cast(), self.sizes[j]);
                 }
             }
-            for r in 0..rows {
-                for j in 0..self.count {
-                    if !even[j] {
-                        // SAFETY: the source offsets are inside the input; the buffer holds
-                        // `rows_per` rows of the widest element.
-                        unsafe {
-                            let dst = buffers[j].0.as_mut_ptr().cast::<u8>().add(r * inner.size * self.sizes[j]);
-                            spread(self.ptrs[j].add(offsets[j]), inner.steps[j], dst, inner.size, self.sizes[j]);
+            let mut done = 0;
+            while done < rows {
+                // Rows along the innermost of the outer dimensions are equally far apart.
+                let line = outer.last().map_or(1, |dim| dim.size - index[outer.len() - 1]).min(rows - done);
+                for j in (0..self.count).filter(|&j| !even[j]) {
+                    let (size, step) = (self.sizes[j], outer.last().map_or(0, |dim| dim.steps[j] as isize));
+                    let pitch = inner.size * size;
+                    // SAFETY: the source offsets are inside the input; the buffer holds `rows_per` rows of the widest
+                    // element.
+                    unsafe {
+                        let from = self.ptrs[j].add(offsets[j]);
+                        let to = buffers[j].0.as_mut_ptr().cast::<u8>().add(done * pitch);
+                        if inner.steps[j] == 0 {
+                            rows::spread(size, from, step, line, inner.size, to);
+                        } else {
+                            rows::copy_rows(from, step, to, pitch as isize, pitch, line);
                         }
                     }
+                }
+                done += line;
+                if let Some(dim) = outer.last() {
+                    index[outer.len() - 1] += line - 1;
+                    offsets.iter_mut().zip(dim.steps).for_each(|(o, step)| *o += (line - 1) * step);
                 }
                 Self::advance(outer, &mut index, &mut offsets);
             }
@@ -205,43 +219,6 @@ impl Walk<'_> {
             row += rows;
         }
         Ok(())
-    }
-}
-
-/// Copies `n` elements of `size` bytes, `step` (the size, or 0) bytes apart, to `dst`.
-///
-/// # Safety
-/// The source is readable, the destination writable and both aligned to `size` (8 for 16).
-#[inline]
-unsafe fn spread(src: *const u8, step: usize, dst: *mut u8, n: usize, size: usize) {
-    /// # Safety
-    /// As for [`spread`].
-    #[inline(always)]
-    unsafe fn typed<T: Copy>(src: *const u8, step: usize, dst: *mut u8, n: usize) {
-        let dst = dst.cast::<T>();
-        if step == 0 {
-            // SAFETY: by the caller's contract.
-            let value = unsafe { src.cast::<T>().read() };
-            for i in 0..n {
-                // SAFETY: by the caller's contract.
-                unsafe { dst.add(i).write(value) };
-            }
-        } else {
-            for i in 0..n {
-                // SAFETY: by the caller's contract.
-                unsafe { dst.add(i).write(src.cast::<T>().add(i).read()) };
-            }
-        }
-    }
-    // SAFETY: the same contract.
-    unsafe {
-        match size {
-            1 => typed::<u8>(src, step, dst, n),
-            2 => typed::<u16>(src, step, dst, n),
-            4 => typed::<u32>(src, step, dst, n),
-            8 => typed::<u64>(src, step, dst, n),
-            _ => typed::<[u64; 2]>(src, step, dst, n),
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::space::{Space, work};
 use crate::view::is_view;
 use crate::{Cx, dce};
 
-/// Results smaller than this stay in the first-level cache anyway: grouping them gains nothing.
+/// What is read and made of fewer bytes stays in the first-level cache anyway: grouping it gains nothing.
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
 /// The most instructions of a group.
 const MAX_INSTS: usize = 256;
@@ -40,9 +40,9 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
     let data = &graph.insts[inst];
     let [result] = data.results[..] else { return None };
-    let size = graph.ty(result).dtype().size();
     let n = work(graph, inst)?.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n > 0)?;
     let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
+    let size = dtypes.iter().chain([&graph.ty(result).dtype()]).map(|d| d.size()).max().unwrap_or(1);
     let possible = match data.op.cpu {
         Cpu::Elementwise(lookup) => {
             (1..=MAX_ARITY).contains(&data.operands.len())

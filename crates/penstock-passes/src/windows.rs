@@ -199,6 +199,9 @@ impl<'a> Finder<'a> {
 
     /// Whether to compute windows of a result takes little more than to compute it once.
     fn pays(&self, inst: Inst, cuts: &[Cut]) -> bool {
+        if cuts.len() == 1 {
+            return true;
+        }
         let graph = self.graph;
         let (mut open, mut seen) = (vec![inst], FxHashSet::from_iter([inst]));
         let (mut operations, mut streams) = (0, FxHashSet::default());
@@ -232,9 +235,10 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// Notes that a window is read. Of those of one value so many are noted as are too many to pay.
 fn request(requests: &mut FxHashMap<Value, Vec<Cut>>, window: Window) {
     let cuts = requests.entry(window.base).or_default();
-    if !cuts.contains(&window.cut) {
+    if cuts.len() < MOST_AGAIN[1] + 2 && !cuts.contains(&window.cut) {
         cuts.push(window.cut);
     }
 }

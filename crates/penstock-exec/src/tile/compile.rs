@@ -17,7 +17,7 @@ use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source,
 /// Bytes of temporaries of one tile: half of a first-level data cache.
 const SCRATCH: usize = 24 << 10;
 /// The least elements of a tile; the most are those of a block of a reduction.
-const MIN_TILE: usize = 256;
+const MIN_TILE: usize = 512;
 /// Rows of at most so many columns share a tile with others.
 const SHORT: usize = 512;
 /// Elements that are copied in the time that the call of a step takes.
