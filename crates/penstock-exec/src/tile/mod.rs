@@ -1,8 +1,8 @@
 //! Fused regions on the CPU: tile by tile, so that what passes between the instructions stays in the first-level cache.
 //!
 //! A region works on rows of columns (`penstock_passes::space`). A tile is a part of a row, or several rows where they are
-//! short, which may then be read where they lie, with what is between them. Where what a reduction leaves of a row is used again, the row is walked in *phases*: those of one
-//! row follow each other, so that all but the first find it in the cache.
+//! short, which may then be read where they lie, with what is between them. Where what a reduction leaves of a row is used
+//! again, the row is walked in *phases*: those of one row follow each other, so that all but the first find it in the cache.
 
 mod compile;
 mod run;
