@@ -85,8 +85,8 @@ pub static MATMUL_INT32: OpDef = OpDef {
           Each operand is `int8` or `uint8`. Shapes and attributes are those of `matmul`; sums that `int32` does not hold wrap.\n\n\
           Errors: `InvalidArgument` for an operand of rank below 2, where the inner sizes differ, and where the batch dimensions do \
           not broadcast.",
-    dtypes: &[],
-    operands: &[arg_of("a", ArgType::In(BYTES)), arg_of("b", ArgType::In(BYTES))],
+    dtypes: &[DTypeVar::new("A", BYTES), DTypeVar::new("B", BYTES)],
+    operands: &[arg_of("a", ArgType::Var(0)), arg_of("b", ArgType::Var(1))],
     attrs: &[AttrDef::flag("transpose_a", false), AttrDef::flag("transpose_b", false)],
     effects: &[],
     infer: |cx| infer_product(cx, DType::I32),
