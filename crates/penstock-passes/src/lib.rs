@@ -93,7 +93,7 @@ pub struct Options {
     pub fuel: u64,
     /// The least bytes of a result for which elementwise instructions are grouped.
     pub min_fused_bytes: usize,
-    /// The bytes of memory that a thread goes through in a slab of fused regions.
+    /// The bytes of memory that a thread goes through in a slab of fused regions, or a strip of rows.
     pub slab_bytes: usize,
     /// The least estimated nanoseconds of a kernel that runs at the same time as others.
     pub together_ns: u64,

@@ -186,8 +186,8 @@ fn saves(ns: f64, rows: usize, bytes: usize) -> bool {
 }
 
 impl Head {
-    /// The convolution that an instruction is, if it is one whose pixels are worth handing on: they take more than so many bytes, and would
-    /// not stay in the cache.
+    /// The convolution that an instruction is, if it is one whose pixels are worth handing on: they take more than half of so many
+    /// bytes, and would not stay in the cache.
     fn of(graph: &Graph, inst: Inst, most: usize) -> Option<Head> {
         let data = &graph.insts[inst];
         if !data.op.is(&CONV) {
@@ -200,7 +200,7 @@ impl Head {
         let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
         let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
         let bytes = geometry.out_channels * dtype.size();
-        let leaves = geometry.groups == 1 && geometry.pixels() * bytes > most;
+        let leaves = geometry.groups == 1 && geometry.pixels() * bytes > most / 2;
         (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes)).then_some(head)
     }
 

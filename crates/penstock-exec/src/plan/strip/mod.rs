@@ -1,9 +1,9 @@
-//! Strips: products of matrices, and the elementwise instructions, fused regions, splits and concatenations of columns behind,
-//! between or before them, run as one step, some rows at a time.
+//! Strips: products of matrices, and what takes rows to rows behind, between or before them (elementwise instructions, fused regions,
+//! softmax, splits and concatenations of columns), run as one step, some rows at a time.
 //!
 //! Each of these instructions gives row `i` of its results for row `i` of what the others gave. So a thread takes a strip of
 //! rows through all of them while it is in its cache: what passes between the parts is never there as a whole, unless others
-//! use it, and threads meet once.
+//! use it, and threads meet once. Where the rows are the pixels of a convolution, its kernel hands them on.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
