@@ -113,6 +113,20 @@ pub(crate) fn prefetch<T>(from: *const T, bytes: usize) {
     let _ = (from, bytes);
 }
 
+/// Asks for some memory, which need not exist, to be brought to the second cache.
+#[inline(always)]
+pub(crate) fn prefetch_l2<T>(from: *const T, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..bytes).step_by(64) {
+        // SAFETY: a hint, which never faults.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(from.wrapping_byte_add(at).cast())
+        };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, bytes);
+}
+
 /// Copies memory without leaving what it writes in the caches. [`fence_stores`] has to follow on this thread before others
 /// read it.
 ///

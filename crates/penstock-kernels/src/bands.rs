@@ -14,7 +14,7 @@ use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::register_tile::{Dots, Float, Tile};
+use crate::register_tile::{Ahead, Dots, Float, Tile};
 use crate::sweep::{Line, Sweep};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
@@ -255,6 +255,7 @@ where
                             out_row,
                             width: panel.min(n_channels - first),
                             add: n > 0,
+                            ahead: Ahead::NOTHING,
                         };
                         for j in 0..rows.len() {
                             tile.a = start.add(j * b.advance * line);

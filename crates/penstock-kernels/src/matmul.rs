@@ -1,7 +1,8 @@
 //! Matrix products.
 //!
-//! Those of floats are made by `product.rs`; 16-bit floats are widened to `f32`, and rounded once at the end. Those of complex
-//! numbers are the `gemm` crate's. Integers wrap.
+//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's. Small ones, those of few rows by a large
+//! matrix, and those of 16-bit floats, which are widened to `f32` and rounded once at the end, are made by `product.rs`. Integers
+//! wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -10,12 +11,12 @@ use std::ptr;
 use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::dispatch;
+use crate::arch::{Level, dispatch, level};
 use crate::copy::fill;
 use crate::num::Int;
 use crate::pack::{Packed, narrow};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::product;
+use crate::product::{are_dots, product};
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -137,12 +138,14 @@ macro_rules! gemm_crate {
 }
 
 gemm_crate! {
+    f32 as crate_f32: 1.0;
+    f64 as crate_f64: 1.0;
     C64 as crate_c64: C64::new(1.0, 0.0);
     C128 as crate_c128: C128::new(1.0, 0.0);
 }
 
 macro_rules! gemm_float {
-    ($($ty:ty: $flops:expr;)*) => {$(
+    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = $flops;
             #[inline]
@@ -163,16 +166,27 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    product(m, k, n, a, b, out, ldo, pieces, add);
+                    if is_own_product(m, k, n) || are_dots(m, k, n, a, b) {
+                        product(m, k, n, a, b, out, ldo, pieces, add);
+                    } else {
+                        let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
+                        in_pieces(serial, m, k, n, a, b, out, ldo, pieces);
+                    }
                 }
             }
         }
     )*};
 }
 
+/// Whether [`product`] is faster than the `gemm` crate: for small products, and with AVX-512 for few rows by a large
+/// matrix.
+fn is_own_product(m: usize, k: usize, n: usize) -> bool {
+    m * k * n <= 64 * 64 * 64 || level() == Level::V4 && (8..=128).contains(&m) && k * n >= 1 << 20
+}
+
 gemm_float! {
-    f32: 100.0;
-    f64: 50.0;
+    f32: 100.0, crate_f32;
+    f64: 50.0, crate_f64;
 }
 
 macro_rules! gemm_complex {

@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 use penstock_data::Buffer;
 
 use crate::arch::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::arch::{Level, level};
 use crate::math::Math;
 use crate::matmul::Mat;
 use crate::num::Real;
@@ -19,69 +21,162 @@ use crate::register_tile::Float;
 /// `a` is readable as `rows` by `cols`; `to` is writable there, and disjoint.
 #[inline(always)]
 unsafe fn copy_converted<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut S::Wide, to_row: usize) {
-    const WIDE: usize = 16;
     // SAFETY: the caller's contract.
     unsafe {
         if a.col == 1 {
-            for i in 0..rows {
-                let (from, to) = (a.ptr.offset(i as isize * a.row), to.add(i * to_row));
-                let mut j = 0;
-                while j + WIDE <= cols {
-                    let x = from.add(j).cast::<[S; WIDE]>().read_unaligned();
-                    let mut wide = [S::Wide::ZERO; WIDE];
-                    for l in 0..WIDE {
-                        wide[l] = x[l].widen();
+            return match cols {
+                32 => (0..rows).for_each(|i| copy_few::<S, 32>(a.at(i, 0).ptr, to.add(i * to_row))),
+                16 => (0..rows).for_each(|i| copy_few::<S, 16>(a.at(i, 0).ptr, to.add(i * to_row))),
+                8.. => {
+                    for i in 0..rows {
+                        for j in (0..cols).step_by(8) {
+                            let j = j.min(cols - 8);
+                            copy_few::<S, 8>(a.at(i, j).ptr, to.add(i * to_row + j));
+                        }
                     }
-                    to.add(j).cast::<[S::Wide; WIDE]>().write_unaligned(wide);
-                    j += WIDE;
                 }
-                while j < cols {
-                    *to.add(j) = (*from.add(j)).widen();
-                    j += 1;
-                }
-            }
-            return;
-        }
-        let at = |i: usize, j: usize| a.ptr.offset(i as isize * a.row + j as isize * a.col);
-        let mut i = 0;
-        if a.row == 1 {
-            while i + 4 <= rows {
-                let mut j = 0;
-                while j + 4 <= cols {
-                    let x = [0, 1, 2, 3].map(|d| at(i, j + d).cast::<[S; 4]>().read_unaligned().map(Real::widen));
-                    for d in 0..4 {
-                        let row = [x[0][d], x[1][d], x[2][d], x[3][d]];
-                        to.add((i + d) * to_row + j).cast::<[S::Wide; 4]>().write_unaligned(row);
+                _ => {
+                    for i in 0..rows {
+                        (0..cols).for_each(|j| *to.add(i * to_row + j) = (*a.at(i, j).ptr).widen());
                     }
-                    j += 4;
                 }
-                for j in j..cols {
-                    (0..4).for_each(|d| *to.add((i + d) * to_row + j) = (*at(i + d, j)).widen());
-                }
-                i += 4;
-            }
+            };
         }
-        for i in i..rows {
-            (0..cols).for_each(|j| *to.add(i * to_row + j) = (*at(i, j)).widen());
+        if a.row == 1 && rows >= SIDE && cols >= SIDE {
+            return transpose(a, rows, cols, to, to_row);
+        }
+        for i in 0..rows {
+            (0..cols).for_each(|j| *to.add(i * to_row + j) = (*a.at(i, j).ptr).widen());
         }
     }
 }
 
-/// Packs the rows of a left matrix in stretches of `height` rows, each with its columns one after the other.
+/// # Safety
+/// `from` is readable, and `to` writable and disjoint.
+#[inline(always)]
+unsafe fn copy_few<S: Real, const N: usize>(from: *const S, to: *mut S::Wide) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let x = from.cast::<[S; N]>().read_unaligned();
+        let mut wide = [S::Wide::ZERO; N];
+        for l in 0..N {
+            wide[l] = x[l].widen();
+        }
+        to.cast::<[S::Wide; N]>().write_unaligned(wide);
+    }
+}
+
+/// Rows and columns of a square that is transposed in registers.
+const SIDE: usize = 8;
+
+/// [`copy_converted`] for a matrix whose columns are of neighbours, in squares; the last ones overlap those before.
 ///
 /// # Safety
-/// `a` is readable as `rows` by `k`; `to` is writable for `rows`, rounded up to stretches, times `k` elements.
-pub(crate) unsafe fn pack_rows<S: Real>(a: Mat<S>, rows: usize, k: usize, height: usize, to: *mut S::Wide) {
+/// As there; there are at least [`SIDE`] rows and columns.
+#[inline(always)]
+unsafe fn transpose<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut S::Wide, to_row: usize) {
+    for down in (0..rows).step_by(2 * SIDE) {
+        for j in (0..cols).step_by(SIDE) {
+            let j = j.min(cols - SIDE);
+            // Two squares of a stretch of neighbours that is often a cache line.
+            for i in [down, down + SIDE] {
+                if i >= rows {
+                    continue;
+                }
+                let i = i.min(rows - SIDE);
+                // SAFETY: the square is inside of the matrix.
+                unsafe { square(a.at(i, j), to.add(i * to_row + j), to_row) };
+            }
+        }
+    }
+}
+
+/// Transposes a square of [`SIDE`] by [`SIDE`].
+///
+/// # Safety
+/// As for [`copy_converted`].
+#[inline(always)]
+unsafe fn square<S: Real>(from: Mat<S>, to: *mut S::Wide, to_row: usize) {
+    // SAFETY: the caller's contract; casts are to the same type.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        if level() >= Level::V3 && is_own::<S, f32>() {
+            return square32(from.ptr.cast(), from.col, to.cast(), to_row);
+        } else if level() >= Level::V3 && is_own::<S, f64>() {
+            return square64(from.ptr.cast(), from.col, to.cast(), to_row);
+        }
+        let mut square = [[S::Wide::ZERO; SIDE]; SIDE];
+        for c in 0..SIDE {
+            square[c] = from.at(0, c).ptr.cast::<[S; SIDE]>().read_unaligned().map(Real::widen);
+        }
+        for r in 0..SIDE {
+            to.add(r * to_row).cast::<[S::Wide; SIDE]>().write_unaligned(square.map(|column| column[r]));
+        }
+    }
+}
+
+/// [`square`] for `f32`: columns of four elements, two in a register, are transposed within its halves.
+///
+/// # Safety
+/// `from` is readable for columns `col` elements apart, `to` writable for rows `to_row` elements apart; the machine has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn square32(from: *const f32, col: isize, to: *mut f32, to_row: usize) {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller's contract.
+    unsafe {
+        for half in [0, 4] {
+            let pair = |c: isize| {
+                let (low, high) = (from.offset(c * col).add(half), from.offset((c + 4) * col).add(half));
+                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high))
+            };
+            let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
+            let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+            let (ab2, cd2) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+            let to = to.add(half * to_row);
+            _mm256_storeu_ps(to, _mm256_shuffle_ps::<0x44>(ab, cd));
+            _mm256_storeu_ps(to.add(to_row), _mm256_shuffle_ps::<0xee>(ab, cd));
+            _mm256_storeu_ps(to.add(2 * to_row), _mm256_shuffle_ps::<0x44>(ab2, cd2));
+            _mm256_storeu_ps(to.add(3 * to_row), _mm256_shuffle_ps::<0xee>(ab2, cd2));
+        }
+    }
+}
+
+/// [`square32`] for `f64`.
+///
+/// # Safety
+/// As there.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn square64(from: *const f64, col: isize, to: *mut f64, to_row: usize) {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller's contract.
+    unsafe {
+        for right in [0, 4] {
+            for down in [0, 2, 4, 6] {
+                let pair = |c: isize| {
+                    let (low, high) =
+                        (from.offset((right + c) * col).add(down), from.offset((right + c + 2) * col).add(down));
+                    _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high))
+                };
+                let (a, b, to) = (pair(0), pair(1), to.add(down * to_row + right as usize));
+                _mm256_storeu_pd(to, _mm256_unpacklo_pd(a, b));
+                _mm256_storeu_pd(to.add(to_row), _mm256_unpackhi_pd(a, b));
+            }
+        }
+    }
+}
+
+/// Packs some rows of a left matrix: its columns one after the other, `pitch` elements apart.
+///
+/// # Safety
+/// `a` is readable as `rows` by `k`; `to` is writable for `k * pitch` elements, and disjoint; there are at most `pitch` rows.
+pub(crate) unsafe fn pack_rows<S: Real>(a: Mat<S>, rows: usize, k: usize, pitch: usize, to: *mut S::Wide) {
     dispatch(
         #[inline(always)]
         || {
-            for first in (0..rows).step_by(height) {
-                // SAFETY: the caller's contract.
-                unsafe {
-                    let part = Mat { ptr: a.ptr.offset(first as isize * a.row), row: a.col, col: a.row };
-                    copy_converted(part, k, height.min(rows - first), to.add(first * k), height);
-                }
-            }
+            // SAFETY: the caller's contract.
+            unsafe { copy_converted(a.transposed(), k, rows, to, pitch) }
         },
     );
 }

@@ -6,13 +6,16 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::hint::spin_loop;
 use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel, pack_rows};
 use crate::pool::{Shared, grain, parallel_each, parallel_for};
-use crate::register_tile::{Dots, Float, Kernels, Row, Tile};
+use crate::register_tile::{Ahead, Dots, Float, Kernels, Row, Tile};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
 const UNPACKED_ROWS: usize = 64;
@@ -34,6 +37,12 @@ const TASKS: usize = 8;
 const TILES: usize = 4;
 /// Rows that lie so many bytes apart share the same few places of a cache.
 const PAGE: usize = 4096;
+/// Panels of columns up to which rows of the left matrix are read where they lie.
+const DIRECT: usize = 8;
+/// Bytes of a right matrix that need not be brought near.
+const SMALL: usize = 128 << 10;
+/// How often a thread looks for a panel that another one packs, before it packs it for itself.
+const PATIENCE: usize = 2000;
 /// Elements that are packed on the stack.
 const FEW: usize = 2048;
 
@@ -75,161 +84,275 @@ pub(crate) unsafe fn product<S: Real>(
             let (a, b, b_row) = (a.ptr.cast(), b.ptr.cast(), b.row);
             return kernels.row(&Row { a, b, b_row, k, n, out, add });
         }
-        let mut memory = Packed::<S::Wide, FEW>::new();
         for first in (0..n).step_by(COLUMNS) {
-            let width = COLUMNS.min(n - first);
-            let (panels, panel) = (width.div_ceil(kernels.panel()), kernels.panel());
-            let most = BYTES / (panels * panel * size_of::<S::Wide>()) / kernels.depth * kernels.depth;
+            let (width, panel) = (COLUMNS.min(n - first), kernels.panel());
+            let most = BYTES / (width.next_multiple_of(panel) * size_of::<S::Wide>()) / kernels.depth * kernels.depth;
             // Panels that are read where they lie come first. One that has a vector of columns is read no further.
             let few = own && b.col == 1 && m <= UNPACKED_ROWS;
-            let unpacked = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
+            let lying = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
             for p in (0..k).step_by(most.max(kernels.depth)) {
-                let (k, part) = (most.max(kernels.depth).min(k - p), b.at(p, first));
-                let packed = Shared(memory.room((panels - unpacked) * panel * k));
-                let (lying, row) = (Shared(part.ptr.cast_mut().cast()), part.row);
-                let right = Panels { k, n: width, unpacked, lying, row, packed };
-                right.pack(part);
+                let (k, b) = (most.max(kernels.depth).min(k - p), b.at(p, first));
+                let right = Panels { k, n: width, lying, b, packed: ptr::null_mut(), states: &[] };
                 right.share(m, a.at(0, p), out.add(first), ldo, pieces, add || p > 0);
             }
         }
     }
 }
 
-/// A right matrix of `k` by `n` as panels of columns: some where they lie, then others that are packed, by stretches of the inner
-/// dimension.
+/// A part of a matrix that is wanted soon.
+fn ahead<T>(a: Mat<T>, rows: usize, cols: usize) -> Ahead {
+    let (a, rows, cols) = if a.col == 1 { (a, rows, cols) } else { (a.transposed(), cols, rows) };
+    let size = size_of::<T>();
+    Ahead { ptr: a.ptr.cast(), bytes: cols * size, pitch: a.row * size as isize, rows }
+}
+
+/// What is known of a panel that is packed by whichever thread needs it first.
+const EMPTY: u8 = 0;
+const TAKEN: u8 = 1;
+const READY: u8 = 2;
+
+/// A right matrix of `k` by `n` as panels of columns, in stretches of the inner dimension.
 #[derive(Clone, Copy)]
-pub(crate) struct Panels<W> {
+pub(crate) struct Panels<'a, S: Real> {
     k: usize,
     n: usize,
     /// How many panels are read where they lie.
-    unpacked: usize,
-    lying: Shared<W>,
-    /// Elements from a row of those to the next.
-    row: isize,
-    /// Room for [`Panels::room`] elements.
-    packed: Shared<W>,
+    lying: usize,
+    b: Mat<S>,
+    /// Where panels are packed; null where a panel is needed once.
+    packed: *mut S::Wide,
+    /// Which of them are; empty where all are.
+    states: &'a [AtomicU8],
 }
 
-impl<W: Float> Panels<W> {
-    /// All of a matrix, with [`Panels::room`] at `packed`.
-    pub(crate) fn packed(k: usize, n: usize, packed: Shared<W>) -> Panels<W> {
-        Panels { k, n, unpacked: 0, lying: packed, row: 0, packed }
+// SAFETY: `b` is only read, and a panel is written by the thread that took it.
+unsafe impl<S: Real> Sync for Panels<'_, S> {}
+
+impl<'a, S: Real> Panels<'a, S>
+where
+    S::Wide: Float,
+{
+    /// A matrix that lies packed, or is to be, in room for [`Panels::room`] elements.
+    pub(crate) fn packed(k: usize, n: usize, packed: *mut S::Wide) -> Panels<'a, S> {
+        let b = Mat { ptr: ptr::null(), row: 0, col: 0 };
+        Panels { k, n, lying: 0, b, packed, states: &[] }
     }
 
     /// Elements of the packed panels of all of a matrix.
     pub(crate) fn room(k: usize, n: usize) -> usize {
-        n.next_multiple_of(W::kernels().panel()) * k
+        n.next_multiple_of(S::Wide::kernels().panel()) * k
     }
 
     /// The number of panels.
     pub(crate) fn count(&self) -> usize {
-        self.n.div_ceil(W::kernels().panel())
+        self.n.div_ceil(S::Wide::kernels().panel())
     }
 
-    /// A panel from the row `p` on, which starts a stretch of `depth` rows, and the elements between its rows.
-    ///
+    /// The rows of the stretch that starts with row `p`.
+    fn depth(&self, p: usize) -> usize {
+        S::Wide::kernels().depth.min(self.k - p)
+    }
+
+    /// Where panel `i` is packed, from row `p` on, which starts a stretch.
+    fn place(&self, p: usize, i: usize) -> *mut S::Wide {
+        let packed = self.count() - self.lying;
+        self.packed.wrapping_add((p * packed + (i - self.lying) * self.depth(p)) * S::Wide::kernels().panel())
+    }
+
     /// # Safety
-    /// There is such a panel.
-    unsafe fn at(&self, p: usize, depth: usize, i: usize) -> (*mut W, usize) {
-        let panel = W::kernels().panel();
-        // SAFETY: the panel is inside of its memory.
-        unsafe {
-            if i < self.unpacked {
-                return (self.lying.get().offset(p as isize * self.row + (i * panel) as isize), self.row as usize);
-            }
-            let (i, packed) = (i - self.unpacked, self.count() - self.unpacked);
-            (self.packed.get().add((p * packed + i * depth) * panel), panel)
-        }
+    /// There is such a panel of the matrix; `to` has room for it.
+    unsafe fn pack_at(&self, p: usize, i: usize, to: *mut S::Wide) {
+        let panel = S::Wide::kernels().panel();
+        // SAFETY: the caller's contract.
+        unsafe { pack_panel(self.b.at(p, i * panel), self.depth(p), panel.min(self.n - i * panel), to) }
     }
 
-    /// Packs the panels of `b` that are to be packed.
+    /// Packs all panels of `b`, which threads share.
     ///
     /// # Safety
     /// `b` is readable as `k` by `n`; there is room for its panels.
-    pub(crate) unsafe fn pack<S: Real<Wide = W>>(&self, b: Mat<S>) {
-        let kernels = W::kernels();
-        let (panel, packed, k) = (kernels.panel(), self.count() - self.unpacked, self.k);
-        let (from, row, col) = (Shared(b.ptr.cast_mut()), b.row, b.col);
-        let pack = |range: Range<usize>| {
+    pub(crate) unsafe fn pack(&self, b: Mat<S>) {
+        let (kernels, count, all) = (S::Wide::kernels(), self.count(), Panels { b, ..*self });
+        let ns = PACK_NS * (kernels.panel() * kernels.depth.min(self.k)) as f64;
+        parallel_for(count * self.k.div_ceil(kernels.depth), grain(ns), |range| {
             for i in range {
-                let (p, i) = (i / packed * kernels.depth, self.unpacked + i % packed);
-                let (depth, first) = (kernels.depth.min(k - p), i * panel);
+                let (p, i) = (i / count * kernels.depth, i % count);
                 // SAFETY: the panel is inside of the matrix, and of the room.
-                unsafe {
-                    let b = Mat { ptr: from.get().cast_const(), row, col }.at(p, first);
-                    pack_panel(b, depth, panel.min(self.n - first), self.at(p, depth, i).0);
+                unsafe { all.pack_at(p, i, all.place(p, i)) };
+            }
+        });
+    }
+
+    /// A panel from the row `p` on, and the elements between its rows; where it is needed once, or another thread takes long over
+    /// it, it is packed in `own`.
+    ///
+    /// # Safety
+    /// There is such a panel.
+    unsafe fn panel(&self, p: usize, i: usize, own: &mut Packed<S::Wide, FEW>) -> (*const S::Wide, usize) {
+        let kernels = S::Wide::kernels();
+        // SAFETY: the panel is inside of the matrix, and of its room, which this thread has taken where it writes there.
+        unsafe {
+            if i < self.lying {
+                return (self.b.at(p, i * kernels.panel()).ptr.cast(), self.b.row as usize);
+            }
+            if !self.packed.is_null() {
+                let place = self.place(p, i);
+                if self.states.is_empty() {
+                    return (place, kernels.panel());
+                }
+                let state = &self.states[p / kernels.depth * self.count() + i];
+                if state.load(Ordering::Relaxed) == EMPTY
+                    && state.compare_exchange(EMPTY, TAKEN, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+                {
+                    self.pack_at(p, i, place);
+                    state.store(READY, Ordering::Release);
+                    return (place, kernels.panel());
+                }
+                for _ in 0..PATIENCE {
+                    if state.load(Ordering::Acquire) == READY {
+                        return (place, kernels.panel());
+                    }
+                    spin_loop();
                 }
             }
-        };
-        parallel_for(packed * k.div_ceil(kernels.depth), grain(PACK_NS * (panel * kernels.depth.min(k)) as f64), pack);
+            let room = own.room(self.depth(p) * kernels.panel());
+            self.pack_at(p, i, room);
+            (room, kernels.panel())
+        }
+    }
+
+    /// The memory of a panel that is wanted soon.
+    fn ahead(&self, p: usize, i: usize) -> Ahead {
+        let (kernels, depth) = (S::Wide::kernels(), self.depth(p));
+        let (panel, size) = (kernels.panel(), size_of::<S::Wide>());
+        let there = self.states.is_empty()
+            || self.states[p / kernels.depth * self.count() + i].load(Ordering::Relaxed) == READY;
+        if i >= self.lying && !self.packed.is_null() && there {
+            return Ahead {
+                ptr: self.place(p, i).cast(),
+                bytes: panel * size,
+                pitch: (panel * size) as isize,
+                rows: depth,
+            };
+        }
+        let offset = p as isize * self.b.row + (i * panel) as isize * self.b.col;
+        ahead(Mat { ptr: self.b.ptr.wrapping_offset(offset), ..self.b }, depth, panel.min(self.n - i * panel))
     }
 
     /// `out = a b`, or `out += a b`, where `self` is `b`, shared by up to `pieces` threads.
     ///
     /// # Safety
-    /// The panels are packed; `a` is readable as `m` by `self.k`; `out` is writable as `m` by `self.n`, its rows being `ldo` apart.
-    unsafe fn share<S: Real<Wide = W>>(&self, m: usize, a: Mat<S>, out: *mut W, ldo: usize, pieces: usize, add: bool) {
-        let (kernels, panels) = (W::kernels(), self.count());
-        if pieces < 2 {
-            // SAFETY: the same contract.
-            return unsafe { self.multiply(m, a, 0..panels, out, ldo, add) };
+    /// `b` is readable, `a` as `m` by `self.k`; `out` is writable as `m` by `self.n`, its rows being `ldo` apart.
+    unsafe fn share(&self, m: usize, a: Mat<S>, out: *mut S::Wide, ldo: usize, pieces: usize, add: bool) {
+        let (kernels, count) = (S::Wide::kernels(), self.count());
+        let tasks = if pieces < 2 { 1 } else { TASKS * pieces };
+        let least = (TILES * kernels.rows()).min(m);
+        let blocks = (m / least).clamp(1, tasks).max(m.div_ceil(kernels.block));
+        let groups = tasks.div_ceil(blocks).min(count);
+        let mut right = *self;
+        let (mut memory, mut states) = (Packed::<S::Wide, FEW>::new(), Vec::new());
+        if blocks > 1 {
+            states.resize_with(count * self.k.div_ceil(kernels.depth), || AtomicU8::new(EMPTY));
+            right.packed = memory.room((count - self.lying) * kernels.panel() * self.k);
+            right.states = &states;
         }
-        let tasks = TASKS * pieces;
-        let rows = m.div_ceil(tasks).next_multiple_of(kernels.rows()).clamp(TILES * kernels.rows(), kernels.block);
-        let blocks = m.div_ceil(rows);
-        let groups = tasks.div_ceil(blocks).min(panels);
         let (from, row, col, out) = (Shared(a.ptr.cast_mut()), a.row, a.col, Shared(out));
-        parallel_each(blocks * groups, |task| {
-            let (first, group) = (task / groups * rows, task % groups);
-            let panels = panels * group / groups..panels * (group + 1) / groups;
+        let one = |task: usize| {
+            let (block, group) = (task / groups, task % groups);
+            let (first, end) = (m * block / blocks, m * (block + 1) / blocks);
+            let panels = count * group / groups..count * (group + 1) / groups;
+            // Threads that start at the same time start with different panels.
+            let turn = panels.len() * (block % pieces) / pieces;
             // SAFETY: tasks are of different rows or columns, which are inside of the matrices.
             unsafe {
                 let a = Mat { ptr: from.get().cast_const(), row, col }.at(first, 0);
-                self.multiply(rows.min(m - first), a, panels, out.get().add(first * ldo), ldo, add);
+                right.multiply(end - first, a, panels, turn, out.get().add(first * ldo), ldo, add);
             }
-        });
+        };
+        if pieces < 2 {
+            (0..blocks * groups).for_each(one);
+        } else {
+            parallel_each(blocks * groups, one);
+        }
     }
 
-    /// `out = a b`, or `out += a b`, for some panels of columns, where `self` is `b`.
+    /// `out = a b`, or `out += a b`, for some panels of columns, where `self` is `b`; starts with panel number `turn` of them.
     ///
     /// # Safety
     /// As for [`Panels::share`].
-    pub(crate) unsafe fn multiply<S: Real<Wide = W>>(
+    pub(crate) unsafe fn multiply(
         &self,
         m: usize,
         a: Mat<S>,
         panels: Range<usize>,
-        out: *mut W,
+        turn: usize,
+        out: *mut S::Wide,
         ldo: usize,
         add: bool,
     ) {
-        let (kernels, panel) = (W::kernels(), W::kernels().panel());
+        let kernels = S::Wide::kernels();
+        let (panel, most) = (kernels.panel(), kernels.rows());
         let pitch = a.row.unsigned_abs() * size_of::<S>();
-        let direct = is_own::<S, W>() && a.col == 1 && (m <= kernels.rows() || !pitch.is_multiple_of(PAGE));
-        let mut left = Packed::<W, FEW>::new();
-        for first in (0..m).step_by(kernels.block) {
-            let rows = kernels.block.min(m - first);
+        let there = is_own::<S, S::Wide>() && a.col == 1;
+        let direct = there && (m <= most || panels.len() < DIRECT && !pitch.is_multiple_of(PAGE));
+        let (mut left, mut own) = (Packed::<S::Wide, FEW>::new(), Packed::<S::Wide, FEW>::new());
+        let nth = |i: usize| panels.start + if i + turn < panels.len() { i + turn } else { i + turn - panels.len() };
+        // A small matrix is near.
+        let far = !self.packed.is_null() || self.k * self.n * size_of::<S>() > SMALL;
+        let blocks = m.div_ceil(kernels.block);
+        for block in 0..blocks {
+            let (from, end) = (m * block / blocks, m * (block + 1) / blocks);
+            let parts = (end - from).div_ceil(most);
+            // Tiles of nearly the same height, none of which is low.
+            let (low, high) = ((end - from) / parts, (end - from) % parts);
+            let cut = |part: usize| from + part * low + part.min(high);
             for p in (0..self.k).step_by(kernels.depth) {
-                let depth = kernels.depth.min(self.k - p);
-                // SAFETY: the caller's contract. Memory is used as it is only if the types are the same.
-                unsafe {
-                    let from = a.at(first, p);
-                    let (a, a_row): (*const W, _) = if direct {
-                        (from.ptr.cast(), a.row)
-                    } else {
-                        let room = left.room(rows.next_multiple_of(kernels.rows()) * depth);
-                        pack_rows(from, rows, depth, kernels.rows(), room);
-                        (room, 1)
+                let depth = self.depth(p);
+                let packed = if direct { ptr::null_mut() } else { left.room(parts * most * depth) };
+                for i in 0..panels.len() {
+                    let mut next = match (i + 1 < panels.len(), p + depth < self.k) {
+                        _ if !far => Ahead::NOTHING,
+                        (true, _) => self.ahead(p, nth(i + 1)),
+                        (false, true) => self.ahead(p + depth, nth(0)),
+                        (false, false) => Ahead::NOTHING,
                     };
-                    for i in panels.clone() {
-                        let (b, b_row) = self.at(p, depth, i);
-                        let (out, width) = (out.add(first * ldo + i * panel), panel.min(self.n - i * panel));
-                        let add = add || p > 0;
-                        let tile = Tile { a, a_row, hops: &[0], run: depth, b, b_row, out, out_row: ldo, width, add };
-                        if direct {
-                            kernels.column(rows, &tile);
-                        } else {
-                            kernels.packed_column(rows, &tile);
+                    let (each, i_th) = (next.rows.div_ceil(parts), nth(i));
+                    let (column, width) = (i_th * panel, panel.min(self.n - i_th * panel));
+                    // SAFETY: the caller's contract. Memory is used as it is only if the types are the same.
+                    unsafe {
+                        let (b, b_row) = self.panel(p, i_th, &mut own);
+                        for part in 0..parts {
+                            let mut ahead = next.take(each);
+                            let (row, rows) = (cut(part), cut(part + 1) - cut(part));
+                            let lying = a.at(row, p);
+                            let (a, a_row) = if direct {
+                                (lying.ptr.cast(), lying.row)
+                            } else {
+                                let to = packed.add(part * most * depth);
+                                if i == 0 {
+                                    pack_rows(lying, rows, depth, most, to);
+                                    if part + 1 < parts {
+                                        ahead = self::ahead(lying.at(rows, 0), cut(part + 2) - cut(part + 1), depth);
+                                    }
+                                }
+                                (to.cast_const(), 1)
+                            };
+                            let out = out.add(row * ldo + column);
+                            let add = add || p > 0;
+                            let tile = Tile {
+                                a,
+                                a_row,
+                                hops: &[0],
+                                run: depth,
+                                b,
+                                b_row,
+                                out,
+                                out_row: ldo,
+                                width,
+                                add,
+                                ahead,
+                            };
+                            kernels.tile(rows, !direct, &tile);
                         }
                     }
                 }
@@ -239,7 +362,7 @@ impl<W: Float> Panels<W> {
 }
 
 /// Whether rows of the left matrix are multiplied by columns of the right one, both long and of neighbours, and one of them few.
-fn are_dots<S>(m: usize, k: usize, n: usize, a: Mat<S>, b: Mat<S>) -> bool {
+pub(crate) fn are_dots<S>(m: usize, k: usize, n: usize, a: Mat<S>, b: Mat<S>) -> bool {
     let long = k >= if m == 1 { LONG_OF_ONE } else { LONG };
     a.col == 1 && b.row == 1 && (b.col != 1 || n == 1) && long && (m <= DOT_ROWS || n <= DOT_COLUMNS)
 }

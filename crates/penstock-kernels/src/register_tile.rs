@@ -8,8 +8,9 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
+use std::ptr;
 
-use crate::arch::{Level, level};
+use crate::arch::{Level, level, prefetch, prefetch_l2};
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{at_v3, at_v4};
 use crate::math::Math;
@@ -203,7 +204,43 @@ pub(crate) struct Tile<'a, T> {
     pub(crate) width: usize,
     /// Whether the product is added to what is there.
     pub(crate) add: bool,
+    /// What is brought near meanwhile.
+    pub(crate) ahead: Ahead,
 }
+
+/// Memory that is wanted soon: rows of so many bytes, `pitch` bytes apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) ptr: *const u8,
+    pub(crate) bytes: usize,
+    pub(crate) pitch: isize,
+    pub(crate) rows: usize,
+}
+
+impl Ahead {
+    pub(crate) const NOTHING: Ahead = Ahead { ptr: ptr::null(), bytes: 0, pitch: 0, rows: 0 };
+
+    /// Takes the first rows of it, if so many are left.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, rows: usize) -> Ahead {
+        let taken = Ahead { rows: rows.min(self.rows), ..*self };
+        self.ptr = self.ptr.wrapping_offset(taken.rows as isize * self.pitch);
+        self.rows -= taken.rows;
+        taken
+    }
+
+    /// Brings it near.
+    #[inline(always)]
+    fn fetch(&self) {
+        for i in 0..self.rows {
+            prefetch_l2(self.ptr.wrapping_offset(i as isize * self.pitch), self.bytes);
+        }
+    }
+}
+
+/// Elements of the inner dimension between which a little of what is wanted soon is asked for: more at once would hold up what
+/// is wanted now.
+const STRETCH: usize = 16;
 
 /// `R` rows of a product by `C` vectors of columns. If `STEP` is 0, the elements of a row of the left matrix are
 /// neighbours; else they are `STEP` apart, and those of a column neighbours.
@@ -217,28 +254,48 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
     unsafe {
         let mut acc = [[V::splat(V::Of::ZERO); C]; R];
         let mut b = t.b;
+        // Where nothing is far, the result is near as well.
+        let far = t.ahead.rows > 0;
+        let (mut row, mut ahead, mut each, mut stretch) = (R, t.ahead, 0, t.run);
+        if far {
+            each = ahead.rows.div_ceil((t.hops.len() * t.run).div_ceil(STRETCH).max(1));
+            (row, stretch) = (0, STRETCH);
+        }
         for &hop in t.hops {
             let mut a = t.a.offset(hop);
-            for _ in 0..t.run {
-                let mut row = [V::splat(V::Of::ZERO); C];
-                for c in 0..C {
-                    row[c] = V::load(b.add(c * V::LANES));
+            let mut left = t.run;
+            while left > 0 {
+                if row < R {
+                    prefetch(t.out.wrapping_add(row * t.out_row).cast_const(), t.width * size_of::<V::Of>());
+                    row += 1;
                 }
-                for i in 0..R {
-                    let x = V::splat(*if STEP == 0 { a.offset(i as isize * t.a_row) } else { a.add(i) });
+                if far {
+                    ahead.take(each).fetch();
+                }
+                let now = left.min(stretch);
+                left -= now;
+                for _ in 0..now {
+                    let mut row = [V::splat(V::Of::ZERO); C];
                     for c in 0..C {
-                        acc[i][c] = x.fma(row[c], acc[i][c]);
+                        row[c] = V::load(b.add(c * V::LANES));
                     }
+                    for i in 0..R {
+                        let x = V::splat(*if STEP == 0 { a.offset(i as isize * t.a_row) } else { a.add(i) });
+                        for c in 0..C {
+                            acc[i][c] = x.fma(row[c], acc[i][c]);
+                        }
+                    }
+                    a = a.add(if STEP == 0 { 1 } else { STEP });
+                    b = b.wrapping_add(t.b_row);
                 }
-                a = a.add(if STEP == 0 { 1 } else { STEP });
-                b = b.wrapping_add(t.b_row);
             }
         }
         // Simple loops, which are unrolled: the accumulators are registers only if all their indices are constants.
-        if t.width == C * V::LANES && !t.add {
+        if t.width == C * V::LANES {
             for i in 0..R {
                 for c in 0..C {
-                    acc[i][c].store(t.out.add(i * t.out_row + c * V::LANES));
+                    let to = t.out.add(i * t.out_row + c * V::LANES);
+                    if t.add { V::load(to).add(acc[i][c]).store(to) } else { acc[i][c].store(to) }
                 }
             }
             return;
@@ -481,22 +538,16 @@ impl<T: Float> Kernels<T> {
         }
     }
 
-    /// As [`Kernels::column`], for a left matrix that is packed in stretches of `self.rows()` rows.
+    /// One tile of `rows` rows. `packed` says that the left matrix is packed, its columns being `self.rows()` apart.
     ///
     /// # Safety
-    /// As there.
-    pub(crate) unsafe fn packed_column(&self, m: usize, t: &Tile<'_, T>) {
-        let tiles = if t.width <= self.lanes { self.packed_narrow } else { self.packed };
-        let most = tiles.len();
-        let mut at = *t;
-        for first in (0..m).step_by(most) {
-            // SAFETY: the caller's contract.
-            unsafe {
-                tiles[most.min(m - first) - 1](&at);
-                at.a = at.a.wrapping_add(most * t.run);
-                at.out = at.out.wrapping_add(most * at.out_row);
-            }
-        }
+    /// As for [`Kernels::column`], with at most [`Kernels::rows`] rows.
+    #[inline]
+    pub(crate) unsafe fn tile(&self, rows: usize, packed: bool, t: &Tile<'_, T>) {
+        let (narrow, wide) = if packed { (self.packed_narrow, self.packed) } else { (self.narrow, self.wide) };
+        let tiles = if t.width <= self.lanes { narrow } else { wide };
+        // SAFETY: the caller's contract.
+        unsafe { tiles[rows - 1](t) }
     }
 
     /// A row of a product, each element a sum of sums over as long stretches as in blocks.
@@ -582,9 +633,9 @@ unsafe fn at_base<R>(f: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(target_arch = "x86_64")]
-entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 448, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 224, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 #[cfg(target_arch = "x86_64")]
-entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 336, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 168, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 #[cfg(target_arch = "x86_64")]
 entries!(F32_V3, at_v3, F32x8, f32, 8, 256, 192, 6: 1 2 3 4 5 6);
 #[cfg(target_arch = "x86_64")]

@@ -7,7 +7,6 @@ use penstock_data::{Buffer, DType, Result, with_dtype};
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{Packed, is_own, narrow};
-use crate::pool::Shared;
 use crate::product::Panels;
 
 /// A matrix of floats, packed as the right one of products.
@@ -34,7 +33,7 @@ impl Right {
         let mut right = Right { dtype, k, n, memory: Buffer::new(Right::bytes(dtype, k, n))? };
         let room = right.memory.as_mut_ptr().expect("a buffer of one owner");
         with_dtype!(float, dtype, T => {
-            let panels = Panels::<<T as Real>::Wide>::packed(k, n, Shared(room.cast()));
+            let panels = Panels::<T>::packed(k, n, room.cast());
             // SAFETY: the caller's contract; the buffer has room for all panels.
             unsafe { panels.pack(Mat::row_major(b.cast::<T>(), k, n, transposed)) }
         }, else panic!("matrices of {dtype} are not packed"));
@@ -47,7 +46,7 @@ impl Right {
     /// If `dtype` is not a type of floats.
     pub fn bytes(dtype: DType, k: usize, n: usize) -> usize {
         with_dtype!(float, dtype, T => {
-            Panels::<<T as Real>::Wide>::room(k, n) * size_of::<<T as Real>::Wide>()
+            Panels::<T>::room(k, n) * size_of::<<T as Real>::Wide>()
         }, else panic!("matrices of {dtype} are not packed"))
     }
 
@@ -57,7 +56,7 @@ impl Right {
     }
 
     /// `out = a b` on the calling thread, where `self` is `b` and `a` has `m` rows, which start `a_row` elements apart, those of `out`
-    /// `out_row` elements. Each element is what [`crate::matmul`] gives where it makes a product by blocks, bit for bit.
+    /// `out_row` elements. An element is the same bit for bit however many rows are multiplied at a time.
     ///
     /// # Safety
     /// `a` is readable for `m` rows of as many elements as the matrix has rows, `out` writable for `m` of as many as it has columns,
@@ -65,18 +64,18 @@ impl Right {
     pub unsafe fn multiply(&self, m: usize, a: *const u8, a_row: usize, out: *mut u8, out_row: usize) {
         let (k, n) = (self.k, self.n);
         with_dtype!(float, self.dtype, T => {
-            let right = Panels::<<T as Real>::Wide>::packed(k, n, Shared(self.memory.as_ptr().cast_mut().cast()));
+            let right = Panels::<T>::packed(k, n, self.memory.as_ptr().cast_mut().cast());
             let (a, out) = (Mat { ptr: a.cast::<T>(), row: a_row as isize, col: 1 }, out.cast::<T>());
             // SAFETY: the caller's contract; the panels were packed. Memory is used as it is only if the types are the same.
             unsafe {
                 if k == 0 {
                     (0..m).for_each(|i| std::ptr::write_bytes(out.add(i * out_row), 0, n));
                 } else if is_own::<T, <T as Real>::Wide>() {
-                    right.multiply(m, a, 0..right.count(), out.cast(), out_row, false);
+                    right.multiply(m, a, 0..right.count(), 0, out.cast(), out_row, false);
                 } else {
                     let mut wide = Packed::<<T as Real>::Wide, 1024>::new();
                     let wide = wide.room(m * n);
-                    right.multiply(m, a, 0..right.count(), wide, n, false);
+                    right.multiply(m, a, 0..right.count(), 0, wide, n, false);
                     (0..m).for_each(|i| narrow(wide.add(i * n), out.add(i * out_row), n));
                 }
             }
