@@ -31,6 +31,8 @@ const LONG_NS: f64 = 40_000.0;
 const NS_PER_BYTE: f64 = 0.05;
 /// The part of a long product's time that has to be saved.
 const WORTH: f64 = 0.02;
+/// That of one which alone is the `gemm` crate's on all threads: strips multiply by packed panels, which takes up to a sixth longer.
+const WORTH_OF_LARGE: f64 = 0.2;
 
 /// What a step reads and makes.
 #[derive(Default)]
@@ -176,13 +178,15 @@ fn joins(graph: &Graph, insts: &[Inst], values: &Values) -> bool {
 fn is_worth_it(graph: &Graph, inst: Inst, rows: usize, values: &Values) -> bool {
     let data = &graph.insts[inst];
     let Some((k, n)) = data.op.is(&MATMUL).then(|| right_of(graph, data)).flatten() else { return true };
-    let size = graph.ty(data.results[0]).dtype().size();
-    saves(product_ns(graph, data, rows), rows, (n + if values.makes(data.operands[0]) { k } else { 0 }) * size)
+    let dtype = graph.ty(data.results[0]).dtype();
+    let is_large = matches!(dtype, DType::F32 | DType::F64) && graph.ty(data.operands[1]).shape().rank() == Some(2);
+    let bytes = (n + if values.makes(data.operands[0]) { k } else { 0 }) * dtype.size();
+    saves(product_ns(graph, data, rows), rows, bytes, if is_large { WORTH_OF_LARGE } else { WORTH })
 }
 
-/// Whether a product of so many rows is short, or writing and reading so many bytes of each row takes some of its time.
-fn saves(ns: f64, rows: usize, bytes: usize) -> bool {
-    ns < LONG_NS || rows >= FEWEST * threads() && 2.0 * (rows * bytes) as f64 * NS_PER_BYTE >= WORTH * ns
+/// Whether a product of so many rows is short, or writing and reading so many bytes of each row takes that part of its time.
+fn saves(ns: f64, rows: usize, bytes: usize, worth: f64) -> bool {
+    ns < LONG_NS || rows >= FEWEST * threads() && 2.0 * (rows * bytes) as f64 * NS_PER_BYTE >= worth * ns
 }
 
 impl Head {
@@ -201,7 +205,7 @@ impl Head {
         let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
         let bytes = geometry.out_channels * dtype.size();
         let leaves = geometry.groups == 1 && geometry.pixels() * bytes > most / 2;
-        (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes)).then_some(head)
+        (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes, WORTH)).then_some(head)
     }
 
     /// Estimated nanoseconds of the convolution.
