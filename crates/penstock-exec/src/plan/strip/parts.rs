@@ -159,8 +159,8 @@ impl Strips {
     }
 
     /// The right matrices of products that are better packed once than where they are used, by part: those of all rows, or those of
-    /// one matrix of them. They are packed where the product as a whole would pack them, so that its
-    /// elements are the same bit for bit.
+    /// one matrix of them. They are packed where a product by blocks as a whole would pack them, whose elements are then the same bit
+    /// for bit.
     ///
     /// # Errors
     /// `ResourceExhausted`.
