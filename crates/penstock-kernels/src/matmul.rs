@@ -1,8 +1,7 @@
 //! Matrix products.
 //!
-//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's. Small ones, those of few rows by a large
-//! matrix, and those of 16-bit floats, which are widened to `f32` and rounded once at the end, are made by `product.rs`. Integers
-//! wrap.
+//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's. Small ones, and those of 16-bit floats, which
+//! are widened to `f32` and rounded once at the end, are made by `product.rs`. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
@@ -11,7 +10,7 @@ use std::ptr;
 use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::{Level, dispatch, level};
+use crate::arch::dispatch;
 use crate::copy::fill;
 use crate::num::Int;
 use crate::pack::{Packed, narrow};
@@ -166,7 +165,7 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    if is_own_product(m, k, n) || are_dots(m, k, n, a, b) {
+                    if m * k * n <= OWN || are_dots(m, k, n, a, b) {
                         product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {
                         let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
@@ -178,11 +177,8 @@ macro_rules! gemm_float {
     )*};
 }
 
-/// Whether [`product`] is faster than the `gemm` crate: for small products, and with AVX-512 for few rows by a large
-/// matrix.
-fn is_own_product(m: usize, k: usize, n: usize) -> bool {
-    m * k * n <= 64 * 64 * 64 || level() == Level::V4 && (8..=128).contains(&m) && k * n >= 1 << 20
-}
+/// Up to so many multiplications [`product`] is faster than the `gemm` crate.
+const OWN: usize = 64 * 64 * 64;
 
 gemm_float! {
     f32: 100.0, crate_f32;
