@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use penstock_data::{Loc, Result};
+use penstock_data::{Error, Loc, Result};
 
 /// What surrounds a run: the streams, the random state and the interrupt flag of its host.
 pub trait Env: Sync {
@@ -33,6 +33,24 @@ pub trait Env: Sync {
     /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
         work();
+    }
+}
+
+/// The surroundings of instructions without effects, which have none.
+#[derive(Debug)]
+pub struct NoEnv;
+
+impl Env for NoEnv {
+    fn print(&self, _: &str, _: &str) -> Result<()> {
+        Err(Error::internal("a pure instruction prints"))
+    }
+
+    fn draw(&self, _: u64) -> Result<(u64, u128)> {
+        Err(Error::internal("a pure instruction draws random numbers"))
+    }
+
+    fn poll(&self) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -27,11 +27,11 @@ pub use dead::drop_dead;
 pub use derived::{Census, Derived, Kept};
 pub use effects::{EffectSet, effects_of, effects_of_owners, effects_of_region, order};
 pub use entities::{Arena, Entity, Inst, Region, Value};
-pub use env::{Env, Profiled, Profiler};
+pub use env::{Env, NoEnv, Profiled, Profiler};
 pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
 pub use op::{
-    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Fold, InferCx, KnownValues, NoValues,
-    OpDef, OpSet, OutTypes, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
+    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Fold, InferCx, Known, KnownValues,
+    NoValues, OpDef, OpSet, OutTypes, Resolved, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
 };
 pub use parse::{HostResolver, no_hosts, parse_function, parse_tensors};
 pub use portable::require_portable;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_kernels::LoopFn;
 use smallvec::SmallVec;
 
@@ -439,6 +439,55 @@ impl Call<'_> {
     /// Makes result `index` this tensor.
     pub fn set(&mut self, index: usize, tensor: Tensor) {
         self.outputs[index] = tensor;
+    }
+}
+
+/// What a plan knows of an operand before it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Its type, whose shape may be unknown in part.
+    pub ty: &'a Type,
+    /// Its value, where that is constant.
+    pub value: Option<&'a Tensor>,
+}
+
+impl Known<'_> {
+    /// Its extents, where all are known.
+    pub fn extents(&self) -> Option<Dims> {
+        self.ty.shape().extents()
+    }
+}
+
+/// What a [`Resolved`] kernel runs.
+type ResolvedFn = dyn Fn(&mut Call<'_>) -> Result<()> + Send + Sync;
+
+/// A kernel made for what is known of an instruction, [`Known`] operands and attributes: it does what the operator's own does,
+/// the same bit for bit, and makes results of the inferred types.
+pub struct Resolved(Box<ResolvedFn>);
+
+impl Resolved {
+    /// A kernel that may rely on what [`Resolved::run`] promises.
+    pub fn new(run: impl Fn(&mut Call<'_>) -> Result<()> + Send + Sync + 'static) -> Resolved {
+        Resolved(Box::new(run))
+    }
+
+    /// Runs the kernel.
+    ///
+    /// # Errors
+    /// What the operator's own kernel reports for these operands.
+    ///
+    /// # Safety
+    /// The operands are of the types, and have the values, that the kernel was made for; there is a slot for each result.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "kernels that trust their operands; nothing unsafe is done here")]
+    pub unsafe fn run(&self, call: &mut Call<'_>) -> Result<()> {
+        (self.0)(call)
+    }
+}
+
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("resolved")
     }
 }
 

@@ -34,6 +34,7 @@ pub mod matmul;
 mod num;
 mod ops;
 mod pack;
+pub mod places;
 pub mod pool;
 pub mod pooling;
 pub mod positions;

@@ -28,6 +28,7 @@ pub mod part;
 pub mod pooling;
 pub mod random;
 pub mod reduce;
+pub mod resolve;
 mod run;
 mod sample_arrays;
 pub mod samples;

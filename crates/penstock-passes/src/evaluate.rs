@@ -9,24 +9,6 @@ use smallvec::SmallVec;
 /// The results of one instruction.
 pub type Outputs = SmallVec<[Tensor; 1]>;
 
-/// The surroundings of instructions without effects, which have none.
-#[derive(Debug)]
-pub struct NoEnv;
-
-impl Env for NoEnv {
-    fn print(&self, _: &str, _: &str) -> Result<()> {
-        Err(Error::internal("a pure instruction prints"))
-    }
-
-    fn draw(&self, _: u64) -> Result<(u64, u128)> {
-        Err(Error::internal("a pure instruction draws random numbers"))
-    }
-
-    fn poll(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
 /// Checks operands that are all at hand, and gives the types of the results.
 ///
 /// # Errors

@@ -1,12 +1,12 @@
 //! Constant folding.
 
 use penstock_data::{DTypeSet, Result, Tensor};
-use penstock_ir::{Fold, Graph, Inst, Type};
+use penstock_ir::{Fold, Graph, Inst, NoEnv, Type};
 use smallvec::SmallVec;
 
 use crate::Cx;
 use crate::edit::{make_constant, regions};
-use crate::evaluate::{NoEnv, Outputs, evaluate};
+use crate::evaluate::{Outputs, evaluate};
 
 /// The most bytes of a folded result: more would only make the graph larger.
 const MAX_RESULT: usize = 64 << 10;

@@ -68,7 +68,7 @@ pub static PASSES: &[Pass] = &[
 ];
 
 /// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.
-pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "together", "vectors"];
+pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "together", "vectors", "resolve"];
 
 /// All that [`Options`] can leave out: the passes, and what the executor does beyond them.
 pub fn switches() -> impl Iterator<Item = &'static str> {

@@ -1,10 +1,11 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
 use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Region, Type, Value};
+use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
+use penstock_ops::resolve::resolver_of;
 use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 use penstock_ops::slicing::box_of;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
@@ -351,10 +352,12 @@ impl Lowerer<'_> {
                     // Where the operand is of no further use, this moves it, and nobody else sees what is changed.
                     self.push(Step::Moves(vec![(ins.remove(0), outs[0])]));
                 }
+                let resolved = if infer || update { None } else { self.resolve(data, &types) };
                 let attrs = data.attrs.clone();
                 self.push(Step::Kernel(Box::new(KernelStep {
                     op,
                     run,
+                    resolved,
                     attrs,
                     ins,
                     outs,
@@ -411,6 +414,14 @@ impl Lowerer<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The kernel made for an instruction, where its operator has such.
+    fn resolve(&self, data: &InstData, results: &[Type]) -> Option<Resolved> {
+        let resolver = resolver_of(&data.op).filter(|_| self.allows("resolve"))?;
+        let known = |&v: &Value| Known { ty: self.graph.ty(v), value: self.graph.constant(v) };
+        let operands: SmallVec<[Known<'_>; 4]> = data.operands.iter().map(known).collect();
+        resolver(data.op.0, &data.attrs, &operands, results)
     }
 
     fn elementwise(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Type};
+use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Resolved, Type};
 use penstock_kernels::LoopFn;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
@@ -111,6 +111,8 @@ pub(crate) struct FusedStep {
 pub(crate) struct KernelStep {
     pub(crate) op: &'static OpDef,
     pub(crate) run: fn(&mut Call<'_>) -> Result<()>,
+    /// The kernel that was made for the operands, which runs in place of the operator's own.
+    pub(crate) resolved: Option<Resolved>,
     pub(crate) attrs: Attrs,
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
@@ -399,7 +401,10 @@ impl fmt::Debug for Step {
             Step::Native(s) => {
                 write!(f, "{:?} = native {:?}, goto {} if compiled", Regs(&s.outs), Regs(&s.ins), s.target)
             }
-            Step::Kernel(s) => write!(f, "{:?} = kernel {:?}", Regs(&s.outs), Regs(&s.ins)),
+            Step::Kernel(s) => {
+                let resolved = if s.resolved.is_some() { ", resolved" } else { "" };
+                write!(f, "{:?} = kernel {:?}{resolved}", Regs(&s.outs), Regs(&s.ins))
+            }
             Step::Together(s) => {
                 f.write_str("together")?;
                 let mut kernels = s.kernels.iter().map(|(k, ..)| (Regs(&k.outs), Regs(&k.ins)));

@@ -9,10 +9,9 @@
 use std::sync::OnceLock;
 
 use penstock_data::{Error, Loc, Result};
-use penstock_ir::{Cpu, Graph, Inst, Type, Value, effects_of};
+use penstock_ir::{Cpu, Graph, Inst, NoEnv, Type, Value, effects_of};
 use penstock_kernels::pool;
 use penstock_ops::fused::FUSED;
-use penstock_passes::evaluate::NoEnv;
 use rustc_hash::FxHashSet;
 
 use super::run::{Regs, run_kernel};

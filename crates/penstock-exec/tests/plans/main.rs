@@ -7,6 +7,7 @@ mod ops;
 mod profiles;
 mod random;
 mod recurrent;
+mod resolved;
 mod rows;
 mod slabs;
 mod small;
