@@ -7,7 +7,7 @@ use penstock_data::{Dims, Tensor, num_elements};
 use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
 use penstock_kernels::places::{Run, copy_runs};
 
-use crate::shape_ops;
+use crate::{array, diagonals, gather, joining, part, shape_ops, slicing, sorting};
 
 /// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
 /// is gained over the operator's own.
@@ -19,7 +19,31 @@ pub fn resolver_of(op: &OpDef) -> Option<Resolver> {
 }
 
 /// Operators and what resolves them.
-static RESOLVERS: &[(&OpDef, Resolver)] = &[(&shape_ops::REVERSE, moved)];
+static RESOLVERS: &[(&OpDef, Resolver)] = &[
+    (&shape_ops::TRANSPOSE, moved),
+    (&shape_ops::BROADCAST_TO, moved),
+    (&shape_ops::TILE, moved),
+    (&shape_ops::REVERSE, moved),
+    (&shape_ops::PAD, moved),
+    (&joining::CONCAT, moved),
+    (&joining::STACK, moved),
+    (&joining::UNSTACK, moved),
+    (&joining::SPLIT, moved),
+    (&slicing::STRIDED_SLICE, moved),
+    (&slicing::STRIDED_SLICE_GRAD, moved),
+    (&slicing::SLICE, moved),
+    (&slicing::SLICE_GRAD, moved),
+    (&diagonals::BAND_PART, moved),
+    (&diagonals::DIAG_PART, moved),
+    (&diagonals::SET_DIAG, moved),
+    (&array::FILL, moved),
+    (&array::ZEROS_LIKE, moved),
+    (&array::ONE_HOT, moved),
+    (&gather::GATHER, moved),
+    (&gather::GATHER_ND, moved),
+    (&part::PART, moved),
+    (&sorting::TAKE_ALONG_AXIS, moved),
+];
 
 /// The most bytes of a result that is made by moves of known places; larger ones are better made by loops, or shared.
 const MOVED_BYTES: usize = 1024;
