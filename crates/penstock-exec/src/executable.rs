@@ -31,6 +31,8 @@ pub struct Executable {
     graph: Graph,
     inputs: Inputs,
     options: Options,
+    /// How many of the inputs, the last ones, the function took from outside.
+    captures: usize,
     calls_host: bool,
     /// For the input types as they are.
     general: OnceLock<Arc<Plan>>,
@@ -92,6 +94,7 @@ impl Executable {
             graph: graph.clone(),
             inputs,
             options,
+            captures: function.captures(),
             calls_host,
             general: OnceLock::new(),
             special: Mutex::default(),
@@ -168,6 +171,7 @@ impl Executable {
                 graph: self.graph.clone(),
                 inputs: Inputs::of(&self.graph),
                 options: Options { check_numerics: true, ..self.options.clone() },
+                captures: self.captures,
                 calls_host: self.calls_host,
                 general: OnceLock::new(),
                 special: Mutex::default(),
@@ -209,7 +213,7 @@ impl Executable {
         if let Some(plan) = self.general.get() {
             return Ok(plan);
         }
-        let plan = Arc::new(Plan::new(&self.optimized()?, &self.options)?);
+        let plan = Arc::new(Plan::new(&self.optimized()?, self.captures, &self.options)?);
         Ok(self.general.get_or_init(|| plan))
     }
 
@@ -258,11 +262,12 @@ impl Executable {
             .collect();
         // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for
         // all sizes runs, and reports it if it is reached.
-        let plan =
-            match optimize_for(&self.graph, &types, &self.options).and_then(|graph| Plan::new(&graph, &self.options)) {
-                Ok(plan) => Arc::new(plan),
-                Err(_) => self.general()?.clone(),
-            };
+        let plan = match optimize_for(&self.graph, &types, &self.options)
+            .and_then(|graph| Plan::new(&graph, self.captures, &self.options))
+        {
+            Ok(plan) => Arc::new(plan),
+            Err(_) => self.general()?.clone(),
+        };
         if let Some(mut special) = lock() {
             special.plans.push_front((sizes.into_vec().into(), plan.clone()));
             special.plans.truncate(KEPT_PLANS);

@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_data::{Loc, Tensor};
@@ -224,6 +225,7 @@ pub struct Function {
     name: Arc<str>,
     signature: Signature,
     graph: OnceLock<Graph>,
+    captures: AtomicUsize,
     derived: Mutex<FxHashMap<TypeId, Arc<dyn Derived>>>,
 }
 
@@ -237,7 +239,8 @@ impl Function {
 
     /// A function whose graph follows.
     pub fn declare(name: impl Into<Arc<str>>, signature: Signature) -> Function {
-        Function { name: name.into(), signature, graph: OnceLock::new(), derived: Mutex::default() }
+        let (graph, captures, derived) = (OnceLock::new(), AtomicUsize::new(0), Mutex::default());
+        Function { name: name.into(), signature, graph, captures, derived }
     }
 
     /// Sets the graph of a declared function. It keeps what it calls, but for functions that are only declared, which will
@@ -259,6 +262,17 @@ impl Function {
     /// The name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many of the inputs, the last ones, were taken from outside when the function was made: they are likely to be the same at
+    /// each call.
+    pub fn captures(&self) -> usize {
+        self.captures.load(Ordering::Relaxed)
+    }
+
+    /// Sets what [`Function::captures`] says, before anything is derived.
+    pub fn set_captures(&self, captures: usize) {
+        self.captures.store(captures, Ordering::Relaxed);
     }
 
     /// The types of the parameters and results.

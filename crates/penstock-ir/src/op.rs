@@ -449,6 +449,8 @@ pub struct Known<'a> {
     pub ty: &'a Type,
     /// Its value, where that is constant.
     pub value: Option<&'a Tensor>,
+    /// Whether it is likely to be the same tensor in each run: a constant, or what a function took from outside.
+    pub lasting: bool,
 }
 
 impl Known<'_> {
@@ -462,7 +464,7 @@ impl Known<'_> {
 type ResolvedFn = dyn Fn(&mut Call<'_>) -> Result<()> + Send + Sync;
 
 /// A kernel made for what is known of an instruction, [`Known`] operands and attributes: it does what the operator's own does,
-/// the same bit for bit, and makes results of the inferred types.
+/// the same bit for bit but for the rounding of sums of floats, and makes results of the inferred types.
 pub struct Resolved(Box<ResolvedFn>);
 
 impl Resolved {

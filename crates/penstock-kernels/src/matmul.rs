@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::arch::dispatch;
 use crate::copy::fill;
-use crate::num::Int;
+use crate::num::{Int, Real};
 use crate::pack::{Packed, narrow};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
 use crate::product::{are_dots, product};
@@ -253,20 +253,28 @@ pub(crate) fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
     ((ns / PIECE_NS) as usize).clamp(1, threads())
 }
 
+/// Has `f` write `m` by `n` elements of the type in which they are computed, and rounds them into `out`.
+///
+/// # Safety
+/// `out` is writable for as many elements; `f` writes all of them.
+pub(crate) unsafe fn product_narrowed<S: Real>(m: usize, n: usize, out: *mut S, f: impl FnOnce(*mut S::Wide)) {
+    let mut wide = Packed::<S::Wide, 1024>::new();
+    let wide = Shared(wide.room(m * n));
+    f(wide.get());
+    let out = Shared(out);
+    parallel_for(m * n, grain(0.1), |range| {
+        // SAFETY: both have so many elements, and all wide ones are written.
+        unsafe { narrow(wide.get().add(range.start), out.get().add(range.start), range.len()) };
+    });
+}
+
 macro_rules! gemm_half {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = 80.0;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
-                let mut wide = Packed::<f32, 1024>::new();
-                let wide = Shared(wide.room(m * n));
-                // SAFETY: the caller's contract; there is room for as many wide elements.
-                unsafe { product(m, k, n, a, b, wide.get(), n, pieces, false) };
-                let out = Shared(out);
-                parallel_for(m * n, grain(0.1), |range| {
-                    // SAFETY: both have so many elements, and all wide ones are written.
-                    unsafe { narrow(wide.get().add(range.start), out.get().add(range.start), range.len()) };
-                });
+                // SAFETY: the caller's contract.
+                unsafe { product_narrowed(m, n, out, |wide| product(m, k, n, a, b, wide, n, pieces, false)) }
             }
         }
     )*};

@@ -38,7 +38,9 @@ const TILES: usize = 4;
 /// Rows that lie so many bytes apart share the same few places of a cache.
 const PAGE: usize = 4096;
 /// Panels of columns up to which rows of the left matrix are read where they lie.
-const DIRECT: usize = 8;
+const DIRECT: usize = 16;
+/// Panels of a task, of which there are no more than threads if they have fewer: each task has its own copy of the rows.
+const PANELS: usize = 8;
 /// Bytes of a right matrix that need not be brought near.
 const SMALL: usize = 128 << 10;
 /// How often a thread looks for a panel that another one packs, before it packs it for itself.
@@ -243,15 +245,15 @@ where
     ///
     /// # Safety
     /// `b` is readable, `a` as `m` by `self.k`; `out` is writable as `m` by `self.n`, its rows being `ldo` apart.
-    unsafe fn share(&self, m: usize, a: Mat<S>, out: *mut S::Wide, ldo: usize, pieces: usize, add: bool) {
+    pub(crate) unsafe fn share(&self, m: usize, a: Mat<S>, out: *mut S::Wide, ldo: usize, pieces: usize, add: bool) {
         let (kernels, count) = (S::Wide::kernels(), self.count());
         let tasks = if pieces < 2 { 1 } else { TASKS * pieces };
         let least = (TILES * kernels.rows()).min(m);
         let blocks = (m / least).clamp(1, tasks).max(m.div_ceil(kernels.block));
-        let groups = tasks.div_ceil(blocks).min(count);
+        let groups = tasks.div_ceil(blocks).min(count.div_ceil(PANELS).max(pieces)).min(count);
         let mut right = *self;
         let (mut memory, mut states) = (Packed::<S::Wide, FEW>::new(), Vec::new());
-        if blocks > 1 {
+        if blocks > 1 && right.packed.is_null() {
             states.resize_with(count * self.k.div_ceil(kernels.depth), || AtomicU8::new(EMPTY));
             right.packed = memory.room((count - self.lying) * kernels.panel() * self.k);
             right.states = &states;

@@ -4,7 +4,7 @@
 
 use penstock_data::{Buffer, DType, Result, with_dtype};
 
-use crate::matmul::Mat;
+use crate::matmul::{Mat, pieces, product_narrowed};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, narrow};
 use crate::product::Panels;
@@ -77,6 +77,29 @@ impl Right {
                     let wide = wide.room(m * n);
                     right.multiply(m, a, 0..right.count(), 0, wide, n, false);
                     (0..m).for_each(|i| narrow(wide.add(i * n), out.add(i * out_row), n));
+                }
+            }
+        }, else panic!("matrices of {} are not packed", self.dtype));
+    }
+
+    /// `out = a b` by as many threads as that is worth, `a` having `m` rows. An element is that of [`Right::multiply`] bit for bit.
+    ///
+    /// # Safety
+    /// `a` is readable as `m` rows of as many elements as the matrix has rows, `out` writable as `m` of as many as it has columns, and
+    /// disjoint.
+    pub unsafe fn product(&self, m: usize, a: *const u8, out: *mut u8) {
+        let (k, n) = (self.k, self.n);
+        with_dtype!(float, self.dtype, T => {
+            let right = Panels::<T>::packed(k, n, self.memory.as_ptr().cast_mut().cast());
+            let (a, out) = (Mat::row_major(a.cast::<T>(), m, k, false), out.cast::<T>());
+            // SAFETY: the caller's contract; the panels were packed. Memory is used as it is only if the types are the same.
+            unsafe {
+                if k == 0 || m == 0 {
+                    std::ptr::write_bytes(out, 0, m * n);
+                } else if is_own::<T, <T as Real>::Wide>() {
+                    right.share(m, a, out.cast(), n, pieces::<T>(m, k, n), false);
+                } else {
+                    product_narrowed(m, n, out, |wide| right.share(m, a, wide, n, pieces::<T>(m, k, n), false));
                 }
             }
         }, else panic!("matrices of {} are not packed", self.dtype));

@@ -186,6 +186,12 @@ fn check_packed<T: Number + std::ops::Div<Output = T>>(m: usize, k: usize, n: us
             assert_eq!((&row[..n], &row[n..]), (due, &[T::of(7); 3][..]), "{} {m} {k} {n} {step}", T::DTYPE);
         }
     }
+    for rows in [0, 1, 5, m] {
+        out.fill(T::of(7));
+        // SAFETY: rows of these buffers.
+        unsafe { right.product(rows, pa, out.as_mut_ptr().cast()) };
+        assert_eq!((&out[..rows * n], out[rows * n]), (&due[..rows * n], T::of(7)), "{} {rows} {k} {n}", T::DTYPE);
+    }
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod list_kernels;
 mod moves;
 pub mod nn;
 mod operands;
+mod packed;
 pub mod part;
 pub mod pooling;
 pub mod random;

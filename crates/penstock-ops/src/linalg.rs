@@ -208,6 +208,15 @@ fn sizes(a: &Tensor, b: &Tensor, attrs: &Attrs) -> Result<(Dims, usize, usize, u
     Ok((batch.extents().ok_or_else(unknown)?, size(m)?, size(k)?, size(n)?))
 }
 
+/// The sizes of a product whose right operand is one matrix and whose left one is all rows: their number, that of what each adds up, that
+/// of the columns, and whether the matrix is stored transposed.
+pub(crate) fn right_of(attrs: &Attrs, a: &[usize], b: &[usize]) -> Option<(usize, usize, usize, bool)> {
+    let views = [View::of(attrs, 0), View::of(attrs, 1)];
+    let ((batch, m, k), ([], inner, n)) = (split(a, views[0])?, split(b, views[1])?) else { return None };
+    let rows = batch.iter().product::<usize>() * m;
+    (k == inner && !views[0].transposed).then_some((rows, k, n, views[1].transposed))
+}
+
 /// The dimensions of a batch of matrices.
 fn with_sizes(batch: &[usize], rows: usize, columns: usize) -> Dims {
     let mut dims = Dims::from_slice(batch);
@@ -290,6 +299,7 @@ fn matmul_samples() -> Vec<Sample> {
     ] {
         out.push(pair(DType::F64, a, b));
     }
+    out.push(pair(DType::F16, &[3, 16], &[16, 24]));
     for (a, b, transpose_a, transpose_b) in
         [(&[3, 2], &[3, 4], true, false), (&[2, 3], &[4, 3], false, true), (&[3, 2], &[4, 3], true, true)]
     {

@@ -7,7 +7,7 @@ use penstock_data::{Dims, Tensor, num_elements};
 use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
 use penstock_kernels::places::{Run, copy_runs};
 
-use crate::{array, diagonals, gather, joining, part, shape_ops, slicing, sorting};
+use crate::{array, diagonals, gather, joining, linalg, packed, part, shape_ops, slicing, sorting};
 
 /// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
 /// is gained over the operator's own.
@@ -43,6 +43,7 @@ static RESOLVERS: &[(&OpDef, Resolver)] = &[
     (&gather::GATHER_ND, moved),
     (&part::PART, moved),
     (&sorting::TAKE_ALONG_AXIS, moved),
+    (&linalg::MATMUL, packed::product),
 ];
 
 /// The most bytes of a result that is made by moves of known places; larger ones are better made by loops, or shared.

@@ -226,6 +226,7 @@ pub struct Concrete {
 impl Concrete {
     /// A traced function; `trainable` says which inputs are trainable variables that it reads.
     pub fn new(function: Arc<Function>, captures: Vec<Var>, trainable: Vec<usize>) -> Concrete {
+        function.set_captures(captures.len());
         Concrete { function, captures, trainable, executable: OnceLock::new() }
     }
 

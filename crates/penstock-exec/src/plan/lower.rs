@@ -64,14 +64,15 @@ pub(super) struct Loop {
     pub(super) variables: Vec<Reg>,
 }
 
-/// Lowers a graph.
-pub(super) fn lower(graph: &Graph, options: &Options) -> Result<Lowered> {
+/// Lowers a graph, the last inputs of which, `captures`, are likely to be the same at each run.
+pub(super) fn lower(graph: &Graph, captures: usize, options: &Options) -> Result<Lowered> {
     let mut lowerer = Lowerer {
         graph,
         options,
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         depth: 0,
+        captures: &graph.inputs()[graph.inputs().len().saturating_sub(captures)..],
         cost: 0,
         uses: slab::Uses::default(),
         windows: FxHashMap::default(),
@@ -115,6 +116,8 @@ struct Lowerer<'a> {
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
     depth: usize,
+    /// The inputs that are likely to be the same at each run.
+    captures: &'a [Value],
     /// Estimated nanoseconds of all steps so far.
     cost: u64,
     uses: slab::Uses,
@@ -419,7 +422,10 @@ impl Lowerer<'_> {
     /// The kernel made for an instruction, where its operator has such.
     fn resolve(&self, data: &InstData, results: &[Type]) -> Option<Resolved> {
         let resolver = resolver_of(&data.op).filter(|_| self.allows("resolve"))?;
-        let known = |&v: &Value| Known { ty: self.graph.ty(v), value: self.graph.constant(v) };
+        let known = |&v: &Value| {
+            let value = self.graph.constant(v);
+            Known { ty: self.graph.ty(v), value, lasting: value.is_some() || self.captures.contains(&v) }
+        };
         let operands: SmallVec<[Known<'_>; 4]> = data.operands.iter().map(known).collect();
         resolver(data.op.0, &data.attrs, &operands, results)
     }

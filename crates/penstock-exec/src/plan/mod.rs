@@ -84,9 +84,9 @@ impl Plan {
         })
     }
 
-    /// Lowers an optimised graph.
-    pub(crate) fn new(graph: &Graph, options: &Options) -> Result<Plan> {
-        let lowered = lower::lower(graph, options)?;
+    /// Lowers an optimised graph, the last inputs of which, `captures`, are likely to be the same at each run.
+    pub(crate) fn new(graph: &Graph, captures: usize, options: &Options) -> Result<Plan> {
+        let lowered = lower::lower(graph, captures, options)?;
         registers::assign(lowered)
     }
 

@@ -4,6 +4,7 @@ mod heavy;
 mod layouts;
 mod lists;
 mod ops;
+mod packed;
 mod profiles;
 mod random;
 mod recurrent;

@@ -21,7 +21,7 @@ fn without(graph: &Graph) -> Executable {
 }
 
 /// Small whole numbers, among them what is not finite where `odd`: sums of products of them are exact in any order.
-fn whole(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor {
+pub(crate) fn whole(random: &mut Random, dtype: DType, dims: &[usize], odd: bool) -> Tensor {
     let odds = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     let x: Vec<f64> = (0..dims.iter().product())
         .map(|_| if odd && random.below(400) == 0 { odds[random.below(3)] } else { random.below(9) as f64 - 4.0 })
@@ -135,6 +135,21 @@ impl Layers {
     }
 }
 
+/// Runs each executable twice, whose results must be `due`. How many of them go in strips.
+fn check(graph: &Graph, args: &[Arg], due: &[Tensor], executables: &[Executable], seed: u64) -> usize {
+    let in_strips = executables.iter().filter(|executable| {
+        let listing = executable.text().unwrap();
+        for round in 0..2 {
+            let got = executable.run(args, &env()).unwrap();
+            for (k, (got, due)) in got.iter().zip(due).enumerate() {
+                assert!(same(got, due), "seed {seed}, round {round}, result {k}:\n{graph}\n{listing}");
+            }
+        }
+        listing.contains("= strips")
+    });
+    in_strips.count()
+}
+
 #[test]
 fn random_layers_agree_with_the_reference() {
     let mut found = 0;
@@ -143,16 +158,7 @@ fn random_layers_agree_with_the_reference() {
         let graph = layers.program();
         let args: Vec<Arg> = layers.inputs.iter().cloned().map(Arg::from).collect();
         let due = reference::run(&graph, &args, &env()).unwrap();
-        for executable in [in_strips(&graph), executable(&graph), without(&graph)] {
-            let listing = executable.text().unwrap();
-            found += usize::from(listing.contains("= strips"));
-            for round in 0..2 {
-                let got = executable.run(&args, &env()).unwrap();
-                for (k, (got, due)) in got.iter().zip(&due).enumerate() {
-                    assert!(same(got, due), "seed {seed}, round {round}, result {k}:\n{graph}\n{listing}");
-                }
-            }
-        }
+        found += check(&graph, &args, &due, &[in_strips(&graph), executable(&graph), without(&graph)], seed);
     }
     assert!(found > 300, "{found} of them were made in strips");
 }
@@ -164,13 +170,7 @@ fn strips_change_no_bit_of_a_product() {
         let graph = layers.program();
         let args: Vec<Arg> = layers.inputs.iter().cloned().map(Arg::from).collect();
         let due = without(&graph).run(&args, &env()).unwrap();
-        for executable in [in_strips(&graph), executable(&graph)] {
-            let got = executable.run(&args, &env()).unwrap();
-            let listing = executable.text().unwrap();
-            for (k, (got, due)) in got.iter().zip(&due).enumerate() {
-                assert!(same(got, due), "seed {seed}, result {k}:\n{graph}\n{listing}");
-            }
-        }
+        check(&graph, &args, &due, &[in_strips(&graph), executable(&graph)], seed);
     }
 }
 
@@ -240,16 +240,7 @@ fn what_follows_convolutions_agrees_with_the_reference() {
         let (graph, inputs) = images(seed);
         let args: Vec<Arg> = inputs.into_iter().map(Arg::from).collect();
         let due = reference::run(&graph, &args, &env()).unwrap();
-        for executable in [in_strips(&graph), executable(&graph), without(&graph)] {
-            let listing = executable.text().unwrap();
-            found += usize::from(listing.contains("= strips"));
-            for round in 0..2 {
-                let got = executable.run(&args, &env()).unwrap();
-                for (k, (got, due)) in got.iter().zip(&due).enumerate() {
-                    assert!(same(got, due), "seed {seed}, round {round}, result {k}:\n{graph}\n{listing}");
-                }
-            }
-        }
+        found += check(&graph, &args, &due, &[in_strips(&graph), executable(&graph), without(&graph)], seed);
     }
     assert!(found > 100, "{found} of them were made in strips");
 }
@@ -298,14 +289,7 @@ fn attention_is_one_step_and_agrees_with_the_reference() {
         let (graph, inputs) = attention(&mut random, dtype, &batch, [t, s, d, e]);
         let args: Vec<Arg> = inputs.into_iter().map(Arg::from).collect();
         let due = reference::run(&graph, &args, &env()).unwrap();
-        for executable in [in_strips(&graph), executable(&graph)] {
-            let listing = executable.text().unwrap();
-            found += usize::from(listing.contains("= strips"));
-            let got = executable.run(&args, &env()).unwrap();
-            for (k, (got, due)) in got.iter().zip(&due).enumerate() {
-                assert!(same(got, due), "seed {seed}, result {k}:\n{graph}\n{listing}");
-            }
-        }
+        found += check(&graph, &args, &due, &[in_strips(&graph), executable(&graph)], seed);
     }
     assert!(found > 60, "{found} of them were made in strips");
     let (graph, _) = attention(&mut random, DType::F32, &[2, 4], [128, 128, 64, 64]);
