@@ -99,29 +99,15 @@ pub(crate) fn at_v3<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Asks for some memory, which need not exist, to be brought near.
+/// Asks for some memory, which need not exist, to be brought to the cache of this level.
 #[inline(always)]
-pub(crate) fn prefetch<T>(from: *const T, bytes: usize) {
+pub(crate) fn prefetch<const LEVEL: u8, T>(from: *const T, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for at in (0..bytes).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let line = from.wrapping_byte_add(at).cast();
         // SAFETY: a hint, which never faults.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(from.wrapping_byte_add(at).cast())
-        };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (from, bytes);
-}
-
-/// Asks for some memory, which need not exist, to be brought to the second cache.
-#[inline(always)]
-pub(crate) fn prefetch_l2<T>(from: *const T, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for at in (0..bytes).step_by(64) {
-        // SAFETY: a hint, which never faults.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(from.wrapping_byte_add(at).cast())
-        };
+        unsafe { if LEVEL == 1 { _mm_prefetch::<_MM_HINT_T0>(line) } else { _mm_prefetch::<_MM_HINT_T1>(line) } };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (from, bytes);

@@ -1,15 +1,14 @@
 //! Products of matrices of floats by blocks that stay in the caches, made of the tiles of [`crate::register_tile`].
 //!
-//! The right matrix is packed once, by all threads, into panels of columns; then each task multiplies some rows by some panels.
+//! The right matrix is packed once, by all threads, into panels of columns; then each task multiplies some rows by some panels. Where
+//! all rows are one task's, it packs a panel when it comes to it.
 //! An element is a sum of sums of at most `Kernels::depth` products each, one after the other, so neither blocks nor tiles
 //! nor the number of threads change it.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
-use std::hint::spin_loop;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::matmul::Mat;
 use crate::num::Real;
@@ -43,8 +42,6 @@ const DIRECT: usize = 16;
 const PANELS: usize = 8;
 /// Bytes of a right matrix that need not be brought near.
 const SMALL: usize = 128 << 10;
-/// How often a thread looks for a panel that another one packs, before it packs it for itself.
-const PATIENCE: usize = 2000;
 /// Elements that are packed on the stack.
 const FEW: usize = 2048;
 
@@ -94,7 +91,7 @@ pub(crate) unsafe fn product<S: Real>(
             let lying = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
             for p in (0..k).step_by(most.max(kernels.depth)) {
                 let (k, b) = (most.max(kernels.depth).min(k - p), b.at(p, first));
-                let right = Panels { k, n: width, lying, b, packed: ptr::null_mut(), states: &[] };
+                let right = Panels { k, n: width, lying, b, packed: ptr::null_mut() };
                 right.share(m, a.at(0, p), out.add(first), ldo, pieces, add || p > 0);
             }
         }
@@ -108,36 +105,29 @@ fn ahead<T>(a: Mat<T>, rows: usize, cols: usize) -> Ahead {
     Ahead { ptr: a.ptr.cast(), bytes: cols * size, pitch: a.row * size as isize, rows }
 }
 
-/// What is known of a panel that is packed by whichever thread needs it first.
-const EMPTY: u8 = 0;
-const TAKEN: u8 = 1;
-const READY: u8 = 2;
-
 /// A right matrix of `k` by `n` as panels of columns, in stretches of the inner dimension.
 #[derive(Clone, Copy)]
-pub(crate) struct Panels<'a, S: Real> {
+pub(crate) struct Panels<S: Real> {
     k: usize,
     n: usize,
     /// How many panels are read where they lie.
     lying: usize,
     b: Mat<S>,
-    /// Where panels are packed; null where a panel is needed once.
+    /// Where the others are packed; null where each is packed when it is needed.
     packed: *mut S::Wide,
-    /// Which of them are; empty where all are.
-    states: &'a [AtomicU8],
 }
 
-// SAFETY: `b` is only read, and a panel is written by the thread that took it.
-unsafe impl<S: Real> Sync for Panels<'_, S> {}
+// SAFETY: `b` is only read, and different panels are written by `pack` alone.
+unsafe impl<S: Real> Sync for Panels<S> {}
 
-impl<'a, S: Real> Panels<'a, S>
+impl<S: Real> Panels<S>
 where
     S::Wide: Float,
 {
     /// A matrix that lies packed, or is to be, in room for [`Panels::room`] elements.
-    pub(crate) fn packed(k: usize, n: usize, packed: *mut S::Wide) -> Panels<'a, S> {
+    pub(crate) fn packed(k: usize, n: usize, packed: *mut S::Wide) -> Panels<S> {
         let b = Mat { ptr: ptr::null(), row: 0, col: 0 };
-        Panels { k, n, lying: 0, b, packed, states: &[] }
+        Panels { k, n, lying: 0, b, packed }
     }
 
     /// Elements of the packed panels of all of a matrix.
@@ -185,37 +175,19 @@ where
         });
     }
 
-    /// A panel from the row `p` on, and the elements between its rows; where it is needed once, or another thread takes long over
-    /// it, it is packed in `own`.
+    /// A panel from the row `p` on, and the elements between its rows; where it is not packed yet, it is in `own`.
     ///
     /// # Safety
     /// There is such a panel.
     unsafe fn panel(&self, p: usize, i: usize, own: &mut Packed<S::Wide, FEW>) -> (*const S::Wide, usize) {
         let kernels = S::Wide::kernels();
-        // SAFETY: the panel is inside of the matrix, and of its room, which this thread has taken where it writes there.
+        // SAFETY: the panel is inside of the matrix, and of its room.
         unsafe {
             if i < self.lying {
                 return (self.b.at(p, i * kernels.panel()).ptr.cast(), self.b.row as usize);
             }
             if !self.packed.is_null() {
-                let place = self.place(p, i);
-                if self.states.is_empty() {
-                    return (place, kernels.panel());
-                }
-                let state = &self.states[p / kernels.depth * self.count() + i];
-                if state.load(Ordering::Relaxed) == EMPTY
-                    && state.compare_exchange(EMPTY, TAKEN, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-                {
-                    self.pack_at(p, i, place);
-                    state.store(READY, Ordering::Release);
-                    return (place, kernels.panel());
-                }
-                for _ in 0..PATIENCE {
-                    if state.load(Ordering::Acquire) == READY {
-                        return (place, kernels.panel());
-                    }
-                    spin_loop();
-                }
+                return (self.place(p, i), kernels.panel());
             }
             let room = own.room(self.depth(p) * kernels.panel());
             self.pack_at(p, i, room);
@@ -225,11 +197,8 @@ where
 
     /// The memory of a panel that is wanted soon.
     fn ahead(&self, p: usize, i: usize) -> Ahead {
-        let (kernels, depth) = (S::Wide::kernels(), self.depth(p));
-        let (panel, size) = (kernels.panel(), size_of::<S::Wide>());
-        let there = self.states.is_empty()
-            || self.states[p / kernels.depth * self.count() + i].load(Ordering::Relaxed) == READY;
-        if i >= self.lying && !self.packed.is_null() && there {
+        let (panel, depth, size) = (S::Wide::kernels().panel(), self.depth(p), size_of::<S::Wide>());
+        if i >= self.lying && !self.packed.is_null() {
             return Ahead {
                 ptr: self.place(p, i).cast(),
                 bytes: panel * size,
@@ -252,23 +221,21 @@ where
         let blocks = (m / least).clamp(1, tasks).max(m.div_ceil(kernels.block));
         let groups = tasks.div_ceil(blocks).min(count.div_ceil(PANELS).max(pieces)).min(count);
         let mut right = *self;
-        let (mut memory, mut states) = (Packed::<S::Wide, FEW>::new(), Vec::new());
+        let mut memory = Packed::<S::Wide, FEW>::new();
         if blocks > 1 && right.packed.is_null() {
-            states.resize_with(count * self.k.div_ceil(kernels.depth), || AtomicU8::new(EMPTY));
-            right.packed = memory.room((count - self.lying) * kernels.panel() * self.k);
-            right.states = &states;
+            (right.lying, right.packed) = (0, memory.room(count * kernels.panel() * self.k));
+            // SAFETY: the caller's contract; there is room.
+            unsafe { right.pack(self.b) };
         }
         let (from, row, col, out) = (Shared(a.ptr.cast_mut()), a.row, a.col, Shared(out));
         let one = |task: usize| {
             let (block, group) = (task / groups, task % groups);
             let (first, end) = (m * block / blocks, m * (block + 1) / blocks);
             let panels = count * group / groups..count * (group + 1) / groups;
-            // Threads that start at the same time start with different panels.
-            let turn = panels.len() * (block % pieces) / pieces;
             // SAFETY: tasks are of different rows or columns, which are inside of the matrices.
             unsafe {
                 let a = Mat { ptr: from.get().cast_const(), row, col }.at(first, 0);
-                right.multiply(end - first, a, panels, turn, out.get().add(first * ldo), ldo, add);
+                right.multiply(end - first, a, panels, out.get().add(first * ldo), ldo, add);
             }
         };
         if pieces < 2 {
@@ -278,7 +245,7 @@ where
         }
     }
 
-    /// `out = a b`, or `out += a b`, for some panels of columns, where `self` is `b`; starts with panel number `turn` of them.
+    /// `out = a b`, or `out += a b`, for some panels of columns, where `self` is `b`.
     ///
     /// # Safety
     /// As for [`Panels::share`].
@@ -287,7 +254,6 @@ where
         m: usize,
         a: Mat<S>,
         panels: Range<usize>,
-        turn: usize,
         out: *mut S::Wide,
         ldo: usize,
         add: bool,
@@ -298,7 +264,6 @@ where
         let there = is_own::<S, S::Wide>() && a.col == 1;
         let direct = there && (m <= most || panels.len() < DIRECT && !pitch.is_multiple_of(PAGE));
         let (mut left, mut own) = (Packed::<S::Wide, FEW>::new(), Packed::<S::Wide, FEW>::new());
-        let nth = |i: usize| panels.start + if i + turn < panels.len() { i + turn } else { i + turn - panels.len() };
         // A small matrix is near.
         let far = !self.packed.is_null() || self.k * self.n * size_of::<S>() > SMALL;
         let blocks = m.div_ceil(kernels.block);
@@ -311,18 +276,18 @@ where
             for p in (0..self.k).step_by(kernels.depth) {
                 let depth = self.depth(p);
                 let packed = if direct { ptr::null_mut() } else { left.room(parts * most * depth) };
-                for i in 0..panels.len() {
-                    let mut next = match (i + 1 < panels.len(), p + depth < self.k) {
+                for i in panels.clone() {
+                    let mut next = match (i + 1 < panels.end, p + depth < self.k) {
                         _ if !far => Ahead::NOTHING,
-                        (true, _) => self.ahead(p, nth(i + 1)),
-                        (false, true) => self.ahead(p + depth, nth(0)),
+                        (true, _) => self.ahead(p, i + 1),
+                        (false, true) => self.ahead(p + depth, panels.start),
                         (false, false) => Ahead::NOTHING,
                     };
-                    let (each, i_th) = (next.rows.div_ceil(parts), nth(i));
-                    let (column, width) = (i_th * panel, panel.min(self.n - i_th * panel));
+                    let each = next.rows.div_ceil(parts);
+                    let (column, width) = (i * panel, panel.min(self.n - i * panel));
                     // SAFETY: the caller's contract. Memory is used as it is only if the types are the same.
                     unsafe {
-                        let (b, b_row) = self.panel(p, i_th, &mut own);
+                        let (b, b_row) = self.panel(p, i, &mut own);
                         for part in 0..parts {
                             let mut ahead = next.take(each);
                             let (row, rows) = (cut(part), cut(part + 1) - cut(part));
@@ -331,7 +296,7 @@ where
                                 (lying.ptr.cast(), lying.row)
                             } else {
                                 let to = packed.add(part * most * depth);
-                                if i == 0 {
+                                if i == panels.start {
                                     pack_rows(lying, rows, depth, most, to);
                                     if part + 1 < parts {
                                         ahead = self::ahead(lying.at(rows, 0), cut(part + 2) - cut(part + 1), depth);

@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::arch::{Level, level, prefetch, prefetch_l2};
+use crate::arch::{Level, level, prefetch};
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{at_v3, at_v4};
 use crate::math::Math;
@@ -233,7 +233,7 @@ impl Ahead {
     #[inline(always)]
     fn fetch(&self) {
         for i in 0..self.rows {
-            prefetch_l2(self.ptr.wrapping_offset(i as isize * self.pitch), self.bytes);
+            prefetch::<2, _>(self.ptr.wrapping_offset(i as isize * self.pitch), self.bytes);
         }
     }
 }
@@ -266,7 +266,7 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
             let mut left = t.run;
             while left > 0 {
                 if row < R {
-                    prefetch(t.out.wrapping_add(row * t.out_row).cast_const(), t.width * size_of::<V::Of>());
+                    prefetch::<1, _>(t.out.wrapping_add(row * t.out_row).cast_const(), t.width * size_of::<V::Of>());
                     row += 1;
                 }
                 if far {

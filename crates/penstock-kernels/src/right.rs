@@ -71,11 +71,11 @@ impl Right {
                 if k == 0 {
                     (0..m).for_each(|i| std::ptr::write_bytes(out.add(i * out_row), 0, n));
                 } else if is_own::<T, <T as Real>::Wide>() {
-                    right.multiply(m, a, 0..right.count(), 0, out.cast(), out_row, false);
+                    right.multiply(m, a, 0..right.count(), out.cast(), out_row, false);
                 } else {
                     let mut wide = Packed::<<T as Real>::Wide, 1024>::new();
                     let wide = wide.room(m * n);
-                    right.multiply(m, a, 0..right.count(), 0, wide, n, false);
+                    right.multiply(m, a, 0..right.count(), wide, n, false);
                     (0..m).for_each(|i| narrow(wide.add(i * n), out.add(i * out_row), n));
                 }
             }

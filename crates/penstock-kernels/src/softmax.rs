@@ -48,7 +48,7 @@ pub(crate) fn exps<T: Real>(x: &[T], shift: T::Wide, to: &mut [T::Wide], ahead: 
     let (to, to_rest) = to.as_chunks_mut::<LANES>();
     for (e, x) in to.iter_mut().zip(chunks) {
         if ahead > 0 {
-            prefetch(x.as_ptr().wrapping_add(ahead), size_of_val(x));
+            prefetch::<1, _>(x.as_ptr().wrapping_add(ahead), size_of_val(x));
         }
         for l in 0..LANES {
             e[l] = (x[l].widen() - shift).exp();
