@@ -2,6 +2,10 @@
 
 #![expect(unsafe_code, reason = "copies raw memory")]
 
+use penstock_data::num_elements;
+
+use crate::copy::broadcast_to;
+
 /// Bytes that lie side by side in an operand and in the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
@@ -13,6 +17,46 @@ pub struct Run {
     pub to: u32,
     /// How many they are.
     pub bytes: u32,
+}
+
+/// The most bytes of a result that is made by runs; larger ones are better made by loops, or shared.
+pub const MOST_BYTES: usize = 1024;
+/// The most runs that a result is made of.
+const MOST_RUNS: usize = 64;
+
+/// The runs of a result of elements of `size` bytes that have these numbers in the operands: elements of the operand at position `i`
+/// are numbered from `firsts[i].1` on, the least first; `firsts[i].0` is what runs call it. Those of a lower number than any are in no run.
+/// `None` where there are too many.
+pub fn runs_of(numbers: &[i64], firsts: &[(usize, i64)], size: usize) -> Option<Box<[Run]>> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, &number) in numbers.iter().enumerate() {
+        let Some(&(operand, first)) = firsts.iter().rfind(|&&(_, first)| first <= number) else { continue };
+        let place = |n: usize| u32::try_from(n * size).ok();
+        let (from, to, bytes) = (place((number - first) as usize)?, place(at)?, size as u32);
+        let run = Run { operand: u32::try_from(operand).ok()?, from, to, bytes };
+        match runs.last_mut() {
+            Some(last)
+                if last.operand == run.operand && last.from + last.bytes == from && last.to + last.bytes == to =>
+            {
+                last.bytes += bytes;
+            }
+            _ => runs.push(run),
+        }
+    }
+    (runs.len() <= MOST_RUNS).then(|| runs.into())
+}
+
+/// The runs of operand 0, of extents `dims`, repeated to extents that it broadcasts to; `None` where there are too many.
+pub fn repeated(dims: &[usize], out_dims: &[usize], size: usize) -> Option<Box<[Run]>> {
+    let (n, made) = (num_elements(dims)?, num_elements(out_dims)?);
+    if n > MOST_BYTES || made > MOST_BYTES {
+        return None;
+    }
+    let numbers: Vec<i64> = (0..n as i64).collect();
+    let mut out = vec![0i64; made];
+    // SAFETY: arrays of so many elements of 8 bytes, which do not overlap; extents broadcast by the contract.
+    unsafe { broadcast_to(8, numbers.as_ptr().cast(), dims, out_dims, out.as_mut_ptr().cast()) };
+    runs_of(&out, &[(0, 0)], size)
 }
 
 /// Copies runs out of operands, of which `start` gives the first byte.
@@ -28,6 +72,33 @@ pub unsafe fn copy_runs(runs: &[Run], start: impl Fn(usize) -> *const u8, out: *
             copy_run(from, to, run.bytes as usize);
         }
     }
+}
+
+/// Copies the rows of `bytes` bytes, of `n` in each of `outer` blocks, that indices name; whether all of these are in `0..n`. Else not all
+/// is written.
+///
+/// # Safety
+/// The indices are readable, `from` is readable for the blocks, and `out` is writable for `outer` times as many rows as there are
+/// indices; it overlaps neither.
+#[inline(always)]
+pub unsafe fn copy_rows_at<I: Copy + TryInto<usize>>(
+    from: *const u8,
+    [outer, n, bytes]: [usize; 3],
+    indices: &[I],
+    out: *mut u8,
+) -> bool {
+    let mut to = out;
+    for block in 0..outer {
+        for &index in indices {
+            let Some(row) = index.try_into().ok().filter(|&row: &usize| row < n) else { return false };
+            // SAFETY: the row is inside of its block; there is a row of the result for each.
+            unsafe {
+                copy_run(from.add((block * n + row) * bytes), to, bytes);
+                to = to.add(bytes);
+            }
+        }
+    }
+    true
 }
 
 /// Copies a run by moves of the greatest size that it has; the last may overlap the one before.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use penstock_data::Tensor;
-use penstock_exec::{Arg, Executable, reference};
-use penstock_ir::{Builder, Function, OpDef, Sample, Type};
+use penstock_exec::{Arg, Executable, eager, reference};
+use penstock_ir::{Builder, Cpu, Function, OpDef, Sample, Type};
 use penstock_ops::control::CONST;
+use penstock_ops::joining::STACK;
 use penstock_ops::resolve::resolver_of;
 use penstock_passes::Options;
 
@@ -55,6 +56,25 @@ fn check(op: &'static OpDef, sample: &Sample, constant: &[usize], what: &str) ->
         }
     }
     Some(resolved.text().unwrap().contains("resolved"))
+}
+
+#[test]
+fn elementwise_operators_whose_operands_broadcast_to_a_few_elements_give_the_same_bits() {
+    let mut ran = 0;
+    for op in penstock_ops::all().filter(|op| matches!(op.cpu, Cpu::Elementwise(_)) && op.operands.len() > 1) {
+        for (i, sample) in (op.samples)().into_iter().enumerate().filter(|(_, s)| s.inputs.iter().all(|t| t.len() > 1))
+        {
+            for k in 0..sample.inputs.len() {
+                let mut sample = sample.clone();
+                // The others are repeated for each of three rows.
+                let rows = [&sample.inputs[k]; 3];
+                let rows = eager(&STACK, &rows, &STACK.attributes(&[]).unwrap(), &env()).unwrap();
+                sample.inputs[k] = rows[0].clone();
+                ran += usize::from(check(op, &sample, &[], &format!("{} sample {i}", op.name)).is_some());
+            }
+        }
+    }
+    assert!(ran > 300, "{ran}");
 }
 
 #[test]
