@@ -423,7 +423,9 @@ impl Tensor {
     /// `ResourceExhausted` where the memory cannot be had.
     #[inline]
     pub fn prepare(&mut self, dtype: DType, dims: &[usize]) -> Result<*mut u8> {
-        if self.dtype != dtype || self.dims.as_slice() != dims {
+        // Extents are few: a call that compares memory takes longer.
+        let same = |own: &[usize]| own.len() == dims.len() && own.iter().zip(dims).all(|(a, b)| a == b);
+        if self.dtype != dtype || !same(&self.dims) {
             self.retype(dtype, dims)?;
         }
         if let Some(ptr) = self.as_mut_ptr() {
@@ -434,6 +436,7 @@ impl Tensor {
     }
 
     /// Gives `self` another dtype and other extents, keeping its buffer where that may be written and suffices.
+    #[cold]
     fn retype(&mut self, dtype: DType, dims: &[usize]) -> Result<()> {
         let bytes = byte_len(dtype, dims)?;
         let keep = match &mut self.storage {

@@ -85,12 +85,12 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
         let end = c.ints(&[2]);
         c.one("strided_slice", &[y, one, end, one], &[("shrink_axis_mask", 1.into())])
     }),
-    ("broadcast_to, sum", &[3], 2, |c, x, _| {
+    ("broadcast_to, mean", &[3], 2, |c, x, _| {
         let dims = c.ints(&[2, 3]);
         let y = c.one("broadcast_to", &[x, dims], &[]);
         c.one("reduce_mean", &[y], &[("axes", vec![0].into())])
     }),
-    ("one_hot, gather", &[4], 2, |c, x, i| {
+    ("reduce_max, part, one_hot", &[4], 3, |c, x, i| {
         let (depth, on) = (c.b.constant(Tensor::from(4i32)), c.one("reduce_max", &[x], &[]));
         let off = c.b.constant(Tensor::from(0f32));
         let one = c.b.constant(Tensor::from(1i32));
@@ -109,6 +109,23 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
         let y = c.one("argmax", &[x], &[]);
         let y = c.one("cast", &[y], &[("dtype", DType::F32.into())]);
         c.one("add", &[x, y], &[])
+    }),
+    ("part, part, add", &[4], 3, |c, x, i| {
+        let three = c.b.constant(Tensor::from(3i32));
+        let i = c.one("part", &[i, three], &[]);
+        let y = c.one("part", &[x, i], &[]);
+        c.one("add", &[x, y], &[])
+    }),
+    ("reshape", &[2, 3], 2, |c, x, _| {
+        let (six, back) = (c.ints(&[6]), c.ints(&[2, 3]));
+        let y = c.one("reshape", &[x, six], &[]);
+        c.one("reshape", &[y, back], &[])
+    }),
+    ("softmax", &[4], 1, |c, x, _| c.one("softmax", &[x], &[])),
+    ("cumsum", &[4], 1, |c, x, _| c.one("cumsum", &[x], &[])),
+    ("select", &[4], 2, |c, x, _| {
+        let y = c.one("less", &[x, x], &[]);
+        c.one("select", &[y, x, x], &[])
     }),
     ("matmul 2x2", &[2, 2], 1, |c, x, _| c.one("matmul", &[x, x], &[])),
     ("matmul 4x4", &[4, 4], 1, |c, x, _| c.one("matmul", &[x, x], &[])),

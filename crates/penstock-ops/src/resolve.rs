@@ -5,10 +5,12 @@
 
 use std::slice;
 
-use penstock_data::{DType, Dims, Tensor, num_elements};
+use penstock_data::{DType, DTypeSet, Dims, Tensor, num_elements};
 use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
-use penstock_kernels::places::{MOST_BYTES, Run, copy_rows_at, copy_runs, runs_of};
+use penstock_kernels::gather::Indices;
+use penstock_kernels::places::{MOST_BYTES, Runs, copy_rows_at, copy_runs, runs_of};
 
+use crate::util::normalize_axis;
 use crate::{array, diagonals, gather, joining, linalg, part, reduce, shape_ops, slicing, sorting};
 
 /// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
@@ -40,10 +42,10 @@ static RESOLVERS: &[(&OpDef, Resolver)] = &[
     (&diagonals::SET_DIAG, moved),
     (&array::FILL, moved),
     (&array::ZEROS_LIKE, moved),
-    (&array::ONE_HOT, moved),
+    (&array::ONE_HOT, one_hot),
     (&gather::GATHER, gathered),
     (&gather::GATHER_ND, moved),
-    (&part::PART, moved),
+    (&part::PART, part::resolve_part),
     (&sorting::TAKE_ALONG_AXIS, moved),
     (&linalg::MATMUL, linalg::resolve_product),
     (&reduce::REDUCE_SUM, reduce::resolve_reduction),
@@ -63,12 +65,12 @@ struct Moved {
     dims: Dims,
     /// How many bytes are filled with zeros first.
     zeros: usize,
-    runs: Box<[Run]>,
+    runs: Runs,
 }
 
 /// Resolves an operator that moves the elements of its operands of the first dtype variable, and does nothing else with them. Where
 /// they go is found by its own kernel, which moves the numbers of the elements instead; 0 stands for zeros.
-fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+pub(crate) fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
     let Cpu::Kernel(kernel) = op.cpu else { return None };
     let dtype = results.first()?.dtype();
     let size = dtype.size();
@@ -147,5 +149,29 @@ fn gathered(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: 
         };
         // The operator's own kernel says which index is wrong.
         if found { Ok(()) } else { own(call) }
+    }))
+}
+
+/// Resolves rows with one element that differs: constant ones as what moves elements, others as a kernel of known sizes.
+fn one_hot(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    if let Some(resolved) = moved(op, attrs, operands, results) {
+        return Some(resolved);
+    }
+    let ([indices, ..], [result]) = (operands, results) else { return None };
+    let (before, made, dtype) = (indices.extents()?, result.shape().extents()?, result.dtype());
+    let axis = normalize_axis(attrs.int(0), made.len(), "axis").ok()?;
+    let (outer, depth, inner) = reduce::around(&made, axis);
+    let (size, count, of) = (dtype.size(), num_elements(&before)?, indices.ty.dtype());
+    if !(1..=MOST_BYTES).contains(&(outer * depth * inner * size)) || !DTypeSet::INDEX.contains(of) {
+        return None;
+    }
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &made)?;
+        let [indices, _, on, off] = [0, 1, 2, 3].map(|i| call.inputs[i].as_ptr());
+        let indices = Indices { ptr: indices, dtype: of, count };
+        // SAFETY: the operands have these extents and dtypes, by their types; the result, which has memory of its own, has `depth`
+        // elements for each index.
+        unsafe { penstock_kernels::gather::one_hot(size, indices, outer, depth, inner, on, off, out) };
+        Ok(())
     }))
 }

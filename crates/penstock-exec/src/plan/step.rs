@@ -5,7 +5,7 @@ use std::fmt;
 use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Resolved, Type};
 use penstock_kernels::LoopFn;
-use penstock_kernels::places::Run;
+use penstock_kernels::places::Runs;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
@@ -110,7 +110,7 @@ pub(crate) struct Few {
     pub(crate) n: usize,
     pub(crate) dims: Dims,
     /// For each operand the bytes between elements, and the moves that repeat it.
-    pub(crate) lanes: SmallVec<[(u32, Option<Box<[Run]>>); 3]>,
+    pub(crate) lanes: SmallVec<[(u32, Option<Runs>); 3]>,
 }
 
 pub(crate) struct FusedStep {
