@@ -352,6 +352,20 @@ impl Tensor {
         Ok(Tensor { dims: dims.into(), dtype: self.dtype, storage: self.storage.clone() })
     }
 
+    /// Gives the tensor other extents of the same number of elements.
+    ///
+    /// # Errors
+    /// As [`Tensor::reshaped`].
+    #[inline]
+    pub fn reshape(&mut self, dims: &[usize]) -> Result<()> {
+        if num_elements(dims) != Some(self.len()) {
+            return self.reshaped(dims).map(|_| ());
+        }
+        self.dims.clear();
+        self.dims.extend_from_slice(dims);
+        Ok(())
+    }
+
     /// The same bits as elements of another dtype of the same size.
     ///
     /// # Errors

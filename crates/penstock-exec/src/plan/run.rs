@@ -310,8 +310,7 @@ impl Plan {
                 }
                 Step::Reshape(s) => {
                     // SAFETY: as said above.
-                    let reg = unsafe { regs.get_mut(s.reg) };
-                    *reg = std::mem::take(reg).reshaped(&s.dims)?;
+                    unsafe { regs.get_mut(s.reg) }.reshape(&s.dims)?;
                 }
                 Step::Read(s) => {
                     // SAFETY: as said above.

@@ -40,9 +40,10 @@ fn check(op: &'static OpDef, sample: &Sample, constant: &[usize], what: &str) ->
     let (resolved, own) = (as_written(&graph, &[]), as_written(&graph, &["resolve"]));
     assert!(!own.text().unwrap().contains("resolved"), "{what}");
     for (executable, switch) in [(&resolved, "on"), (&own, "off")] {
-        // Twice: the second run finds the results of the first.
-        for round in 0..2 {
-            match (&expected, executable.run(&args, &Quiet(env()))) {
+        // Twice: the second run finds the results of the first, which somebody still holds.
+        let runs = [(); 2].map(|()| executable.run(&args, &Quiet(env())));
+        for (round, got) in runs.into_iter().enumerate() {
+            match (&expected, got) {
                 (Ok(expected), Ok(got)) => {
                     let (due, got): (Vec<_>, Vec<_>) =
                         (expected.iter().map(bits).collect(), got.iter().map(bits).collect());
