@@ -1,9 +1,8 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
-use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result, num_elements};
+use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
 use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
 use penstock_jit::Source;
-use penstock_kernels::places::{MOST_BYTES, repeated};
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
 use penstock_ops::resolve::resolver_of;
@@ -18,12 +17,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
+use super::few::Few;
 use super::native::NativeStep;
 use super::row_loop;
 use super::slab;
 use super::step::{
-    BroadcastStep, CallArg, CallStep, Constants, Few, FusedStep, KernelStep, LoopStep, MOST_OPERANDS, ReadStep, Reg,
-    ReshapeStep, Step, UpdateStep, WindowStep, WriteStep,
+    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
+    UpdateStep, WindowStep, WriteStep,
 };
 use super::strip;
 use super::together::{self, TogetherStep};
@@ -464,33 +464,13 @@ impl Lowerer<'_> {
             }
             _ => {
                 let (ns, dtype) = (per_element(data.op.0), result.dtype());
-                let few = self.few(data, &result).filter(|_| self.allows("resolve"));
+                let operands: SmallVec<[&Type; 4]> = data.operands.iter().map(|&v| ty(v)).collect();
+                let few = Few::of(&result, &operands).filter(|_| self.allows("resolve"));
                 Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, few }))
             }
         };
         self.push(step);
         Ok(())
-    }
-
-    /// How an elementwise instruction runs whose operands broadcast to a few elements.
-    fn few(&self, data: &InstData, result: &Type) -> Option<Few> {
-        let dims = result.shape().extents()?;
-        let n = num_elements(&dims).filter(|&n| n > 0 && n * result.dtype().size() <= MOST_BYTES)?;
-        if data.operands.len() > MOST_OPERANDS || result.dtype().size() == 0 {
-            return None;
-        }
-        let lane = |&v: &Value| {
-            let (own, size) = (self.graph.ty(v).shape().extents()?, self.graph.ty(v).dtype().size());
-            if own == dims {
-                return Some((size as u32, None));
-            }
-            if num_elements(&own) == Some(1) {
-                return Some((0, None));
-            }
-            (n * size <= MOST_BYTES).then(|| Some((size as u32, Some(repeated(&own, &dims, size)?))))?
-        };
-        let lanes = data.operands.iter().map(lane).collect::<Option<_>>()?;
-        Some(Few { n, dims, lanes })
     }
 
     /// The extents that an instruction gives its first operand and that it surely fits; `None` for one that does anything else.

@@ -2,22 +2,18 @@
 
 #![expect(unsafe_code, reason = "registers are read and written by number; loops run over raw memory")]
 
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
 use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler, Type};
-use penstock_kernels::places::{MOST_BYTES, copy_runs};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
 
 use super::slab::SlabStep;
-use super::step::{
-    BroadcastStep, Few, FusedStep, KernelStep, LoopStep, MOST_OPERANDS, Reg, Step, UpdateStep, WriteStep,
-};
+use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
 use super::strip::StripStep;
 use super::{Frame, Kind, Plan, calls};
 use crate::eager::panicked;
@@ -224,7 +220,7 @@ impl Plan {
                 Step::Broadcast(s) => {
                     if let Some(few) = &s.few {
                         // SAFETY: as said above; lowering made it from the types of the operands.
-                        unsafe { run_few(s, few, regs)? };
+                        unsafe { few.run(s, regs)? };
                     // SAFETY: as said above.
                     } else if unsafe { is_heavy_broadcast(s, regs) } {
                         regs = self.run_apart(*at, own, env)?;
@@ -485,34 +481,6 @@ unsafe fn run_broadcast(s: &BroadcastStep, regs: Regs) -> Result<()> {
     // SAFETY: the loop was looked up for the dtypes of the operands and of the result.
     unsafe { broadcast_loop(s.f, s.dtype, &ins, out)? };
     check_result(0, out, &s.ty)
-}
-
-/// Memory for an operand that is repeated.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Repeated([MaybeUninit<u8>; MOST_BYTES]);
-
-/// # Safety
-/// The registers are there, the step writes none that it reads, and they hold tensors of the types that it was made from.
-#[inline(never)]
-unsafe fn run_few(s: &BroadcastStep, few: &Few, regs: Regs) -> Result<()> {
-    let mut room = [const { Repeated([MaybeUninit::uninit(); MOST_BYTES]) }; MOST_OPERANDS];
-    let mut lanes = [Lane::fixed(std::ptr::null()); MOST_OPERANDS];
-    for (((&reg, (step, runs)), lane), room) in s.ins.iter().zip(&few.lanes).zip(&mut lanes).zip(&mut room) {
-        // SAFETY: the caller's promise.
-        let from = unsafe { regs.get(reg) }.as_ptr();
-        let ptr = runs.as_ref().map_or(from, |runs| {
-            let to = room.0.as_mut_ptr().cast::<u8>();
-            // SAFETY: the runs are inside of a tensor of the operand's type, and there is room for the elements of the result.
-            unsafe { copy_runs(runs, |_| from, to) };
-            to.cast_const()
-        });
-        *lane = Lane { ptr, step: *step as usize };
-    }
-    // SAFETY: the caller's promise.
-    let out = unsafe { regs.get_mut(s.out) }.prepare(s.dtype, &few.dims)?;
-    // SAFETY: the loop was looked up for the dtypes; each lane has `n` elements, or one and the step 0, and `out` is another register.
-    unsafe { (s.f)(few.n, &lanes[..s.ins.len()], out) }.map_err(fault)
 }
 
 /// # Safety

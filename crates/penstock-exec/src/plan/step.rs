@@ -5,10 +5,10 @@ use std::fmt;
 use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Resolved, Type};
 use penstock_kernels::LoopFn;
-use penstock_kernels::places::Runs;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
+use super::few::Few;
 use super::native::NativeStep;
 use super::row_loop::RowLoop;
 use super::slab::SlabStep;
@@ -23,9 +23,6 @@ pub(crate) type Reg = u32;
 /// Loops over single elements, and over this many bytes and more, write in place. In between, two buffers in the cache
 /// are quicker: a loop over its own operand passes through a buffer of its own.
 const IN_PLACE: usize = 256 << 10;
-
-/// The most operands of an elementwise loop.
-pub(crate) const MOST_OPERANDS: usize = 4;
 
 /// One step. Registers are values while a graph is lowered, and registers of the frame in a plan.
 pub(crate) enum Step {
@@ -102,15 +99,6 @@ pub(crate) struct BroadcastStep {
     pub(crate) ty: Type,
     /// How it runs where all extents are known and the elements are few.
     pub(crate) few: Option<Few>,
-}
-
-/// Operands that broadcast to a few elements: those that are no lane of the loop as they lie are repeated by moves of known places,
-/// so that it runs once.
-pub(crate) struct Few {
-    pub(crate) n: usize,
-    pub(crate) dims: Dims,
-    /// For each operand the bytes between elements, and the moves that repeat it.
-    pub(crate) lanes: SmallVec<[(u32, Option<Runs>); 3]>,
 }
 
 pub(crate) struct FusedStep {
