@@ -352,6 +352,20 @@ impl Tensor {
         Ok(Tensor { dims: dims.into(), dtype: self.dtype, storage: self.storage.clone() })
     }
 
+    /// Gives the tensor other extents of the same number of elements.
+    ///
+    /// # Errors
+    /// As [`Tensor::reshaped`].
+    #[inline]
+    pub fn reshape(&mut self, dims: &[usize]) -> Result<()> {
+        if num_elements(dims) != Some(self.len()) {
+            return self.reshaped(dims).map(|_| ());
+        }
+        self.dims.clear();
+        self.dims.extend_from_slice(dims);
+        Ok(())
+    }
+
     /// The same bits as elements of another dtype of the same size.
     ///
     /// # Errors
@@ -423,7 +437,9 @@ impl Tensor {
     /// `ResourceExhausted` where the memory cannot be had.
     #[inline]
     pub fn prepare(&mut self, dtype: DType, dims: &[usize]) -> Result<*mut u8> {
-        if self.dtype != dtype || self.dims.as_slice() != dims {
+        // Extents are few: a call that compares memory takes longer.
+        let same = |own: &[usize]| own.len() == dims.len() && own.iter().zip(dims).all(|(a, b)| a == b);
+        if self.dtype != dtype || !same(&self.dims) {
             self.retype(dtype, dims)?;
         }
         if let Some(ptr) = self.as_mut_ptr() {
@@ -434,6 +450,7 @@ impl Tensor {
     }
 
     /// Gives `self` another dtype and other extents, keeping its buffer where that may be written and suffices.
+    #[cold]
     fn retype(&mut self, dtype: DType, dims: &[usize]) -> Result<()> {
         let bytes = byte_len(dtype, dims)?;
         let keep = match &mut self.storage {

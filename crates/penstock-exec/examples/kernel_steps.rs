@@ -85,12 +85,12 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
         let end = c.ints(&[2]);
         c.one("strided_slice", &[y, one, end, one], &[("shrink_axis_mask", 1.into())])
     }),
-    ("broadcast_to, sum", &[3], 2, |c, x, _| {
+    ("broadcast_to, mean", &[3], 2, |c, x, _| {
         let dims = c.ints(&[2, 3]);
         let y = c.one("broadcast_to", &[x, dims], &[]);
         c.one("reduce_mean", &[y], &[("axes", vec![0].into())])
     }),
-    ("one_hot, gather", &[4], 2, |c, x, i| {
+    ("reduce_max, part, one_hot", &[4], 3, |c, x, i| {
         let (depth, on) = (c.b.constant(Tensor::from(4i32)), c.one("reduce_max", &[x], &[]));
         let off = c.b.constant(Tensor::from(0f32));
         let one = c.b.constant(Tensor::from(1i32));
@@ -109,6 +109,23 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
         let y = c.one("argmax", &[x], &[]);
         let y = c.one("cast", &[y], &[("dtype", DType::F32.into())]);
         c.one("add", &[x, y], &[])
+    }),
+    ("part, part, add", &[4], 3, |c, x, i| {
+        let three = c.b.constant(Tensor::from(3i32));
+        let i = c.one("part", &[i, three], &[]);
+        let y = c.one("part", &[x, i], &[]);
+        c.one("add", &[x, y], &[])
+    }),
+    ("reshape", &[2, 3], 2, |c, x, _| {
+        let (six, back) = (c.ints(&[6]), c.ints(&[2, 3]));
+        let y = c.one("reshape", &[x, six], &[]);
+        c.one("reshape", &[y, back], &[])
+    }),
+    ("softmax", &[4], 1, |c, x, _| c.one("softmax", &[x], &[])),
+    ("cumsum", &[4], 1, |c, x, _| c.one("cumsum", &[x], &[])),
+    ("select", &[4], 2, |c, x, _| {
+        let y = c.one("less", &[x, x], &[]);
+        c.one("select", &[y, x, x], &[])
     }),
     ("matmul 2x2", &[2, 2], 1, |c, x, _| c.one("matmul", &[x, x], &[])),
     ("matmul 4x4", &[4, 4], 1, |c, x, _| c.one("matmul", &[x, x], &[])),
@@ -129,7 +146,8 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let env = StdEnv::new(0);
-    println!("{:<28} {:>9} {:>9}   ns a step", "", "resolved", "own");
+    println!("{:<28} {:>20} {:>20}", "", "ns a step", "us to plan one");
+    println!("{:<28} {:>10} {:>9} {:>10} {:>9}", "", "resolved", "own", "resolved", "own");
     for (name, dims, steps, link) in CASES.iter().filter(|case| case.0.contains(&wanted)) {
         let n: usize = dims.iter().product();
         let x = Tensor::from_slice(dims, &vec![0.0f32; n]).expect("memory");
@@ -142,18 +160,20 @@ fn main() {
         let mut chain = Chain { b: &mut b };
         let last = (0..links).fold(first, |x, _| link(&mut chain, x, indices));
         let function = Function::new("f", b.finish(&[last]).expect("in scope"));
-        let skips = [vec![], vec!["resolve".to_string()]].map(|mut skip| {
+        let plans = [vec![], vec!["resolve".to_string()]].map(|mut skip| {
             // The steps stay as they are written.
             skip.extend(["canonicalise", "simplify", "fuse", "native", "cse"].map(String::from));
-            let options = Options { skip, ..Options::default() };
-            Executable::with_options(&function, options).expect("plans")
+            let start = Instant::now();
+            let executable =
+                Executable::with_options(&function, Options { skip, ..Options::default() }).expect("plans");
+            (executable, start.elapsed().as_secs_f64() * 1e6 / STEPS as f64)
         });
         if std::env::var("LISTING").is_ok() {
-            println!("{}", skips[0].text().expect("plans").lines().take(30).collect::<Vec<_>>().join("\n"));
+            println!("{}", plans[0].0.text().expect("plans").lines().take(30).collect::<Vec<_>>().join("\n"));
         }
         let mut best = [f64::INFINITY; 2];
         for _ in 0..60 {
-            for (best, executable) in best.iter_mut().zip(&skips) {
+            for (best, (executable, _)) in best.iter_mut().zip(&plans) {
                 let calls = 10;
                 let start = Instant::now();
                 for _ in 0..calls {
@@ -163,6 +183,6 @@ fn main() {
                 *best = best.min(ns);
             }
         }
-        println!("{name:<28} {:>9.1} {:>9.1}", best[0], best[1]);
+        println!("{name:<28} {:>10.1} {:>9.1} {:>10.2} {:>9.2}", best[0], best[1], plans[0].1, plans[1].1);
     }
 }

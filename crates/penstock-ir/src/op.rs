@@ -432,6 +432,7 @@ impl Call<'_> {
     ///
     /// # Errors
     /// `ResourceExhausted` where the memory cannot be had.
+    #[inline]
     pub fn out(&mut self, index: usize, dtype: DType, dims: &[usize]) -> Result<*mut u8> {
         self.outputs[index].prepare(dtype, dims)
     }

@@ -21,6 +21,7 @@ pub mod conv;
 pub mod copy;
 pub mod elimination;
 mod erf;
+pub mod few_product;
 pub mod fold;
 pub mod gather;
 mod hyperbolic;

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -407,16 +408,25 @@ pub fn rows_of_part(columns: usize) -> usize {
     (PART / columns.max(1)).next_multiple_of(ROWS).max(ROWS)
 }
 
-/// Folds `rows` rows of `width <= COLUMNS` columns, `stride` elements apart, into `acc`.
+/// The first `width` accumulators, of nothing.
+#[inline(always)]
+fn opened<F: Fold>(room: &mut [MaybeUninit<F::Acc>; COLUMNS], width: usize) -> &mut [F::Acc] {
+    let room = &mut room[..width];
+    room.iter_mut().for_each(|acc| _ = acc.write(F::init()));
+    // SAFETY: all of them were written.
+    unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast(), width) }
+}
+
+/// Folds `rows` rows, of at most [`COLUMNS`] columns and `stride` elements apart, into `acc`, which has an accumulator for each column.
 ///
 /// # Safety
-/// Every row is readable for `width` elements.
+/// Every row is readable for as many elements as there are accumulators.
 #[inline(always)]
-unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, width: usize, acc: &mut [F::Acc; COLUMNS]) {
-    let mut start = 0;
+unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, acc: &mut [F::Acc]) {
+    let (width, mut start) = (acc.len(), 0);
+    let mut room = [const { MaybeUninit::uninit() }; COLUMNS];
     while start < rows {
-        let mut block = [F::init(); COLUMNS];
-        let block = &mut block[..width];
+        let block = opened::<F>(&mut room, width);
         let last = rows.min(start + ROWS);
         // SAFETY: row `r` is readable for `width` elements.
         let row = |r: usize| unsafe { slice::from_raw_parts(src.add(r * stride), width) };
@@ -436,7 +446,7 @@ unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, width
         for (a, &b) in acc.iter_mut().zip(block.iter()) {
             *a = F::join(*a, b);
         }
-        if acc[..width].iter().all(|&a| F::settled(a)) {
+        if acc.iter().all(|&a| F::settled(a)) {
             return;
         }
         start += ROWS;
@@ -548,7 +558,8 @@ where
             let first = block * COLUMNS;
             let width = COLUMNS.min(row.size - first);
             let base = offset(&kept, k) + first + start * rows.stride;
-            let mut acc = [F::init(); COLUMNS];
+            let mut room = [const { MaybeUninit::uninit() }; COLUMNS];
+            let acc = opened::<F>(&mut room, width);
             dispatch_v3(
                 #[inline(always)]
                 || {
@@ -556,12 +567,12 @@ where
                         // SAFETY: the offsets are inside the input; rows have `width` more elements.
                         unsafe {
                             let src = source.get().add(base + offset(&reduced, i));
-                            fold_rows::<F::Steps>(src, count_rows, rows.stride, width, &mut acc);
+                            fold_rows::<F::Steps>(src, count_rows, rows.stride, acc);
                         }
                     }
                 },
             );
-            for (j, &a) in acc[..width].iter().enumerate() {
+            for (j, &a) in acc.iter().enumerate() {
                 // SAFETY: inside the table or the output, in columns that no other task has.
                 unsafe {
                     if parts > 1 {

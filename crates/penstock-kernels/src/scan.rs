@@ -108,6 +108,26 @@ fn arg_run<const MAX: bool, T: Ranked>(run: &[T]) -> usize {
     place
 }
 
+/// Up to so many elements are gone through one by one.
+const FEW: usize = 64;
+
+/// The index of the first most extreme of `n >= 1` elements, `step` apart.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+unsafe fn arg_few<const MAX: bool, T: Ranked>(src: *const T, n: usize, step: usize) -> usize {
+    // SAFETY: the caller's contract.
+    let key = |i: usize| unsafe { src.add(i * step).read() }.key();
+    let (mut best, mut place) = (key(0), 0);
+    for i in 1..n {
+        if displaces::<MAX, _>(best, key(i)) {
+            (best, place) = (key(i), i);
+        }
+    }
+    place
+}
+
 /// Columns whose extremes are found side by side.
 const ARG_COLUMNS: usize = 256;
 
@@ -152,6 +172,16 @@ unsafe fn arg<const MAX: bool, T: Ranked, R: Int>(
     out: *mut u8,
 ) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<R>()));
+    if outer * n * inner <= FEW {
+        for i in 0..outer * inner {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let place = arg_few::<MAX, T>(src.get().add(i / inner * n * inner + i % inner), n, inner);
+                dst.get().add(i).write(R::from_i64(place as i64));
+            }
+        }
+        return;
+    }
     let blocks = inner.div_ceil(ARG_COLUMNS);
     parallel_for(outer * blocks, grain((n * inner.min(ARG_COLUMNS)) as f64 * 0.3), |range| {
         dispatch_v3(

@@ -71,6 +71,12 @@ fn axes(attrs: &Attrs, params: usize, indices: usize) -> Result<(usize, usize)> 
     Ok((axis, batch))
 }
 
+/// The axis of a gather without a batch that refuses every negative index.
+pub(crate) fn lone_axis(attrs: &Attrs, params: usize) -> Option<usize> {
+    let plain = attrs.int(1) == 0 && !attrs.flag(2);
+    normalize_axis(attrs.int(0), params, "axis").ok().filter(|_| plain)
+}
+
 /// The dimensions of a gather.
 fn gathered(params: &[Dim], indices: &[Dim], attrs: &Attrs) -> Result<SmallVec<[Dim; 4]>> {
     let (axis, batch) = axes(attrs, params.len(), indices.len())?;

@@ -4,9 +4,11 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, arg_of,
+    ArgType, AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, Known, OpDef, OutTypes, Resolved, Sample, Type,
+    Vjp, arg, arg_of,
 };
 use penstock_kernels::Unary;
+use penstock_kernels::few_product::FewProduct;
 use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};
 use penstock_kernels::product_i8::{Bytes, bytes_batched};
 use smallvec::{SmallVec, smallvec};
@@ -254,6 +256,25 @@ fn run_matmul(call: &mut Call<'_>) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Resolves a product of small matrices, of one right matrix.
+pub(crate) fn resolve_product(attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    let ([a, b], [result]) = (operands, results) else { return None };
+    let (of_a, of_b) = (View::of(attrs, 0), View::of(attrs, 1));
+    let (a_dims, b_dims, dims) = (a.extents()?, b.extents()?, result.shape().extents()?);
+    let ((a_batch, m, k), (b_batch, _, n)) = (split(&a_dims, of_a)?, split(&b_dims, of_b)?);
+    let count: usize = a_batch.iter().product();
+    // Matrices that lie one below the other are one; a column is its transpose.
+    let is_one = b_batch.iter().all(|&d| d == 1) && (count == 1 || !of_a.transposed) && (n == 1 || !of_b.transposed);
+    let product = FewProduct::new(a.ty.dtype(), count * m, k, n, of_a.transposed).filter(|_| is_one)?;
+    let dtype = result.dtype();
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &dims)?;
+        // SAFETY: the operands are matrices of these sizes, by their types, and the result has memory of its own.
+        unsafe { product.run(call.inputs[0].as_ptr(), call.inputs[1].as_ptr(), out) };
+        Ok(())
+    }))
 }
 
 fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {

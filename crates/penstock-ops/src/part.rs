@@ -1,10 +1,16 @@
 //! The part of an array at single indices.
 
+#![expect(unsafe_code, reason = "copies between tensors whose types are known ahead")]
+
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
-use penstock_ir::{ArgType, Attrs, Call, Cpu, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, arg, args_of};
+use penstock_ir::{
+    ArgType, Attrs, Call, Cpu, Fold, InferCx, Known, OpDef, OutTypes, Resolved, Sample, Type, Vjp, arg, args_of,
+};
+use penstock_kernels::places::{MOST_BYTES, copy_run};
 
 use crate::gather::GATHER;
 use crate::operands::{int_scalar, like, require_rank};
+use crate::resolve;
 use crate::sample_arrays::{f64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
 use crate::util::one;
@@ -62,6 +68,38 @@ fn infer_part(cx: &InferCx<'_>) -> Result<OutTypes> {
     let Some(dims) = cx.shape(0).dims() else { return one(like(cx, 0, Shape::UNRANKED)) };
     check_count(count, dims.len())?;
     one(like(cx, 0, Shape::new(dims[count..].iter().copied())))
+}
+
+/// Resolves a part of few bytes; an index that is not there is left to the operator's own kernel.
+pub(crate) fn resolve_part(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    operands: &[Known<'_>],
+    results: &[Type],
+) -> Option<Resolved> {
+    if let Some(resolved) = resolve::moved(op, attrs, operands, results) {
+        return Some(resolved);
+    }
+    let ([x, indices @ ..], [result]) = (operands, results) else { return None };
+    let (dims, made, dtype) = (x.extents()?, result.shape().extents()?, result.dtype());
+    let bytes = result.shape().num_elements()? * dtype.size();
+    let leading = dims.get(..indices.len())?.to_vec();
+    if indices.iter().any(|i| i.ty.dtype() != DType::I32) || !(1..=MOST_BYTES).contains(&bytes) {
+        return None;
+    }
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &made)?;
+        let mut at = Some(0);
+        for (&n, index) in leading.iter().zip(&call.inputs[1..]) {
+            let index = index.item::<i32>().map_or(i64::MIN, i64::from);
+            let own = usize::try_from(if index < 0 { index + n as i64 } else { index }).ok().filter(|&i| i < n);
+            at = at.zip(own).map(|(at, own)| at * n + own);
+        }
+        let Some(at) = at else { return run_part(call) };
+        // SAFETY: the array has these extents, by its type, and the indices are inside of them; the result has memory of its own.
+        unsafe { copy_run(call.inputs[0].as_ptr().add(at * bytes), out, bytes) };
+        Ok(())
+    }))
 }
 
 fn run_part(call: &mut Call<'_>) -> Result<()> {

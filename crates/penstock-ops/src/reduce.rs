@@ -2,11 +2,14 @@
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
+use std::mem::MaybeUninit;
+
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, Graph, InferCx, Inst, OpDef,
-    OutTypes, Sample, Type, Vjp, VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, Graph, InferCx, Inst, Known,
+    OpDef, OutTypes, Resolved, Sample, Type, Vjp, VjpCx, arg,
 };
+use penstock_kernels::fold::{self, Acc, folds};
 use penstock_kernels::{ARG_REDUCE_DTYPES, Reduce, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
 
@@ -24,6 +27,10 @@ use crate::util::{normalize_axis, one};
 const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
 
 const ATTRS: &[AttrDef] = &[AttrDef::optional("axes", AttrKind::Ints), AttrDef::flag("keepdims", false)];
+
+/// The most elements, and columns, of a reduction that is resolved.
+const FEW: usize = 512;
+const COLUMNS: usize = 64;
 
 /// Axes as indices in ascending order; all where none are given.
 ///
@@ -157,9 +164,8 @@ table! {
         "Whether all elements are true; true of nothing.";
 }
 
-/// What an instruction reduces its first operand by, and the dimensions of it that it reduces; `None` for other operators
-/// than those above and `sum_to_shape`, and where the sizes are not known.
-pub fn reduction_of(graph: &Graph, inst: Inst) -> Option<(Reduce, SmallVec<[bool; 4]>)> {
+/// What the operators above compute.
+fn kind_of(op: &OpDef) -> Option<Reduce> {
     const KINDS: [(&OpDef, Reduce); 7] = [
         (&REDUCE_SUM, Reduce::Sum),
         (&REDUCE_PROD, Reduce::Prod),
@@ -169,12 +175,58 @@ pub fn reduction_of(graph: &Graph, inst: Inst) -> Option<(Reduce, SmallVec<[bool
         (&REDUCE_ANY, Reduce::Any),
         (&REDUCE_ALL, Reduce::All),
     ];
+    KINDS.iter().find(|(known, _)| op.is(known)).map(|&(_, kind)| kind)
+}
+
+/// Resolves a reduction of a few elements, over axes side by side.
+pub(crate) fn resolve_reduction(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    operands: &[Known<'_>],
+    results: &[Type],
+) -> Option<Resolved> {
+    let (x, dims) = (operands[0].extents()?, results[0].shape().extents()?);
+    let (kind, marked) = match kind_of(op) {
+        Some(kind) => (kind, plan(&x, attrs).ok()?.0),
+        None => (Reduce::Sum, summed(&x, &dims)),
+    };
+    let [outer, n, inner] = side_by_side(&x, &marked)?;
+    let dtype = operands[0].ty.dtype();
+    let (steps, size) = (folds(kind, dtype)?, dtype.size());
+    if !(1..=FEW).contains(&(outer * n * inner)) || inner > COLUMNS || (inner > 1 && n > fold::ROWS) {
+        return None;
+    }
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &dims)?;
+        let from = call.inputs[0].as_ptr();
+        // SAFETY: the operand has these extents, by its type, and the result an element for each of the first and the last.
+        // There is room for the accumulators of the columns, which start with nothing in them.
+        unsafe {
+            if inner == 1 {
+                (steps.rows)(from, outer, n, out);
+                return Ok(());
+            }
+            let mut room = [const { MaybeUninit::<Acc>::uninit() }; COLUMNS];
+            let acc = room.as_mut_ptr().cast::<u8>();
+            for block in 0..outer {
+                (steps.open_columns)(acc, inner);
+                (steps.add_rows)(acc, from.add(block * n * inner * size), n, inner);
+                (steps.finish_columns)(acc, inner, n, out.add(block * inner * size));
+            }
+        }
+        Ok(())
+    }))
+}
+
+/// What an instruction reduces its first operand by, and the dimensions of it that it reduces; `None` for other operators
+/// than those above and `sum_to_shape`, and where the sizes are not known.
+pub fn reduction_of(graph: &Graph, inst: Inst) -> Option<(Reduce, SmallVec<[bool; 4]>)> {
     let data = &graph.insts[inst];
     if data.op.is(&SUM_TO_SHAPE) {
         let (from, to) = (graph.ty(data.operands[0]).shape().extents()?, graph.ty(data.results[0]).shape().extents()?);
         return Some((Reduce::Sum, summed(&from, &to)));
     }
-    let kind = KINDS.iter().find(|(op, _)| data.op.is(op))?.1;
+    let kind = kind_of(&data.op)?;
     let dims = graph.ty(data.operands[0]).shape().extents()?;
     Some((kind, plan(&dims, &data.attrs).ok()?.0))
 }
@@ -518,6 +570,27 @@ fn run_arg(max: bool, call: &mut Call<'_>) -> Result<()> {
     // `dtype`, which inference has checked, and an output is none of the operands.
     unsafe { penstock_kernels::arg_reduce(max, x.dtype(), x.as_ptr(), outer, n, inner, dtype, to) };
     Ok(())
+}
+
+/// Resolves the search for an extreme of a few elements.
+pub(crate) fn resolve_arg(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    operands: &[Known<'_>],
+    results: &[Type],
+) -> Option<Resolved> {
+    let (x, dims) = (operands[0].extents()?, results[0].shape().extents()?);
+    let (outer, n, inner) = around(&x, normalize_axis(attrs.int(0), x.len(), "axis").ok()?);
+    let (from, to, max) = (operands[0].ty.dtype(), results[0].dtype(), op.is(&ARGMAX));
+    if !(1..=FEW).contains(&(outer * n * inner)) {
+        return None;
+    }
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, to, &dims)?;
+        // SAFETY: the operand has these extents, by its type, and the result an element for each of the first and the last.
+        unsafe { penstock_kernels::arg_reduce(max, from, call.inputs[0].as_ptr(), outer, n, inner, to, out) };
+        Ok(())
+    }))
 }
 
 fn arg_samples() -> Vec<Sample> {

@@ -3,11 +3,15 @@
 
 #![expect(unsafe_code, reason = "copies between tensors whose types are known ahead")]
 
-use penstock_data::{Dims, Tensor, num_elements};
-use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
-use penstock_kernels::places::{Run, copy_runs};
+use std::slice;
 
-use crate::{array, diagonals, gather, joining, linalg, packed, part, shape_ops, slicing, sorting};
+use penstock_data::{DType, DTypeSet, Dims, Tensor, num_elements};
+use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
+use penstock_kernels::gather::Indices;
+use penstock_kernels::places::{MOST_BYTES, Runs, copy_rows_at, copy_runs, runs_of};
+
+use crate::util::normalize_axis;
+use crate::{array, diagonals, gather, joining, linalg, packed, part, reduce, shape_ops, slicing, sorting};
 
 /// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
 /// is gained over the operator's own.
@@ -38,34 +42,47 @@ static RESOLVERS: &[(&OpDef, Resolver)] = &[
     (&diagonals::SET_DIAG, moved),
     (&array::FILL, moved),
     (&array::ZEROS_LIKE, moved),
-    (&array::ONE_HOT, moved),
-    (&gather::GATHER, moved),
+    (&array::ONE_HOT, one_hot),
+    (&gather::GATHER, gathered),
     (&gather::GATHER_ND, moved),
-    (&part::PART, moved),
+    (&part::PART, part::resolve_part),
     (&sorting::TAKE_ALONG_AXIS, moved),
-    (&linalg::MATMUL, packed::product),
+    (&linalg::MATMUL, product),
+    (&reduce::REDUCE_SUM, reduce::resolve_reduction),
+    (&reduce::REDUCE_PROD, reduce::resolve_reduction),
+    (&reduce::REDUCE_MAX, reduce::resolve_reduction),
+    (&reduce::REDUCE_MIN, reduce::resolve_reduction),
+    (&reduce::REDUCE_MEAN, reduce::resolve_reduction),
+    (&reduce::REDUCE_ANY, reduce::resolve_reduction),
+    (&reduce::REDUCE_ALL, reduce::resolve_reduction),
+    (&reduce::SUM_TO_SHAPE, reduce::resolve_reduction),
+    (&reduce::ARGMAX, reduce::resolve_arg),
+    (&reduce::ARGMIN, reduce::resolve_arg),
 ];
 
-/// The most bytes of a result that is made by moves of known places; larger ones are better made by loops, or shared.
-const MOVED_BYTES: usize = 1024;
-/// The most runs that a result is made of.
-const MOVED_RUNS: usize = 64;
+/// Resolves a product that is small, or by a matrix that stays the same.
+fn product(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    linalg::resolve_product(attrs, operands, results).or_else(|| packed::product(op, attrs, operands, results))
+}
+
+/// The most elements of an operand that are numbered, which takes some nanoseconds each.
+const NUMBERED: i64 = 4096;
 
 /// A result that is put together from runs of bytes of the operands, and zeros.
 struct Moved {
     dims: Dims,
     /// How many bytes are filled with zeros first.
     zeros: usize,
-    runs: Box<[Run]>,
+    runs: Runs,
 }
 
 /// Resolves an operator that moves the elements of its operands of the first dtype variable, and does nothing else with them. Where
 /// they go is found by its own kernel, which moves the numbers of the elements instead; 0 stands for zeros.
-fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+pub(crate) fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
     let Cpu::Kernel(kernel) = op.cpu else { return None };
     let dtype = results.first()?.dtype();
     let size = dtype.size();
-    let small = |ty: &Type| ty.shape().num_elements().is_some_and(|n| n * size <= MOVED_BYTES);
+    let small = |ty: &Type| ty.shape().num_elements().is_some_and(|n| n * size <= MOST_BYTES);
     if size == 0 || !results.iter().all(small) {
         return None;
     }
@@ -76,7 +93,7 @@ fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[T
     for (i, operand) in operands.iter().enumerate() {
         numbered.push(if matches!(op.operand(i)?.ty, ArgType::Var(0)) {
             let dims = operand.extents()?;
-            let end = next + i64::try_from(num_elements(&dims)?).ok().filter(|&n| n <= 1 << 16)?;
+            let end = next + i64::try_from(num_elements(&dims)?).ok().filter(|&n| n <= NUMBERED)?;
             firsts.push((i, next));
             let numbers: Vec<i64> = (next..end).collect();
             next = end;
@@ -89,8 +106,12 @@ fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[T
     let mut outputs = vec![Tensor::default(); results.len()];
     // Operands that it refuses are refused at each run.
     kernel(&mut Call { inputs: &inputs, attrs, outputs: &mut outputs, env: &NoEnv }).ok()?;
-    let made: Option<Vec<Moved>> = outputs.iter().map(|out| Moved::of(out, &firsts, size)).collect();
-    let made = made?;
+    let made = |out: &Tensor| {
+        let numbers = out.as_slice::<i64>();
+        let zeros = if numbers.contains(&0) { numbers.len() * size } else { 0 };
+        Some(Moved { dims: out.dims().into(), zeros, runs: runs_of(numbers, &firsts, size)? })
+    };
+    let made = outputs.iter().map(made).collect::<Option<Vec<Moved>>>()?;
     Some(Resolved::new(move |call| {
         for (i, result) in made.iter().enumerate() {
             let out = call.out(i, dtype, &result.dims)?;
@@ -107,32 +128,58 @@ fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[T
     }))
 }
 
-impl Moved {
-    /// The runs that a result consists of, by the numbers of its elements; `None` where they are too many.
-    fn of(numbers: &Tensor, firsts: &[(usize, i64)], size: usize) -> Option<Moved> {
-        let mut runs: Vec<Run> = Vec::new();
-        let numbers_of = numbers.as_slice::<i64>();
-        for (at, &number) in numbers_of.iter().enumerate().filter(|&(_, &number)| number > 0) {
-            let &(operand, first) = firsts.iter().rfind(|&&(_, first)| first <= number)?;
-            let place = |n: usize| u32::try_from(n * size).ok();
-            let run = Run {
-                operand: operand as u32,
-                from: place((number - first) as usize)?,
-                to: place(at)?,
-                bytes: size as u32,
-            };
-            match runs.last_mut() {
-                Some(last)
-                    if last.operand == run.operand
-                        && last.from + last.bytes == run.from
-                        && last.to + last.bytes == run.to =>
-                {
-                    last.bytes += run.bytes;
-                }
-                _ => runs.push(run),
-            }
-        }
-        let zeros = if numbers_of.contains(&0) { numbers_of.len() * size } else { 0 };
-        (runs.len() <= MOVED_RUNS).then(|| Moved { dims: numbers.dims().into(), zeros, runs: runs.into() })
+/// Resolves a gather of a few elements: by constant indices as what moves elements to known places, by others without a batch as copies of
+/// rows of known sizes.
+fn gathered(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    if let Some(resolved) = moved(op, attrs, operands, results) {
+        return Some(resolved);
     }
+    let ([params, indices], [result]) = (operands, results) else { return None };
+    let (dims, made) = (params.extents()?, result.shape().extents()?);
+    let (axis, count) = (gather::lone_axis(attrs, dims.len())?, indices.ty.shape().num_elements()?);
+    let (outer, n, inner) = reduce::around(&dims, axis);
+    let (dtype, bytes) = (result.dtype(), inner * result.dtype().size());
+    if !(1..=MOST_BYTES).contains(&(outer * count * bytes)) {
+        return None;
+    }
+    let (Cpu::Kernel(own), wide) = (op.cpu, indices.ty.dtype() == DType::I64) else { return None };
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &made)?;
+        let (from, indices) = (call.inputs[0].as_ptr(), call.inputs[1].as_ptr());
+        // SAFETY: the operands have these extents and the indices their dtype, by their types; the result, which has memory of its
+        // own, has a row for each index of each block.
+        let found = unsafe {
+            if wide {
+                copy_rows_at(from, [outer, n, bytes], slice::from_raw_parts(indices.cast::<i64>(), count), out)
+            } else {
+                copy_rows_at(from, [outer, n, bytes], slice::from_raw_parts(indices.cast::<i32>(), count), out)
+            }
+        };
+        // The operator's own kernel says which index is wrong.
+        if found { Ok(()) } else { own(call) }
+    }))
+}
+
+/// Resolves rows with one element that differs: constant ones as what moves elements, others as a kernel of known sizes.
+fn one_hot(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    if let Some(resolved) = moved(op, attrs, operands, results) {
+        return Some(resolved);
+    }
+    let ([indices, ..], [result]) = (operands, results) else { return None };
+    let (before, made, dtype) = (indices.extents()?, result.shape().extents()?, result.dtype());
+    let axis = normalize_axis(attrs.int(0), made.len(), "axis").ok()?;
+    let (outer, depth, inner) = reduce::around(&made, axis);
+    let (size, count, of) = (dtype.size(), num_elements(&before)?, indices.ty.dtype());
+    if !(1..=MOST_BYTES).contains(&(outer * depth * inner * size)) || !DTypeSet::INDEX.contains(of) {
+        return None;
+    }
+    Some(Resolved::new(move |call| {
+        let out = call.out(0, dtype, &made)?;
+        let [indices, _, on, off] = [0, 1, 2, 3].map(|i| call.inputs[i].as_ptr());
+        let indices = Indices { ptr: indices, dtype: of, count };
+        // SAFETY: the operands have these extents and dtypes, by their types; the result, which has memory of its own, has `depth`
+        // elements for each index.
+        unsafe { penstock_kernels::gather::one_hot(size, indices, outer, depth, inner, on, off, out) };
+        Ok(())
+    }))
 }

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
+use super::few::Few;
 use super::native::NativeStep;
 use super::row_loop;
 use super::slab;
@@ -468,8 +469,10 @@ impl Lowerer<'_> {
                 }
             }
             _ => {
-                let ns = per_element(data.op.0);
-                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype: result.dtype(), ins, out, ty: result }))
+                let (ns, dtype) = (per_element(data.op.0), result.dtype());
+                let operands: SmallVec<[&Type; 4]> = data.operands.iter().map(|&v| ty(v)).collect();
+                let few = Few::of(&result, &operands).filter(|_| self.allows("resolve"));
+                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, few }))
             }
         };
         self.push(step);

@@ -4,6 +4,7 @@
 //! decided ahead, by liveness.
 
 mod calls;
+mod few;
 mod lower;
 mod memory;
 mod native;

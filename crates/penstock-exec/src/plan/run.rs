@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler};
+use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler, Type};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
 use smallvec::SmallVec;
@@ -218,8 +218,11 @@ impl Plan {
                     }
                 }
                 Step::Broadcast(s) => {
+                    if let Some(few) = &s.few {
+                        // SAFETY: as said above; lowering made it from the types of the operands.
+                        unsafe { few.run(s, regs)? };
                     // SAFETY: as said above.
-                    if unsafe { is_heavy_broadcast(s, regs) } {
+                    } else if unsafe { is_heavy_broadcast(s, regs) } {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
                         // SAFETY: as said above.
@@ -303,8 +306,7 @@ impl Plan {
                 }
                 Step::Reshape(s) => {
                     // SAFETY: as said above.
-                    let reg = unsafe { regs.get_mut(s.reg) };
-                    *reg = std::mem::take(reg).reshaped(&s.dims)?;
+                    unsafe { regs.get_mut(s.reg) }.reshape(&s.dims)?;
                 }
                 Step::Read(s) => {
                     // SAFETY: as said above.
@@ -651,48 +653,76 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
 ///
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
+#[inline(never)]
 pub(super) unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
     // SAFETY: the caller's promise.
-    let inputs = unsafe { regs.list(&s.ins) };
-    if let [out] = s.outs[..] {
-        // SAFETY: the caller's promise.
-        let out = unsafe { regs.get_mut(out) };
-        let mut call = Call { inputs: &inputs, attrs: &s.attrs, outputs: std::slice::from_mut(out), env };
+    unsafe {
+        match s.ins[..] {
+            [a] => run_kernel_on(s, &[regs.get(a)], regs, env),
+            [a, b] => run_kernel_on(s, &[regs.get(a), regs.get(b)], regs, env),
+            _ => run_kernel_on(s, &regs.list(&s.ins), regs, env),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run_kernel`]; these are the operands.
+#[inline(always)]
+unsafe fn run_kernel_on(s: &KernelStep, inputs: &[&Tensor], regs: Regs, env: &dyn Env) -> Result<()> {
+    let run = |outputs: &mut [Tensor]| {
+        let mut call = Call { inputs, attrs: &s.attrs, outputs, env };
         if let Some(resolved) = &s.resolved {
             // SAFETY: lowering made it from the types of the operands, which were checked when they were made.
             unsafe { resolved.run(&mut call)? };
-            debug_assert!(check_result(0, out, &s.types[0]).is_ok());
+            debug_assert!(check_results(call.outputs, &s.types).is_ok());
             return Ok(());
         }
         (s.run)(&mut call)?;
-        return check_result(0, out, &s.types[0]);
-    }
-    let run = |outputs: &mut [Tensor]| {
-        let mut call = Call { inputs: &inputs, attrs: &s.attrs, outputs, env };
-        match &s.resolved {
-            // SAFETY: as above.
-            Some(resolved) => unsafe { resolved.run(&mut call)? },
-            None => (s.run)(&mut call)?,
-        }
-        outputs.iter().zip(&s.types).enumerate().try_for_each(|(i, (out, ty))| check_result(i, out, ty))
+        check_results(call.outputs, &s.types)
     };
-    // SAFETY: the caller's promise.
-    unsafe { with_outs(regs, &s.outs, run) }
+    match s.outs[..] {
+        // SAFETY: the caller's promise.
+        [out] => run(std::slice::from_mut(unsafe { regs.get_mut(out) })),
+        // SAFETY: the caller's promise.
+        _ => unsafe { with_outs(regs, &s.outs, run) },
+    }
+}
+
+fn check_results(results: &[Tensor], types: &[Type]) -> Result<()> {
+    results.iter().zip(types).enumerate().try_for_each(|(i, (result, ty))| check_result(i, result, ty))
+}
+
+/// Tensors that are out of their registers for a while.
+struct Taken<'a> {
+    regs: Regs,
+    outs: &'a [Reg],
+    tensors: SmallVec<[Tensor; 4]>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as many tensors as registers, which go back without being dropped; what the registers hold is their old bits.
+        unsafe {
+            self.tensors.set_len(0);
+            for (i, &r) in self.outs.iter().enumerate() {
+                std::ptr::copy_nonoverlapping(self.tensors.as_ptr().add(i), self.regs.0.add(r as usize), 1);
+            }
+        }
+    }
 }
 
 /// Runs `f` on registers that do not lie side by side.
 ///
 /// # Safety
-/// The registers are there, and nobody else uses them.
+/// The registers are there, differ, and nobody else uses them.
 unsafe fn with_outs(regs: Regs, outs: &[Reg], f: impl FnOnce(&mut [Tensor]) -> Result<()>) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let mut tensors: SmallVec<[Tensor; 4]> = outs.iter().map(|&r| std::mem::take(unsafe { regs.get_mut(r) })).collect();
-    let result = f(&mut tensors);
-    for (&r, tensor) in outs.iter().zip(tensors) {
-        // SAFETY: the caller's promise.
-        unsafe { *regs.get_mut(r) = tensor };
+    // They go back where `f` panics, too.
+    let mut taken = Taken { regs, outs, tensors: SmallVec::with_capacity(outs.len()) };
+    for &r in outs {
+        // SAFETY: the caller's promise; nobody reads the register before the tensor is back.
+        taken.tensors.push(unsafe { regs.0.add(r as usize).read() });
     }
-    result
+    f(&mut taken.tensors)
 }
 
 fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {

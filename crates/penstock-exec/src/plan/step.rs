@@ -8,6 +8,7 @@ use penstock_kernels::LoopFn;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
+use super::few::Few;
 use super::native::NativeStep;
 use super::row_loop::RowLoop;
 use super::slab::SlabStep;
@@ -96,6 +97,8 @@ pub(crate) struct BroadcastStep {
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) out: Reg,
     pub(crate) ty: Type,
+    /// How it runs where all extents are known and the elements are few.
+    pub(crate) few: Option<Few>,
 }
 
 pub(crate) struct FusedStep {
