@@ -5,6 +5,7 @@ use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{CONST, WHILE};
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::shape_ops::TRANSPOSE;
+use penstock_ops::slicing::SLICE;
 use rustc_hash::FxHashMap;
 
 use crate::Cx;
@@ -149,10 +150,16 @@ pub(crate) fn never_fails(graph: &Graph, inst: Inst) -> bool {
     fixed
         && match data.op.cpu {
             Cpu::Elementwise(_) => !rejects_elements(graph, inst),
-            Cpu::Kernel(_) => data.op.is_pure() && SAFE.contains(&data.op.name),
+            Cpu::Kernel(_) => data.op.is_pure() && (SAFE.contains(&data.op.name) || is_known_slice(graph, inst)),
             Cpu::Update(_) => false,
             Cpu::Executor => data.op.is(&CONST),
         }
+}
+
+/// Whether an instruction is a slice by constants, which inference has seen to be inside.
+fn is_known_slice(graph: &Graph, inst: Inst) -> bool {
+    let data = &graph.insts[inst];
+    data.op.is(&SLICE) && data.operands[1..].iter().all(|&v| graph.constant(v).is_some())
 }
 
 #[cfg(test)]

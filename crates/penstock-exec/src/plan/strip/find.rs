@@ -274,7 +274,7 @@ pub(in crate::plan) fn part(
     let (part, ns) = if data.op.is(&FUSED) {
         let program = TileProgram::new(graph, data.regions[0], vectors).ok()?;
         let columns = program.elements() / rows;
-        let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.is_dense(k);
+        let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.keeps_rows(k, rows);
         if program.elements() != rows * columns
             || !program.splits(columns)
             || places.iter().enumerate().any(|p| own(&p))
