@@ -100,6 +100,8 @@ enum Act {
 enum Operand {
     Whole(usize),
     Read(usize),
+    /// It is a count.
+    Count(Count),
 }
 
 /// A loop variable that is the result `out` of the round before.
@@ -180,7 +182,8 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
     }
     let mut strip = Strips::of_rows(rows, rows);
     for &inst in &body.insts {
-        if graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst) {
+        let known = graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst);
+        if known || finder.values.reshape(graph, inst, rows) {
             continue;
         }
         let (part, ns) = part(graph, inst, (rows, rows), vectors, &mut finder.values)?;
@@ -374,9 +377,10 @@ impl Finder<'_> {
     /// Where the strips find their operands.
     fn operands(&mut self) -> Option<Vec<Operand>> {
         let values = std::mem::take(&mut self.values.ins);
-        let found = values.iter().map(|&v| match self.read_of.get(&v) {
-            Some(&r) => Some(Operand::Read(r)),
-            None => self.operand(v).map(Operand::Whole),
+        let found = values.iter().map(|&v| match (self.read_of.get(&v), self.counts.get(&v)) {
+            (Some(&r), _) => Some(Operand::Read(r)),
+            (None, Some(&at)) => Some(Operand::Count(at)),
+            (None, None) => self.operand(v).map(Operand::Whole),
         });
         let found = found.collect();
         self.values.ins = values;
@@ -450,7 +454,9 @@ impl Slots {
         let mut memory = Tensor::empty(dtype, &all).ok()?;
         let bytes = memory.byte_len() / count;
         if bytes <= INLINE_BYTES {
-            return None;
+            // Nobody takes these as tensors.
+            let once = room == Room::Once;
+            memory = Tensor::empty(DType::U8, &[2 * INLINE_BYTES]).ok().filter(|_| once)?;
         }
         Some(Slots { room, rounds, lead, base: memory.as_mut_ptr()?, bytes, memory })
     }
@@ -484,6 +490,8 @@ struct Rounds {
     /// The results, behind as many places as there are carries.
     slots: Vec<Slots>,
     lists: Vec<(usize, List)>,
+    /// The counts that are operands, of all rounds.
+    _counts: Vec<Tensor>,
 }
 
 // SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
@@ -654,11 +662,24 @@ impl RowLoop {
             }
             lists.push((*k, list));
         }
+        let mut counts = Vec::new();
         let operands = self
             .operands
             .iter()
             .zip(due)
             .map(|(operand, due)| match *operand {
+                Operand::Count(at) => {
+                    let by = self.counters[at.0].by;
+                    // So many that they do not lie in what holds them, which moves.
+                    let all = (0..count.max(INLINE_BYTES) as i64).map(|round| first(at) + by * round);
+                    let all = match due.0 {
+                        DType::I32 => Tensor::vector(&all.map(|i| i as i32).collect::<Vec<_>>()),
+                        _ => Tensor::vector(&all.collect::<Vec<_>>()),
+                    };
+                    counts.push(all);
+                    let all = counts.last()?;
+                    Some(Places::Even { first: all.as_ptr(), step: due.0.size() as isize })
+                }
                 Operand::Whole(i) => {
                     let fits = ins[i].dtype() == due.0 && ins[i].dims() == due.1.as_slice();
                     fits.then(|| Places::Even { first: ins[i].as_ptr(), step: 0 })
@@ -670,7 +691,7 @@ impl RowLoop {
             })
             .collect::<Option<_>>()?;
         let initial = self.carries.iter().map(|c| variables[c.variable].as_ptr()).collect();
-        Some(Rounds { count, operands, initial, slots, lists })
+        Some(Rounds { count, operands, initial, slots, lists, _counts: counts })
     }
 
     /// Makes all rounds, and polls the host on the way; `false` for an error.
