@@ -334,11 +334,6 @@ impl Finder<'_> {
             None
         };
         let Some(from) = from else { return false };
-        // Smaller elements lie in what holds them, wherever that is moved to.
-        let bytes = dims.iter().product::<usize>() * ty.dtype().size();
-        if matches!(from, From::Element { .. }) && bytes <= INLINE_BYTES {
-            return false;
-        }
         self.read_of.insert(result, self.reads.len());
         self.reads.push(Read { from, at, dtype: ty.dtype(), dims });
         true
@@ -490,8 +485,8 @@ struct Rounds {
     /// The results, behind as many places as there are carries.
     slots: Vec<Slots>,
     lists: Vec<(usize, List)>,
-    /// The counts that are operands, of all rounds.
-    _counts: Vec<Tensor>,
+    /// The counts and the small elements that are operands, of all rounds.
+    _held: Vec<Tensor>,
 }
 
 // SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
@@ -610,6 +605,7 @@ impl RowLoop {
             };
             (value.dtype() == read.dtype && value.dims() == read.dims.as_slice()).then_some(value)
         };
+        let mut held = Vec::new();
         let mut places: Vec<Option<Places>> = self.reads.iter().map(|_| None).collect();
         for (read, places) in self.reads.iter().zip(&mut places) {
             *places = Some(match read.from {
@@ -631,8 +627,22 @@ impl RowLoop {
                     }
                 }
                 From::Element { .. } => {
-                    let all = (0..count).map(|round| element(read, round).map(|t| t.as_ptr()));
-                    Places::Table(all.collect::<Option<_>>()?)
+                    let mut all = (0..count).map(|round| element(read, round));
+                    let bytes = read.dims.iter().product::<usize>() * read.dtype.size();
+                    if bytes > INLINE_BYTES {
+                        Places::Table(all.map(|t| Some(t?.as_ptr())).collect::<Option<_>>()?)
+                    } else {
+                        // Such lie in what holds them, wherever that is moved to.
+                        let mut copies = Tensor::empty(DType::U8, &[(count * bytes).max(2 * INLINE_BYTES)]).ok()?;
+                        let to = copies.bytes_mut();
+                        all.try_fold(0, |at, t| {
+                            to[at..at + bytes].copy_from_slice(t?.bytes());
+                            Some(at + bytes)
+                        })?;
+                        let first = copies.as_ptr();
+                        held.push(copies);
+                        Places::Even { first, step: bytes as isize }
+                    }
                 }
             });
         }
@@ -662,7 +672,6 @@ impl RowLoop {
             }
             lists.push((*k, list));
         }
-        let mut counts = Vec::new();
         let operands = self
             .operands
             .iter()
@@ -676,9 +685,10 @@ impl RowLoop {
                         DType::I32 => Tensor::vector(&all.map(|i| i as i32).collect::<Vec<_>>()),
                         _ => Tensor::vector(&all.collect::<Vec<_>>()),
                     };
-                    counts.push(all);
-                    let all = counts.last()?;
-                    Some(Places::Even { first: all.as_ptr(), step: due.0.size() as isize })
+                    let step = due.0.size() as isize;
+                    let first = all.as_ptr();
+                    held.push(all);
+                    Some(Places::Even { first, step })
                 }
                 Operand::Whole(i) => {
                     let fits = ins[i].dtype() == due.0 && ins[i].dims() == due.1.as_slice();
@@ -691,7 +701,7 @@ impl RowLoop {
             })
             .collect::<Option<_>>()?;
         let initial = self.carries.iter().map(|c| variables[c.variable].as_ptr()).collect();
-        Some(Rounds { count, operands, initial, slots, lists, _counts: counts })
+        Some(Rounds { count, operands, initial, slots, lists, _held: held })
     }
 
     /// Makes all rounds, and polls the host on the way; `false` for an error.

@@ -1,6 +1,6 @@
 //! Loops of products of few rows: recurrent nets, whose rows are shared by threads once for all rounds.
 
-use penstock_data::{DType, Result, Shape, Tensor};
+use penstock_data::{Bool8, DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Attrs, Builder, Function, Graph, Type, Value};
 use penstock_ops::control::WHILE;
@@ -63,7 +63,7 @@ impl Net {
     }
 
     /// The graph, and its arguments: what rounds read, a matrix, two states, a matrix that is wider and one that is taller, what
-    /// rounds read by columns, and the round in which each row ends.
+    /// rounds read by columns, the round in which each row ends, and a mask of the columns for each round.
     fn program(&mut self) -> (Graph, Vec<Tensor>) {
         let (dtype, rows, columns, length) = (self.dtype, self.rows, self.columns, self.length);
         let state = || vec![rows, columns];
@@ -79,7 +79,11 @@ impl Net {
             let (xs, w, h, c, wide, tall) = (inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], inputs[5]);
             let ys = inputs[6];
             let ends = b.input(Type::tensor(DType::I64, Shape::known(&[rows])), None);
-            let masked = self.random.below(2) == 0;
+            let of_masks = Type::tensor(DType::Bool, Shape::known(&[length, 1, columns]));
+            let masks = b.input(of_masks, None);
+            let masks = emit(b, "list_from_tensor", &[masks]);
+            let mask_shape = b.constant(Tensor::vector(&[1, columns as i64]));
+            let masked = self.random.below(4);
             let shape = b.constant(Tensor::vector(&[rows as i64, columns as i64]));
             let n = b.constant(Tensor::from(length as i64));
             let new = |b: &mut Builder| emit(b, "list_new", &[n]);
@@ -134,9 +138,14 @@ impl Net {
                     c
                 };
                 let (mut next, mut other) = (next, other);
-                if masked {
-                    let live = emit(b, "less", &[i, ends]);
-                    let live = b.emit(op("expand_dims"), &[live], &[("axis", 1i64.into())]).unwrap()[0];
+                if masked < 2 {
+                    let live = if masked == 0 {
+                        let live = emit(b, "less", &[i, ends]);
+                        b.emit(op("expand_dims"), &[live], &[("axis", 1i64.into())]).unwrap()[0]
+                    } else {
+                        let read = [("dtype", DType::Bool.into())];
+                        b.emit(op("list_get"), &[masks, i, mask_shape], &read).unwrap()[0]
+                    };
                     next = emit(b, "select", &[live, next, h]);
                     other = emit(b, "select", &[live, other, c]);
                 }
@@ -157,6 +166,8 @@ impl Net {
         let mut inputs: Vec<Tensor> = dims.iter().map(|dims| tensor(&mut self.random, dtype, dims, odd)).collect();
         let ends: Vec<i64> = (0..rows).map(|_| self.random.below(length + 1) as i64).collect();
         inputs.push(Tensor::vector(&ends));
+        let live: Vec<Bool8> = (0..length * columns).map(|_| Bool8::new(self.random.below(2) == 0)).collect();
+        inputs.push(Tensor::from_slice(&[length, 1, columns], &live).unwrap());
         (graph, inputs)
     }
 }
