@@ -32,7 +32,7 @@ pub(crate) fn row_max<T: Real>(row: &[T]) -> T::Wide {
     for (a, &x) in acc.iter_mut().zip(rest) {
         *a = a.max_nan(x.widen());
     }
-    acc.into_iter().fold(-T::Wide::INFINITY, Math::max_nan)
+    halved(acc, Math::max_nan)
 }
 
 /// Bytes of a row up to which the next one is fetched while this one is in the cache.
@@ -44,18 +44,28 @@ pub(crate) const BLOCK: usize = 32 * LANES;
 /// Writes e^(x - shift) to `to`, and fetches what lies `ahead` elements further.
 #[inline(always)]
 pub(crate) fn exps<T: Real>(x: &[T], shift: T::Wide, to: &mut [T::Wide], ahead: usize) {
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    let (to, to_rest) = to.as_chunks_mut::<LANES>();
-    for (e, x) in to.iter_mut().zip(chunks) {
-        if ahead > 0 {
-            prefetch::<1, _>(x.as_ptr().wrapping_add(ahead), size_of_val(x));
-        }
+    let n = x.len();
+    let one = |x: &[T; LANES], e: &mut [T::Wide; LANES]| {
         for l in 0..LANES {
             e[l] = (x[l].widen() - shift).exp();
         }
+    };
+    for (e, x) in to.as_chunks_mut::<LANES>().0.iter_mut().zip(x.as_chunks::<LANES>().0) {
+        if ahead > 0 {
+            prefetch::<1, _>(x.as_ptr().wrapping_add(ahead), size_of_val(x));
+        }
+        one(x, e);
     }
-    for (e, &x) in to_rest.iter_mut().zip(rest) {
-        *e = (x.widen() - shift).exp();
+    if n.is_multiple_of(LANES) {
+        return;
+    }
+    // The last ones, with some of those before: one by one they would take as long as many chunks.
+    if let (Some(x), Some(e)) = (x.last_chunk::<LANES>(), to[..n].last_chunk_mut::<LANES>()) {
+        one(x, e);
+    } else {
+        for (e, &x) in to.iter_mut().zip(x) {
+            *e = (x.widen() - shift).exp();
+        }
     }
 }
 
@@ -95,15 +105,18 @@ fn row_sum<W: Math>(row: &[W]) -> W {
 
 /// The sum of the accumulators.
 #[inline(always)]
-pub(crate) fn folded<W: Math>(mut acc: [W; LANES]) -> W {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for l in 0..width {
-            acc[l] = acc[l] + acc[l + width];
-        }
-        width /= 2;
-    }
-    acc[0]
+pub(crate) fn folded<W: Math>(acc: [W; LANES]) -> W {
+    halved(acc, |a, b| a + b)
+}
+
+/// What an operation makes of all accumulators, half of them at a time. All indices are constants, so that accumulators stay in registers.
+#[inline(always)]
+fn halved<W: Copy>(acc: [W; LANES], f: impl Fn(W, W) -> W) -> W {
+    let acc: [W; 16] = std::array::from_fn(|l| f(acc[l], acc[l + 16]));
+    let acc: [W; 8] = std::array::from_fn(|l| f(acc[l], acc[l + 8]));
+    let acc: [W; 4] = std::array::from_fn(|l| f(acc[l], acc[l + 4]));
+    let acc: [W; 2] = std::array::from_fn(|l| f(acc[l], acc[l + 2]));
+    f(acc[0], acc[1])
 }
 
 /// Estimated time of one element of a softmax.

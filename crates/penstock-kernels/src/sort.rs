@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
+use smallvec::SmallVec;
 
 use crate::arch::{Level, dispatch_v3, level};
 use crate::num::Int;
@@ -30,6 +31,8 @@ trait Key: Word + std::ops::Not<Output = Self> {
     /// The key as a number, or the low bits of it.
     fn number(self) -> usize;
     fn of_number(number: usize) -> Self;
+    /// The greatest key that is less.
+    fn below(self) -> Option<Self>;
     fn place(self, position: usize) -> Self::Placed;
     fn key(placed: Self::Placed) -> Self;
     fn position(placed: Self::Placed) -> usize;
@@ -44,6 +47,10 @@ impl Key for u32 {
     #[inline(always)]
     fn of_number(number: usize) -> u32 {
         number as u32
+    }
+    #[inline(always)]
+    fn below(self) -> Option<u32> {
+        self.checked_sub(1)
     }
     #[inline(always)]
     fn place(self, position: usize) -> Placed<u64> {
@@ -68,6 +75,10 @@ impl Key for u64 {
     #[inline(always)]
     fn of_number(number: usize) -> u64 {
         number as u64
+    }
+    #[inline(always)]
+    fn below(self) -> Option<u64> {
+        self.checked_sub(1)
     }
     #[inline(always)]
     fn place(self, position: usize) -> Placed<u128> {
@@ -367,63 +378,110 @@ pub unsafe fn sort(dtype: DType, rows: Rows, direction: Direction, input: *const
     with_dtype!(real, dtype, T => unsafe { sort_rows::<T>(rows, direction, input, out) }, else panic!("sort does not take {dtype}"))
 }
 
-/// Elements that are compared with the bound of a selection at a time.
+/// Keys that are compared with the bound of a selection at a time.
 const BLOCK: usize = 64;
 /// Those that are looked at one by one if any of them passes.
 const PART: usize = 8;
+/// Keys that are made at a time, where few are wanted: they lie on the stack.
+const CHUNK: usize = 1024;
 
-/// The first `k` of `n` elements in the order of their keys, with their positions, sorted.
+/// The first `k` of many elements in the order of their keys: those that cannot be among them are dropped before they are kept.
+struct First<'a, K: Key> {
+    k: usize,
+    /// So many are kept before all but `k` are dropped. The fewer there is room for, the sooner the bound is one that few pass.
+    room: usize,
+    /// No greater key is among the first.
+    bound: Option<K>,
+    placed: &'a mut Vec<K::Placed>,
+}
+
+impl<K: Key> First<'_, K> {
+    /// Drops all but the first `k` of what is kept.
+    fn keep(&mut self) {
+        if self.placed.len() > self.k {
+            self.placed.select_nth_unstable(self.k - 1);
+            self.placed.truncate(self.k);
+        }
+    }
+
+    /// Looks at the keys of the elements from `start` on; gives whether others, behind them, may be among the first.
+    fn look(&mut self, keys: &[K], start: usize) -> bool {
+        let bound = self.bound.unwrap_or_else(|| self.least(keys));
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                let passed = |keys: &[K], bound: K| keys.iter().fold(false, |any, &k| any | (k <= bound));
+                let (mut bound, end) = (bound, keys.len());
+                for first in (0..end).step_by(BLOCK) {
+                    let block = &keys[first..end.min(first + BLOCK)];
+                    if !passed(block, bound) {
+                        continue;
+                    }
+                    for (part, keys) in block.chunks(PART).enumerate().filter(|(_, keys)| passed(keys, bound)) {
+                        let passes = keys.iter().enumerate().filter(|&(_, &k)| k <= bound);
+                        self.placed.extend(passes.map(|(i, k)| k.place(start + first + part * PART + i)));
+                    }
+                    if self.placed.len() > self.room {
+                        self.keep();
+                        // An equal key that comes later is not among the first.
+                        let Some(below) = K::key(self.placed[self.k - 1]).below() else { return false };
+                        bound = below;
+                    }
+                }
+                self.bound = Some(bound);
+                true
+            },
+        )
+    }
+
+    /// A bound of which at least `k` of the keys are not above: the least of those `room` apart are `room` of them.
+    fn least(&self, keys: &[K]) -> K {
+        let (first, rest) = keys.split_at(self.room);
+        let mut least = first.to_vec();
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                for keys in rest.chunks(self.room) {
+                    for (least, &key) in least.iter_mut().zip(keys) {
+                        *least = key.min(*least);
+                    }
+                }
+            },
+        );
+        *least.select_nth_unstable(self.k - 1).1
+    }
+}
+
+/// The first `k` of `n` elements in the order of their keys, with their positions, sorted. `fill` gives the keys from a position on.
 fn first_of<K: Key>(
     placed: &mut Vec<K::Placed>,
     scratch: &mut Vec<K::Placed>,
     n: usize,
     k: usize,
-    key: impl Fn(usize) -> K,
+    fill: impl Fn(usize, &mut [K]),
 ) {
     placed.clear();
     if k == 0 {
         return;
     }
-    // Few of many: candidates that cannot be among the first are dropped before they are kept. The fewer there is room for, the
-    // sooner the bound is one that few elements pass.
     let room = (4 * k).max(64);
-    let keep = |placed: &mut Vec<K::Placed>| {
-        if placed.len() > k {
-            placed.select_nth_unstable(k - 1);
-            placed.truncate(k);
-        }
-    };
-    if room < n / 2 {
+    let mut first = First { k, room, bound: None, placed };
+    let few = room < n / 2;
+    let mut keys: SmallVec<[K; CHUNK]> = SmallVec::from_elem(K::of_number(0), n.min(CHUNK.max(4 * room)));
+    let chunk = keys.len();
+    for start in (0..n).step_by(chunk) {
+        let keys = &mut keys[..chunk.min(n - start)];
         dispatch_v3(
             #[inline(always)]
-            || {
-                placed.extend((0..room).map(|i| key(i).place(i)));
-                keep(placed);
-                let mut bound = K::key(placed[k - 1]);
-                let mut start = room;
-                while start < n {
-                    let len = BLOCK.min(n - start);
-                    let keys: [K; BLOCK] = std::array::from_fn(|i| key(start + i.min(len - 1)));
-                    // An equal key that comes later is not among the first.
-                    let passes = |keys: &[K]| keys.iter().fold(false, |any, &k| any | (k < bound));
-                    if passes(&keys) {
-                        for (part, keys) in keys[..len].chunks(PART).enumerate().filter(|(_, keys)| passes(keys)) {
-                            let below = keys.iter().enumerate().filter(|&(_, &k)| k < bound);
-                            placed.extend(below.map(|(i, k)| k.place(start + part * PART + i)));
-                        }
-                        if placed.len() > room {
-                            keep(placed);
-                            bound = K::key(placed[k - 1]);
-                        }
-                    }
-                    start += len;
-                }
-            },
+            || fill(start, keys),
         );
-    } else {
-        placed.extend((0..n).map(|i| key(i).place(i)));
+        if !few {
+            first.placed.extend(keys.iter().enumerate().map(|(i, k)| k.place(start + i)));
+        } else if !first.look(keys, start) {
+            break;
+        }
     }
-    keep(placed);
+    first.keep();
     // Selection mixes positions, so that all bits count from here on.
     if k == n { sort_words(placed, scratch) } else { placed.sort_unstable() }
 }
@@ -469,7 +527,17 @@ unsafe fn select_rows<T: Keyed, K: Key + From<T::Key>, I: Int>(
         let (mut placed, mut scratch) = (Vec::new(), Vec::new());
         for r in range {
             let starts = starts(r);
-            first_of::<K>(&mut placed, &mut scratch, n, k, |i| key(starts[0], i));
+            let fill = |first: usize, keys: &mut [K]| {
+                // Keys of neighbours are made in vectors.
+                if inner == 1 {
+                    // SAFETY: a row has `n` elements, one behind the other; `first` and the keys behind it are among them.
+                    let row = unsafe { std::slice::from_raw_parts(src.get().add(starts[0] + first), keys.len()) };
+                    keys.iter_mut().zip(row).for_each(|(to, x)| *to = directed(K::from(x.key()), direction));
+                } else {
+                    keys.iter_mut().enumerate().for_each(|(i, to)| *to = key(starts[0], first + i));
+                }
+            };
+            first_of::<K>(&mut placed, &mut scratch, n, k, fill);
             placed.iter().enumerate().for_each(|(j, &p)| write(starts, j, K::position(p)));
         }
     });
@@ -607,15 +675,18 @@ mod tests {
 
     #[test]
     fn the_first_of_an_order_are_the_order_of_all() {
-        let orders: [fn(u32) -> u32; 4] =
-            [|i| i.wrapping_mul(2_654_435_761) >> 22, |i| i, |i| u32::MAX - i, |_| u32::MAX];
+        let orders: [fn(u32) -> u32; 5] =
+            [|i| i.wrapping_mul(2_654_435_761) >> 22, |i| i, |i| u32::MAX - i, |_| u32::MAX, |_| 0];
         for of in orders {
-            for n in [1, 1000, 5000] {
+            let fill = |first: usize, keys: &mut [u32]| {
+                keys.iter_mut().enumerate().for_each(|(i, to)| *to = of((first + i) as u32));
+            };
+            for n in [1, 1000, 5000, 20_001] {
                 let (mut all, mut some, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-                first_of::<u32>(&mut all, &mut scratch, n, n, |i| of(i as u32));
+                first_of::<u32>(&mut all, &mut scratch, n, n, fill);
                 assert!(all.len() == n && all.is_sorted());
                 for k in [0, 1, 10, 999, 1000].into_iter().filter(|&k| k <= n) {
-                    first_of::<u32>(&mut some, &mut scratch, n, k, |i| of(i as u32));
+                    first_of::<u32>(&mut some, &mut scratch, n, k, fill);
                     assert_eq!(some, all[..k]);
                 }
             }

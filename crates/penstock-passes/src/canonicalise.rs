@@ -3,13 +3,15 @@
 //! A rule may only give what every run would have given, bit for bit: with NaN, signed zeros and wrapping integers.
 
 use penstock_data::{DType, Dim, Result, Shape, Tensor, with_dtype};
-use penstock_ir::{Cpu, Graph, Inst, InstData, Type, Value};
-use penstock_ops::shape_ops::permutation;
+use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpRef, Region, Type, Value};
+use penstock_ops::control::CONST;
+use penstock_ops::shape_ops::{RESHAPE, permutation};
+use penstock_ops::slicing::box_of;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::Cx;
-use crate::edit::{inherit_name, make_constant, regions};
+use crate::edit::{inherit_name, make_constant, regions, unlisted};
 
 /// What becomes of an instruction of one result.
 enum Rewrite {
@@ -19,9 +21,11 @@ enum Rewrite {
     Constant(Tensor),
     /// The operands are these.
     Operands(SmallVec<[Value; 3]>),
+    /// The result has the elements of the first operand, in their order.
+    Reshape,
 }
 
-use Rewrite::{Constant, Operands};
+use Rewrite::{Constant, Operands, Reshape};
 
 type Rule = fn(&Graph, &InstData) -> Option<Rewrite>;
 
@@ -43,12 +47,16 @@ const RULES: &[(&str, Rule, &str)] = &[
     ("reshape", |g, i| through(g, i, "reshape"), "reshape of a reshape"),
     ("broadcast_to", |g, i| exactly_same(g, i), "broadcast to the shape it has"),
     ("transpose", transposed_back, "transpose of a transpose"),
+    ("strided_slice", whole, "a slice of everything, with other dimensions of size 1"),
+    ("slice", whole, "a slice of everything"),
 ];
 
 /// Applies the rules until none does.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
     for region in regions(graph) {
+        // Constants, and where they are listed.
+        let mut made: FxHashMap<usize, Inst> = FxHashMap::default();
         for i in 0..graph.regions[region].insts.len() {
             let inst = graph.regions[region].insts[i];
             for v in &mut graph.insts[inst].operands {
@@ -74,12 +82,32 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
                         break;
                     }
                     Operands(operands) => graph.insts[inst].operands = operands,
+                    Reshape => {
+                        made.insert(i, make_reshape(graph, region, inst));
+                    }
                 }
             }
+        }
+        if !made.is_empty() {
+            let insts = std::mem::take(&mut graph.regions[region].insts).into_iter().enumerate();
+            graph.regions[region].insts =
+                insts.flat_map(|(i, inst)| made.get(&i).copied().into_iter().chain([inst])).collect();
         }
     }
     graph.replace_uses(&replaced);
     Ok(())
+}
+
+/// Makes an instruction a `reshape` of its first operand; gives the constant with the extents, for the caller to list.
+fn make_reshape(graph: &mut Graph, region: Region, inst: Inst) -> Inst {
+    let to = graph.ty(graph.insts[inst].results[0]).shape().extents().unwrap_or_default();
+    let dims = Tensor::vector(&to.iter().map(|&d| d as i64).collect::<Vec<_>>());
+    let (ty, loc) = (Type::of(&dims), graph.locs[inst]);
+    let (constant, value) = unlisted(graph, region, &CONST, &[], Attrs(smallvec![Attr::Tensor(dims)]), ty, loc);
+    let data = &mut graph.insts[inst];
+    data.operands = smallvec![data.operands[0], value];
+    (data.op, data.attrs) = (OpRef(&RESHAPE), Attrs::EMPTY);
+    constant
 }
 
 fn rewrite(graph: &Graph, inst: Inst) -> Option<Rewrite> {
@@ -197,6 +225,17 @@ fn static_shape(graph: &Graph, data: &InstData) -> Option<Rewrite> {
         DType::I64 => Some(Constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))),
         _ => None,
     }
+}
+
+/// A slice by constants that takes all elements in their order: of dimensions, at most some of size 1 come and go.
+fn whole(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    let dims = graph.ty(data.operands[0]).shape().extents()?;
+    graph.ty(data.results[0]).shape().extents()?;
+    let constants: SmallVec<[&Tensor; 3]> =
+        data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+    let cuts = box_of(data.op.name, &dims, &constants, &data.attrs)?;
+    let all = cuts.iter().zip(&dims).all(|(&(_, step, count), &n)| count == n && (step == 1 || n <= 1));
+    all.then_some(Reshape)
 }
 
 /// Two permutations in a row are one; none where the second undoes the first.

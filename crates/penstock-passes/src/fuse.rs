@@ -1,7 +1,8 @@
 //! Groups elementwise instructions and the reductions of what they make, so that they run in one pass over memory.
 
 use penstock_data::{DType, DTypeSet, Result};
-use penstock_ir::{Cpu, Graph, Inst, Value};
+use penstock_ir::{Cpu, Graph, Inst, Region, Value};
+use penstock_ops::control::WHILE;
 use penstock_ops::fused::FUSED;
 use penstock_ops::reduce::reduction_of;
 use rustc_hash::FxHashSet;
@@ -14,6 +15,10 @@ use crate::{Cx, dce};
 
 /// What is read and made of fewer bytes stays in the first-level cache anyway: grouping it gains nothing.
 pub const MIN_FUSED_BYTES: usize = 16 << 10;
+/// In a loop, a compiled group takes less than several loops over what is in the cache.
+const MIN_IN_LOOP: usize = 2 << 10;
+/// The fewest instructions of such a group.
+const FEW_IN_LOOP: usize = 3;
 /// The most instructions of a group.
 const MAX_INSTS: usize = 256;
 /// The most operands of a group, single elements aside: streams that are read at the same time.
@@ -33,6 +38,33 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         &Rule { op: &FUSED, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &is_view },
     );
     // Views that groups have copies of.
+    dce::run(graph, cx)
+}
+
+/// Makes groups of elementwise instructions on less memory in the bodies of loops, where these are not machine code.
+pub(crate) fn run_in_loops(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    let mut in_loops: FxHashSet<Region> = FxHashSet::default();
+    graph.visit(&mut |_, _, data| {
+        if data.op.is(&WHILE) {
+            in_loops.insert(data.regions[1]);
+        }
+    });
+    if in_loops.is_empty() {
+        return Ok(());
+    }
+    let small = |graph: &Graph, inst: Inst, cx: &Cx| {
+        let data = &graph.insts[inst];
+        let result = *data.results.first()?;
+        let within = matches!(data.op.cpu, Cpu::Elementwise(_)) && in_loops.contains(&graph.values[result].region);
+        let bytes = graph.ty(result).shape().num_elements()? * graph.ty(result).dtype().size();
+        (within && candidate(graph, inst, cx).is_some()).then_some(bytes >= MIN_IN_LOOP.min(cx.min_fused_bytes))
+    };
+    let pays = |_: &Graph, insts: &[Inst]| insts.len() >= FEW_IN_LOOP;
+    group(
+        graph,
+        cx,
+        &Rule { op: &FUSED, candidate: &small, fits: &fits, extends: &extends, pays: &pays, own: &is_view },
+    );
     dce::run(graph, cx)
 }
 

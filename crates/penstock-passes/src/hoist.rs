@@ -5,10 +5,11 @@ use penstock_ir::{Cpu, Graph, Inst, Region, Value};
 use penstock_ops::control::{CONST, WHILE};
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::shape_ops::TRANSPOSE;
+use penstock_ops::slicing::SLICE;
 use rustc_hash::FxHashMap;
 
-use crate::Cx;
 use crate::edit::unlisted;
+use crate::{Cx, dce};
 
 /// Kernels that never fail on operands of the shapes that inference accepted.
 const SAFE: &[&str] = &[
@@ -44,10 +45,43 @@ const CHECKED: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod",
 /// A loop may run no round, and then these ran for nothing: so only such move as cannot fail. Each goes to the outermost place
 /// that it can have at once, so that the time does not grow with the depth of loops.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    keep_outside(graph, cx)?;
     let body = graph.body();
     let mut mover = Mover { graph, cx, at: FxHashMap::default(), open: Vec::new() };
     mover.region(body, 0);
     Ok(())
+}
+
+/// Puts what loop variables start with in place of those that each round leaves as they are.
+fn keep_outside(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    let mut loops: Vec<Inst> = Vec::new();
+    graph.visit(&mut |_, inst, data| {
+        if data.op.is(&WHILE) {
+            loops.push(inst);
+        }
+    });
+    let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
+    // Loops inside of others come first: what these leave as it is, the others may as well.
+    for inst in loops.into_iter().rev() {
+        let data = &graph.insts[inst];
+        let [cond, body] = [0, 1].map(|r| &graph.regions[data.regions[r]]);
+        for (k, &start) in data.operands.iter().enumerate() {
+            let mut next = body.results[k];
+            while let Some(&new) = replaced.get(&next) {
+                next = new;
+            }
+            let same = [cond.params[k], body.params[k], data.results[k]];
+            let alike = same.iter().all(|&v| graph.ty(v) == graph.ty(start));
+            if next == body.params[k] && alike && cx.spend() {
+                replaced.extend(same.map(|v| (v, start)));
+            }
+        }
+    }
+    if replaced.is_empty() {
+        return Ok(());
+    }
+    graph.replace_uses(&replaced);
+    dce::run(graph, cx)
 }
 
 struct Mover<'a> {
@@ -149,10 +183,16 @@ pub(crate) fn never_fails(graph: &Graph, inst: Inst) -> bool {
     fixed
         && match data.op.cpu {
             Cpu::Elementwise(_) => !rejects_elements(graph, inst),
-            Cpu::Kernel(_) => data.op.is_pure() && SAFE.contains(&data.op.name),
+            Cpu::Kernel(_) => data.op.is_pure() && (SAFE.contains(&data.op.name) || is_known_slice(graph, inst)),
             Cpu::Update(_) => false,
             Cpu::Executor => data.op.is(&CONST),
         }
+}
+
+/// Whether an instruction is a slice by constants, which inference has seen to be inside.
+fn is_known_slice(graph: &Graph, inst: Inst) -> bool {
+    let data = &graph.insts[inst];
+    data.op.is(&SLICE) && data.operands[1..].iter().all(|&v| graph.constant(v).is_some())
 }
 
 #[cfg(test)]

@@ -18,11 +18,13 @@ mod layout;
 mod lift;
 pub mod lists;
 mod magnitude;
+mod narrow;
 mod native;
 mod part;
 pub mod small;
 pub mod space;
 mod specialise;
+mod turn;
 mod unroll;
 mod unstack;
 mod uses;
@@ -57,6 +59,8 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "cse", run: cse::run },
     Pass { name: "unstack", run: unstack::run },
     Pass { name: "dce", run: dce::run },
+    Pass { name: "narrow", run: narrow::run },
+    Pass { name: "turn", run: turn::run },
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "induction", run: induction::run },
     Pass { name: "lift", run: lift::run },
@@ -65,6 +69,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },
+    Pass { name: "fuse_in_loops", run: fuse::run_in_loops },
 ];
 
 /// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.

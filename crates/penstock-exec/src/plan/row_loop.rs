@@ -100,6 +100,8 @@ enum Act {
 enum Operand {
     Whole(usize),
     Read(usize),
+    /// It is a count.
+    Count(Count),
 }
 
 /// A loop variable that is the result `out` of the round before.
@@ -180,7 +182,8 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
     }
     let mut strip = Strips::of_rows(rows, rows);
     for &inst in &body.insts {
-        if graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst) {
+        let known = graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst);
+        if known || finder.values.reshape(graph, inst, rows) {
             continue;
         }
         let (part, ns) = part(graph, inst, (rows, rows), vectors, &mut finder.values)?;
@@ -331,11 +334,6 @@ impl Finder<'_> {
             None
         };
         let Some(from) = from else { return false };
-        // Smaller elements lie in what holds them, wherever that is moved to.
-        let bytes = dims.iter().product::<usize>() * ty.dtype().size();
-        if matches!(from, From::Element { .. }) && bytes <= INLINE_BYTES {
-            return false;
-        }
         self.read_of.insert(result, self.reads.len());
         self.reads.push(Read { from, at, dtype: ty.dtype(), dims });
         true
@@ -374,9 +372,10 @@ impl Finder<'_> {
     /// Where the strips find their operands.
     fn operands(&mut self) -> Option<Vec<Operand>> {
         let values = std::mem::take(&mut self.values.ins);
-        let found = values.iter().map(|&v| match self.read_of.get(&v) {
-            Some(&r) => Some(Operand::Read(r)),
-            None => self.operand(v).map(Operand::Whole),
+        let found = values.iter().map(|&v| match (self.read_of.get(&v), self.counts.get(&v)) {
+            (Some(&r), _) => Some(Operand::Read(r)),
+            (None, Some(&at)) => Some(Operand::Count(at)),
+            (None, None) => self.operand(v).map(Operand::Whole),
         });
         let found = found.collect();
         self.values.ins = values;
@@ -450,7 +449,9 @@ impl Slots {
         let mut memory = Tensor::empty(dtype, &all).ok()?;
         let bytes = memory.byte_len() / count;
         if bytes <= INLINE_BYTES {
-            return None;
+            // Nobody takes these as tensors.
+            let once = room == Room::Once;
+            memory = Tensor::empty(DType::U8, &[2 * INLINE_BYTES]).ok().filter(|_| once)?;
         }
         Some(Slots { room, rounds, lead, base: memory.as_mut_ptr()?, bytes, memory })
     }
@@ -484,6 +485,8 @@ struct Rounds {
     /// The results, behind as many places as there are carries.
     slots: Vec<Slots>,
     lists: Vec<(usize, List)>,
+    /// The counts and the small elements that are operands, of all rounds.
+    _held: Vec<Tensor>,
 }
 
 // SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
@@ -602,6 +605,7 @@ impl RowLoop {
             };
             (value.dtype() == read.dtype && value.dims() == read.dims.as_slice()).then_some(value)
         };
+        let mut held = Vec::new();
         let mut places: Vec<Option<Places>> = self.reads.iter().map(|_| None).collect();
         for (read, places) in self.reads.iter().zip(&mut places) {
             *places = Some(match read.from {
@@ -623,8 +627,22 @@ impl RowLoop {
                     }
                 }
                 From::Element { .. } => {
-                    let all = (0..count).map(|round| element(read, round).map(|t| t.as_ptr()));
-                    Places::Table(all.collect::<Option<_>>()?)
+                    let mut all = (0..count).map(|round| element(read, round));
+                    let bytes = read.dims.iter().product::<usize>() * read.dtype.size();
+                    if bytes > INLINE_BYTES {
+                        Places::Table(all.map(|t| Some(t?.as_ptr())).collect::<Option<_>>()?)
+                    } else {
+                        // Such lie in what holds them, wherever that is moved to.
+                        let mut copies = Tensor::empty(DType::U8, &[(count * bytes).max(2 * INLINE_BYTES)]).ok()?;
+                        let to = copies.bytes_mut();
+                        all.try_fold(0, |at, t| {
+                            to[at..at + bytes].copy_from_slice(t?.bytes());
+                            Some(at + bytes)
+                        })?;
+                        let first = copies.as_ptr();
+                        held.push(copies);
+                        Places::Even { first, step: bytes as isize }
+                    }
                 }
             });
         }
@@ -659,6 +677,19 @@ impl RowLoop {
             .iter()
             .zip(due)
             .map(|(operand, due)| match *operand {
+                Operand::Count(at) => {
+                    let by = self.counters[at.0].by;
+                    // So many that they do not lie in what holds them, which moves.
+                    let all = (0..count.max(INLINE_BYTES) as i64).map(|round| first(at) + by * round);
+                    let all = match due.0 {
+                        DType::I32 => Tensor::vector(&all.map(|i| i as i32).collect::<Vec<_>>()),
+                        _ => Tensor::vector(&all.collect::<Vec<_>>()),
+                    };
+                    let step = due.0.size() as isize;
+                    let first = all.as_ptr();
+                    held.push(all);
+                    Some(Places::Even { first, step })
+                }
                 Operand::Whole(i) => {
                     let fits = ins[i].dtype() == due.0 && ins[i].dims() == due.1.as_slice();
                     fits.then(|| Places::Even { first: ins[i].as_ptr(), step: 0 })
@@ -670,7 +701,7 @@ impl RowLoop {
             })
             .collect::<Option<_>>()?;
         let initial = self.carries.iter().map(|c| variables[c.variable].as_ptr()).collect();
-        Some(Rounds { count, operands, initial, slots, lists })
+        Some(Rounds { count, operands, initial, slots, lists, _held: held })
     }
 
     /// Makes all rounds, and polls the host on the way; `false` for an error.

@@ -131,6 +131,24 @@ impl TileProgram {
         all && reads.all(|s| matches!(s.layout, Layout::Dense) && s.offset == 0)
     }
 
+    /// Whether an input has as many elements for each of so many rows, and what is computed of a row reads those of that row alone.
+    pub(crate) fn keeps_rows(&self, input: usize, rows: usize) -> bool {
+        let all = self.inputs[input].dims.iter().product::<usize>();
+        let width = all / rows.max(1);
+        let of_row = |s: &Source| match &s.layout {
+            Layout::Dense => all == rows && s.offset == 0,
+            Layout::Strided { rows: lines, columns } => {
+                let last = s.offset + columns.step * (columns.extent as isize - 1);
+                let [line] = lines[..] else { return false };
+                let next = line.extent == rows && line.step == width as isize;
+                next && s.offset >= 0 && columns.step >= 0 && last < width as isize
+            }
+            Layout::Single | Layout::Padded { .. } => false,
+        };
+        let mut reads = self.sources.iter().filter(|s| usize::from(s.input) == input);
+        self.is_dense(input) || self.outer == 1 && self.rows == rows && all == width * rows && reads.all(of_row)
+    }
+
     /// Computes a stretch of the elements, on this thread.
     ///
     /// # Errors

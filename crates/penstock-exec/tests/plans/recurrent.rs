@@ -1,6 +1,6 @@
 //! Loops of products of few rows: recurrent nets, whose rows are shared by threads once for all rounds.
 
-use penstock_data::{DType, Result, Shape, Tensor};
+use penstock_data::{Bool8, DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Attrs, Builder, Function, Graph, Type, Value};
 use penstock_ops::control::WHILE;
@@ -62,18 +62,28 @@ impl Net {
         Net { dtype, rows, columns, length, range, random }
     }
 
-    /// The graph, and its arguments: what rounds read, a matrix, two states, a matrix that is wider and one that is taller.
+    /// The graph, and its arguments: what rounds read, a matrix, two states, a matrix that is wider and one that is taller, what
+    /// rounds read by columns, the round in which each row ends, and a mask of the columns for each round.
     fn program(&mut self) -> (Graph, Vec<Tensor>) {
         let (dtype, rows, columns, length) = (self.dtype, self.rows, self.columns, self.length);
         let state = || vec![rows, columns];
         let matrix = |k: usize, n: usize| vec![k * columns, n * columns];
-        let dims = [vec![length, rows, columns], matrix(1, 1), state(), state(), matrix(1, 2), matrix(2, 1)];
+        let of_columns = vec![rows, length, columns];
+        let dims =
+            [vec![length, rows, columns], matrix(1, 1), state(), state(), matrix(1, 2), matrix(2, 1), of_columns];
         let graph = build(|b| {
             let mut inputs = Vec::new();
             for dims in &dims {
                 inputs.push(b.input(Type::tensor(dtype, Shape::known(dims)), None));
             }
             let (xs, w, h, c, wide, tall) = (inputs[0], inputs[1], inputs[2], inputs[3], inputs[4], inputs[5]);
+            let ys = inputs[6];
+            let ends = b.input(Type::tensor(DType::I64, Shape::known(&[rows])), None);
+            let of_masks = Type::tensor(DType::Bool, Shape::known(&[length, 1, columns]));
+            let masks = b.input(of_masks, None);
+            let masks = emit(b, "list_from_tensor", &[masks]);
+            let mask_shape = b.constant(Tensor::vector(&[1, columns as i64]));
+            let masked = self.random.below(4);
             let shape = b.constant(Tensor::vector(&[rows as i64, columns as i64]));
             let n = b.constant(Tensor::from(length as i64));
             let new = |b: &mut Builder| emit(b, "list_new", &[n]);
@@ -86,20 +96,32 @@ impl Net {
             let read = [("dtype", dtype.into())];
             let all = counting(b, self.range, &init, |b, i, v| {
                 let (h, c) = (v[0], v[1]);
-                let (mut taken, x) = match random.below(3) {
+                let (mut taken, x) = match random.below(4) {
                     0 => (v[6], emit(b, "gather", &[xs, i])),
+                    3 => {
+                        let at = emit(b, "stack", &[zero, i]);
+                        let steps = b.constant(Tensor::vector(&[1i64, 1]));
+                        let column =
+                            [("begin_mask", 1i64.into()), ("end_mask", 1i64.into()), ("shrink_axis_mask", 2i64.into())];
+                        (v[6], b.emit(op("strided_slice"), &[ys, at, at, steps], &column).unwrap()[0])
+                    }
                     1 => (v[6], b.emit(op("list_get"), &[rows_of_xs, i, shape], &read).unwrap()[0]),
                     _ => {
                         let both = b.emit(op("list_take"), &[v[6], i, shape], &read).unwrap();
                         (both[0], both[1])
                     }
                 };
-                let product = match random.below(4) {
+                let product = match random.below(5) {
                     0 => {
                         let gates = emit(b, "matmul", &[h, wide]);
                         let cut = [("num", 2i64.into()), ("axis", 1i64.into())];
                         let gates = b.emit(op("split"), &[gates], &cut).unwrap();
                         emit(b, "mul", &[gates[0], gates[1]])
+                    }
+                    4 => {
+                        let gates = emit(b, "matmul", &[h, wide]);
+                        let cut = [("num", 2i64.into()), ("axis", 1i64.into())];
+                        b.emit(op("split"), &[gates], &cut).unwrap()[random.below(2)]
                     }
                     1 => {
                         let both = b.emit(op("concat"), &[h, x], &[("axis", (-1i64).into())]).unwrap()[0];
@@ -115,6 +137,18 @@ impl Net {
                 } else {
                     c
                 };
+                let (mut next, mut other) = (next, other);
+                if masked < 2 {
+                    let live = if masked == 0 {
+                        let live = emit(b, "less", &[i, ends]);
+                        b.emit(op("expand_dims"), &[live], &[("axis", 1i64.into())]).unwrap()[0]
+                    } else {
+                        let read = [("dtype", DType::Bool.into())];
+                        b.emit(op("list_get"), &[masks, i, mask_shape], &read).unwrap()[0]
+                    };
+                    next = emit(b, "select", &[live, next, h]);
+                    other = emit(b, "select", &[live, other, c]);
+                }
                 let what = [next, other, h, c, x];
                 let pick = |random: &mut Random| what[random.below(what.len())];
                 let set = emit(b, "list_set", &[v[2], i, pick(random)]);
@@ -129,7 +163,11 @@ impl Net {
             all[..3].iter().copied().chain(lists).collect()
         });
         let odd = self.random.below(3) == 0;
-        let inputs = dims.iter().map(|dims| tensor(&mut self.random, dtype, dims, odd)).collect();
+        let mut inputs: Vec<Tensor> = dims.iter().map(|dims| tensor(&mut self.random, dtype, dims, odd)).collect();
+        let ends: Vec<i64> = (0..rows).map(|_| self.random.below(length + 1) as i64).collect();
+        inputs.push(Tensor::vector(&ends));
+        let live: Vec<Bool8> = (0..length * columns).map(|_| Bool8::new(self.random.below(2) == 0)).collect();
+        inputs.push(Tensor::from_slice(&[length, 1, columns], &live).unwrap());
         (graph, inputs)
     }
 }

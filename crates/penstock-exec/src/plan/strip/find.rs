@@ -53,6 +53,13 @@ impl Values {
     fn makes(&self, v: Value) -> bool {
         self.made(v).is_some()
     }
+
+    /// Whether an instruction only gives what is made other extents of the same rows; notes it.
+    pub(in crate::plan) fn reshape(&mut self, graph: &Graph, inst: Inst, rows: usize) -> bool {
+        let made = reshaped(graph, inst, rows, self);
+        self.reshaped.extend(made.map(|made| (graph.insts[inst].results[0], made, inst)));
+        made.is_some()
+    }
 }
 
 /// A step that stands for some of the first instructions of a list.
@@ -118,8 +125,7 @@ pub(in crate::plan) fn find(
         if !begun || !within || effects_of(graph, inst).acts() {
             break;
         }
-        if let Some(made) = reshaped(graph, inst, rows, &values).filter(|_| !waits) {
-            values.reshaped.push((data.results[0], made, inst));
+        if !waits && values.reshape(graph, inst, rows) {
             behind.push(inst);
         } else if waits || data.operands.iter().any(|&v| values.makes(v)) {
             late.extend(&data.results);
@@ -274,7 +280,7 @@ pub(in crate::plan) fn part(
     let (part, ns) = if data.op.is(&FUSED) {
         let program = TileProgram::new(graph, data.regions[0], vectors).ok()?;
         let columns = program.elements() / rows;
-        let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.is_dense(k);
+        let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.keeps_rows(k, rows);
         if program.elements() != rows * columns
             || !program.splits(columns)
             || places.iter().enumerate().any(|p| own(&p))
