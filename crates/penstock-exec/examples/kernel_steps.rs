@@ -136,6 +136,29 @@ static CASES: &[(&str, &[usize], usize, StepFn)] = &[
         let row = c.one("matmul", &[row, x], &[]);
         c.one("add", &[x, row], &[])
     }),
+    // As large as what is resolved, or nearly.
+    ("gather of 64", &[64], 1, |c, x, i| c.one("gather", &[x, i], &[])),
+    ("gather of 256", &[256], 1, |c, x, i| c.one("gather", &[x, i], &[])),
+    ("gather of 64 rows", &[64, 4], 1, |c, x, i| c.one("gather", &[x, i], &[])),
+    ("reverse of 64", &[64], 1, |c, x, _| c.one("reverse", &[x], &[("axes", vec![0].into())])),
+    ("argmax of 64, cast, add", &[64], 3, |c, x, _| {
+        let y = c.one("argmax", &[x], &[]);
+        let y = c.one("cast", &[y], &[("dtype", DType::F32.into())]);
+        c.one("add", &[x, y], &[])
+    }),
+    ("sum of 64 rows, sub", &[64, 4], 2, |c, x, _| {
+        let y = c.one("reduce_sum", &[x], &[("axes", vec![1].into()), ("keepdims", true.into())]);
+        c.one("sub", &[x, y], &[])
+    }),
+    ("sum of 4 columns, sub", &[64, 4], 2, |c, x, _| {
+        let y = c.one("reduce_sum", &[x], &[("axes", vec![0].into()), ("keepdims", true.into())]);
+        c.one("sub", &[x, y], &[])
+    }),
+    ("concat of 128 and 128", &[256], 3, |c, x, _| {
+        let (zero, half) = (c.ints(&[0]), c.ints(&[128]));
+        let (a, b) = (c.one("slice", &[x, zero, half], &[]), c.one("slice", &[x, half, half], &[]));
+        c.one("concat", &[b, a], &[("axis", 0.into())])
+    }),
     ("add of a row to rows", &[2, 3], 2, |c, x, _| {
         let (zero, size) = (c.ints(&[0, 0]), c.ints(&[1, 3]));
         let row = c.one("slice", &[x, zero, size], &[]);

@@ -108,8 +108,9 @@ fn arg_run<const MAX: bool, T: Ranked>(run: &[T]) -> usize {
     place
 }
 
-/// Up to so many elements are gone through one by one.
+/// Up to so many elements, in lines of no more than that, are gone through one by one.
 const FEW: usize = 64;
+const SHORT: usize = 16;
 
 /// The index of the first most extreme of `n >= 1` elements, `step` apart.
 ///
@@ -172,7 +173,7 @@ unsafe fn arg<const MAX: bool, T: Ranked, R: Int>(
     out: *mut u8,
 ) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<R>()));
-    if outer * n * inner <= FEW {
+    if outer * n * inner <= FEW && n <= SHORT {
         for i in 0..outer * inner {
             // SAFETY: the caller's contract.
             unsafe {
