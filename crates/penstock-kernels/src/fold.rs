@@ -186,7 +186,7 @@ unsafe fn add<F: Fold>(lanes: &mut Lanes, src: *const u8, n: usize) {
         #[inline(always)]
         || {
             let mut local = *acc;
-            reduce::fold_lanes::<F>(run, &mut local);
+            reduce::fold_lanes::<F, false>(run, &mut local);
             *acc = local;
         },
     );

@@ -14,7 +14,7 @@ use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::dispatch_v3;
+use crate::arch::{dispatch_v3, prefetch};
 use crate::complex::Part;
 use crate::math::Math;
 use crate::num::{Int, Real};
@@ -280,19 +280,25 @@ pub(crate) const BLOCK: usize = 4096;
 /// Blocks of a part of a long run; parts may go to different threads.
 pub(crate) const PART: usize = 16 * BLOCK;
 
-/// Folds a run of at most [`BLOCK`] elements.
+/// Bytes that are asked for ahead in a long run: a machine by itself does not look beyond a page.
+const AHEAD: usize = 8192;
+
+/// Folds a run of at most [`BLOCK`] elements. Where it is `LONG`, more follow.
 #[inline(always)]
-fn fold_block<F: Fold>(run: &[F::T]) -> F::Acc {
+fn fold_block<F: Fold, const LONG: bool>(run: &[F::T]) -> F::Acc {
     let mut acc = [F::init(); LANES];
-    fold_lanes::<F>(run, &mut acc);
+    fold_lanes::<F, LONG>(run, &mut acc);
     fold_across::<F>(&mut acc)
 }
 
-/// Takes a run into accumulators side by side.
+/// Takes a run into accumulators side by side. Where it is `LONG`, asks for what follows it in memory.
 #[inline(always)]
-pub(crate) fn fold_lanes<F: Fold>(run: &[F::T], acc: &mut [F::Acc; LANES]) {
+pub(crate) fn fold_lanes<F: Fold, const LONG: bool>(run: &[F::T], acc: &mut [F::Acc; LANES]) {
     let (chunks, rest) = run.as_chunks::<LANES>();
     for chunk in chunks {
+        if LONG {
+            prefetch::<1, _>(chunk.as_ptr().wrapping_byte_add(AHEAD), size_of_val(chunk));
+        }
         for l in 0..LANES {
             acc[l] = F::join(acc[l], F::load(chunk[l]));
         }
@@ -339,11 +345,11 @@ fn fold_part<F: Fold>(run: &[F::T]) -> F::Acc {
         #[inline(always)]
         || {
             if run.len() <= BLOCK {
-                return fold_block::<F>(run);
+                return fold_block::<F, false>(run);
             }
             let mut parts: SmallVec<[F::Acc; PART / BLOCK]> = SmallVec::new();
             for block in run.chunks(BLOCK) {
-                let part = fold_block::<F>(block);
+                let part = fold_block::<F, true>(block);
                 if F::settled(part) {
                     return part;
                 }
