@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::ops::RangeInclusive;
 use std::ptr;
 
 use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
@@ -144,7 +145,7 @@ gemm_crate! {
 }
 
 macro_rules! gemm_float {
-    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
+    ($($ty:ty: $flops:expr, $crate_product:ident, rows by transposed: $transposed:expr;)*) => {$(
         impl Gemm for $ty {
             const FLOPS_PER_NS: f64 = $flops;
             #[inline]
@@ -165,7 +166,7 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    if m * k * n <= OWN || are_dots(m, k, n, a, b) {
+                    if m * k * n <= OWN || are_dots(m, k, n, a, b) || is_packed_better(m, k, n, b, $transposed) {
                         product(m, k, n, a, b, out, ldo, pieces, add);
                     } else {
                         let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
@@ -179,10 +180,25 @@ macro_rules! gemm_float {
 
 /// Up to so many multiplications [`product`] is faster than the `gemm` crate.
 const OWN: usize = 64 * 64 * 64;
+/// So many rows are as well by a matrix that is not near and whose rows lie a multiple of so many bytes apart, and up to so many by one
+/// that is stored transposed: the crate packs neither for few rows.
+const FEW_ROWS: RangeInclusive<usize> = 17..=48;
+const PAGE: usize = 4096;
+const NEAR: usize = 2 << 20;
+
+/// Whether [`product`] is faster than the `gemm` crate because it packs the right matrix, for up to `transposed` rows if that is stored
+/// transposed.
+fn is_packed_better<T>(m: usize, k: usize, n: usize, b: Mat<T>, transposed: usize) -> bool {
+    let (size, pitch) = (size_of::<T>(), b.row.unsigned_abs() * size_of::<T>());
+    match b.col {
+        1 => FEW_ROWS.contains(&m) && pitch.is_multiple_of(PAGE) && k * n * size >= NEAR,
+        _ => (*FEW_ROWS.start()..=transposed).contains(&m) && b.row == 1,
+    }
+}
 
 gemm_float! {
-    f32: 100.0, crate_f32;
-    f64: 50.0, crate_f64;
+    f32: 100.0, crate_f32, rows by transposed: 96;
+    f64: 50.0, crate_f64, rows by transposed: 0;
 }
 
 macro_rules! gemm_complex {

@@ -219,7 +219,7 @@ where
         let tasks = if pieces < 2 { 1 } else { TASKS * pieces };
         let least = (TILES * kernels.rows()).min(m);
         let blocks = (m / least).clamp(1, tasks).max(m.div_ceil(kernels.block));
-        let groups = tasks.div_ceil(blocks).min(count.div_ceil(PANELS).max(pieces)).min(count);
+        let groups = tasks.div_ceil(blocks).min(count.div_ceil(PANELS).next_multiple_of(pieces)).min(count);
         let mut right = *self;
         let mut memory = Packed::<S::Wide, FEW>::new();
         if blocks > 1 && right.packed.is_null() {
