@@ -264,6 +264,16 @@ def test_dlpack_imports_read_only_arrays():
     assert xp.from_dlpack(array).tolist() == array.tolist()
 
 
+def test_a_function_sees_what_the_owner_of_shared_memory_writes():
+    memory = np.ones((64, 40), np.float16)
+    weights = xp.from_dlpack(memory)
+    product = tf.function(lambda x: tf.matmul(x, weights))
+    x = tf.ones((8, 64), tf.float16)
+    assert (product(x).numpy() == 64).all()
+    memory[:] = 2
+    assert (product(x).numpy() == 128).all()
+
+
 def test_a_copy_by_dlpack_shares_nothing():
     array = np.arange(100.0)
     shared, copied = xp.from_dlpack(array), xp.from_dlpack(array, copy=True)

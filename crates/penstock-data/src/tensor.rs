@@ -504,6 +504,11 @@ impl Tensor {
         }
     }
 
+    /// Whether the elements stay as they are: they do not lie in memory that a host has lent, and may write.
+    pub fn is_own(&self) -> bool {
+        !matches!(&self.storage, Storage::Shared { buffer, .. } if !buffer.is_pooled())
+    }
+
     /// Whether both are views of the same elements.
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {

@@ -34,8 +34,11 @@ struct Packed {
 /// What is packed in this process, by the address of what it was and whether that is transposed.
 static PACKED: Mutex<Option<FxHashMap<(usize, bool), Weak<Packed>>>> = Mutex::new(None);
 
-/// The packed form of `b`, which is made where nobody has it. `None` where there is no memory.
+/// The packed form of `b`, which is made where nobody has it. `None` where there is no memory, or a host may change `b`.
 fn packed(b: &Tensor, transposed: bool, k: usize, n: usize) -> Option<Arc<Packed>> {
+    if !b.is_own() {
+        return None;
+    }
     let key = (b.as_ptr() as usize, transposed);
     // A lock that another thread holds is not waited for: it may be held for ever in a forked child.
     let known = PACKED.try_lock().ok().and_then(|table| table.as_ref()?.get(&key)?.upgrade());
