@@ -1,8 +1,9 @@
 """Writes what follows from the operators' declarations: `python tools/generate.py [--check]`.
 
 The declarations are read from the built extension. From them come `python/penstock/raw_ops.pyi`, which types
-and documents `penstock.raw_ops`, and `docs/ops.md`, the table of operators. With `--check` nothing is
-written, and the exit status is 1 if a file differs from what would be.
+and documents `penstock.raw_ops`, `python/penstock/_elementwise.py`, the public functions of one elementwise
+operator each (`elementwise.py` beside this file lists them), and `docs/ops.md`, the table of operators. With
+`--check` nothing is written, and the exit status is 1 if a file differs from what would be.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import elementwise
 from penstock import _core
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -267,6 +269,7 @@ def generated() -> dict[Path, str]:
         raise ValueError(f"RESULTS names operators that do not exist: {', '.join(unknown)}")
     return {
         ROOT / "python" / "penstock" / "raw_ops.pyi": stub(ops, families),
+        ROOT / "python" / "penstock" / "_elementwise.py": elementwise.module(ops),
         ROOT / "docs" / "ops.md": table(ops, families),
     }
 

@@ -1,54 +1,14 @@
-"""Public functions that are one operator each, made from a table of names."""
+"""Arguments of public functions: axes, shapes, sizes, constants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from penstock import _core
-from penstock._examples import EXAMPLES
 from penstock._shape import TensorShape
 from penstock.errors import InvalidArgumentError
 
 _OPS = _core._ops()
-
-Unary = Callable[..., _core.Tensor]
-Binary = Callable[..., _core.Tensor]
-
-
-def unary(op: str, public: str | None = None, argument: str = "x") -> Unary:
-    """The function `public(x, name=None)` of an operator with one operand."""
-    raw = _OPS[op]
-
-    def function(x: Any, name: str | None = None) -> _core.Tensor:
-        result: _core.Tensor = raw(x) if name is None else raw(x, name=name)
-        return result
-
-    return _finish(function, raw, public or op, argument)
-
-
-def binary(op: str, public: str | None = None) -> Binary:
-    """The function `public(x, y, name=None)` of an operator with two operands."""
-    raw = _OPS[op]
-
-    def function(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
-        result: _core.Tensor = raw(x, y) if name is None else raw(x, y, name=name)
-        return result
-
-    return _finish(function, raw, public or op, "x, y")
-
-
-def _finish(
-    function: Callable[..., _core.Tensor], raw: _core.Op, name: str, arguments: str
-) -> Callable[..., _core.Tensor]:
-    function.__name__ = function.__qualname__ = name
-    call, shown = EXAMPLES[name]
-    dtypes = ", ".join(dict.fromkeys(d for _, names in raw.dtype_variables for d in names))
-    function.__doc__ = (
-        f"{raw.__doc__}\n\nArgs:\n    {arguments}: tensors of dtype {dtypes}.\n"
-        f"    name: a name for the result.\n\n>>> {call}\n{shown}"
-    )
-    return function
 
 
 def axes(axis: Any) -> list[int] | None:

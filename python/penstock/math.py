@@ -22,6 +22,69 @@ from penstock._counting import (
     unsorted_segment_prod as unsorted_segment_prod,
     unsorted_segment_sum as unsorted_segment_sum,
 )
+from penstock._elementwise import (
+    abs as abs,
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atanh as atanh,
+    ceil as ceil,
+    cos as cos,
+    cosh as cosh,
+    digamma as digamma,
+    erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
+    exp as exp,
+    expm1 as expm1,
+    floor as floor,
+    floordiv as floordiv,
+    floormod as floormod,
+    greater as greater,
+    greater_equal as greater_equal,
+    is_finite as is_finite,
+    is_inf as is_inf,
+    is_nan as is_nan,
+    less as less,
+    less_equal as less_equal,
+    lgamma as lgamma,
+    log as log,
+    log1p as log1p,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    maximum as maximum,
+    minimum as minimum,
+    mod as mod,
+    multiply as multiply,
+    multiply_no_nan as multiply_no_nan,
+    ndtri as ndtri,
+    negative as negative,
+    realdiv as realdiv,
+    reciprocal as reciprocal,
+    rint as rint,
+    round as round,
+    rsqrt as rsqrt,
+    sigmoid as sigmoid,
+    sign as sign,
+    sin as sin,
+    sinh as sinh,
+    softplus as softplus,
+    softsign as softsign,
+    sqrt as sqrt,
+    square as square,
+    squared_difference as squared_difference,
+    subtract as subtract,
+    tan as tan,
+    tanh as tanh,
+    truncatediv as truncatediv,
+    truncatemod as truncatemod,
+    xdivy as xdivy,
+    xlogy as xlogy,
+)
 from penstock._reductions import (
     argmax as argmax,
     argmin as argmin,
@@ -45,37 +108,9 @@ from penstock._reductions import (
 from penstock._sorting import (
     top_k as top_k,
 )
-from penstock._wrap import binary, integer, unary
+from penstock._wrap import integer
 
-# --- elementwise, one operand ---
-
-abs = unary("abs")
-acos, acosh, asin, asinh, atan, atanh = map(unary, ("acos", "acosh", "asin", "asinh", "atan", "atanh"))
-ceil, floor, rint = map(unary, ("ceil", "floor", "rint"))
-round = unary("round")
-cos, cosh, sin, sinh, tan, tanh = map(unary, ("cos", "cosh", "sin", "sinh", "tan", "tanh"))
-digamma, erf, erfc, erfinv = map(unary, ("digamma", "erf", "erfc", "erfinv"))
-lgamma, ndtri = unary("lgamma"), unary("ndtri")
-exp, expm1, log, log1p = map(unary, ("exp", "expm1", "log", "log1p"))
-negative = unary("neg", "negative")
-reciprocal, rsqrt, sqrt, square = map(unary, ("reciprocal", "rsqrt", "sqrt", "square"))
-sigmoid, sign, softplus, softsign = map(unary, ("sigmoid", "sign", "softplus", "softsign"))
-is_finite, is_inf, is_nan = map(unary, ("is_finite", "is_inf", "is_nan"))
-logical_not = unary("logical_not")
-
-# --- elementwise, two operands ---
-
-multiply_no_nan = binary("multiply_no_nan")
-floordiv, floormod = binary("floordiv"), binary("floormod")
-mod = binary("floormod", "mod")
-greater, greater_equal, less, less_equal = map(binary, ("greater", "greater_equal", "less", "less_equal"))
-logical_and, logical_or, logical_xor = map(binary, ("logical_and", "logical_or", "logical_xor"))
-maximum, minimum = binary("maximum"), binary("minimum")
-multiply, subtract = binary("mul", "multiply"), binary("sub", "subtract")
-squared_difference = binary("squared_difference")
-realdiv = binary("div", "realdiv")
-truncatediv, truncatemod = binary("truncatediv"), binary("truncatemod")
-xdivy, xlogy = binary("xdivy"), binary("xlogy")
+# --- elementwise ---
 
 
 def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:

@@ -19,6 +19,7 @@ from penstock._conv import (
     depthwise_conv2d as depthwise_conv2d,
     separable_conv2d as separable_conv2d,
 )
+from penstock._elementwise import elu as elu, relu as relu, relu6 as relu6, selu as selu
 from penstock._pooling import (
     avg_pool as avg_pool,
     avg_pool1d as avg_pool1d,
@@ -30,7 +31,7 @@ from penstock._pooling import (
     max_pool3d as max_pool3d,
 )
 from penstock._sorting import top_k as top_k
-from penstock._wrap import axes as axis_list, extents, integer, known_rank, unary
+from penstock._wrap import axes as axis_list, extents, integer, known_rank
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -92,8 +93,6 @@ __all__ = [
     "weighted_cross_entropy_with_logits",
     "zero_fraction",
 ]
-
-elu, relu, relu6, selu = (unary(op, argument="features") for op in ("elu", "relu", "relu6", "selu"))
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _core.Tensor:
