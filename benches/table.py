@@ -1,4 +1,4 @@
-"""Writes README.md's tables of measurements, and benches/RESULTS.md, from benches/results.json.
+"""Writes README.md's table of measurements, and benches/RESULTS.md, from benches/results.json.
 
 README's section stands between two marker lines, which stay. With `--check` nothing is written, and the exit
 status tells whether both files are up to date.
@@ -22,6 +22,26 @@ RESULTS: Final = HERE / "results.json"
 FULL: Final = HERE / "RESULTS.md"
 TITLES: Final = {framework.key: framework.title for framework in FRAMEWORKS}
 OURS: Final = "penstock"
+# The rows of README's table; a title where it needs the row above it.
+README_CASES: Final = {
+    "call_1": "",
+    "eager_add": "",
+    "first_1000": "",
+    "while_count": "",
+    "collatz": "",
+    "polynomial": "",
+    "black_scholes": "",
+    "softmax": "",
+    "matmul_1024": "",
+    "conv2d": "",
+    "svd": "",
+    "rnn_grad": "gradient of a dynamic RNN, T=100 B=32 H=128",
+    "mlp_step": "",
+    "py_function": "",
+    "dataset": "",
+    "import": "",
+    "size": "",
+}
 LEGEND: Final = (
     "Ratio: the best peer's figure divided by Penstock's, so more than 1 is ahead (NumPy is no peer in "
     "import time and size: it is among what Penstock installs). Bold: the best of the row. Empty: the "
@@ -198,23 +218,45 @@ def footnotes(notes: Notes) -> str:
     return "  \n".join(f"{notes.mark(note)} {note}" for note in notes.texts)
 
 
+def short_table(results: dict[str, Any]) -> str:
+    """Renders README's table: a few cases, Penstock's figure beside the best peer's."""
+    lines = ["| case | Penstock | best peer | ratio |", "|---|---:|---:|---:|"]
+    cases = {case.key: case for case in FAMILIES["core"].cases}
+    for key, title in README_CASES.items():
+        row = results["cases"].get(key, {})
+        peers = peers_of(cases[key], row)
+        if "value" not in row.get(OURS, {}) or not peers:
+            continue
+        best, ours = min(peers, key=peers.__getitem__), row[OURS]["value"]
+        unit = cases[key].unit
+        cells = [
+            title or cases[key].title,
+            quantity(ours, unit),
+            f"{quantity(peers[best], unit)} ({TITLES[best]})",
+        ]
+        lines.append(f"| {' | '.join(cells)} | {significant(peers[best] / ours)}× |")
+    return "\n".join(lines)
+
+
 def render(results: dict[str, Any]) -> str:
-    """Renders README's section: the first family, and the means of the others."""
-    notes = Notes()
-    parts = [
-        table(FAMILIES["core"], results, notes, full=False),
-        LEGEND,
-        "\n".join(f"Measured on {line}" for line in machines(results)),
+    """Renders README's section: a few cases of the first family, and the means of the others."""
+    versions = ", ".join(
+        f"{TITLES[key]} {version['version'].split('+')[0]}"
+        for key, version in results["frameworks"].items()
+        if key != OURS
+    )
+    means = [
+        f"{family.title.lower()} {significant(found[0])}× {family.means[0].title}"
+        for family in FAMILIES.values()
+        if family.means and (found := mean_ratio(family, family.means[0], results))
     ]
-    if notes.texts:
-        parts.append(footnotes(notes))
-    means = means_table(results)
+    legend = (
+        "The ratio is the best peer's figure divided by Penstock's: more than 1 is ahead. "
+        f"Peers: {versions}. {machines(results)[0]}"
+    )
+    parts = [short_table(results), legend]
     if means:
-        parts.append(
-            "Other families of programs, the ratio to the peers' time averaged over the cases (more than 1 "
-            "is ahead); [benches/RESULTS.md](benches/RESULTS.md) has their figures and their memory."
-        )
-        parts.append(means)
+        parts.append(f"Geometric means of other families: {'; '.join(means)}.")
     return "\n\n".join(parts)
 
 
