@@ -99,7 +99,8 @@ fn _switches() -> Vec<&'static str> {
     penstock_exec::switches().collect()
 }
 
-#[pymodule]
+// Arrays that come back are adopted where their reference count is one, which needs the interpreter lock.
+#[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     penstock_trace::set_host(Box::new(host::Interpreter));
     m.add_class::<dtype::PyDType>()?;
