@@ -133,7 +133,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     While a function is traced both are traced, and the choice is made when the graph runs.
 
     Args:
-        pred: a scalar `bool`.
+        pred: a `bool` of one element.
         true_fn: a function without arguments that returns a nest of tensors.
         false_fn: likewise, of the same structure and dtypes.
         name: ignored.
@@ -156,7 +156,14 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         raise TypeError(f"argument 'pred' must be a bool tensor, got dtype {pred.dtype.name}")
     if not pred._is_symbolic:
         return true_fn() if pred else false_fn()
-    return _select("cond", pred, [true_fn, false_fn], "cond")
+    return _select("cond", _scalar(pred), [true_fn, false_fn], "cond")
+
+
+def _scalar(condition: Any) -> Any:
+    """A condition of one element without dimensions."""
+    if condition.shape.rank == 0 or condition.shape.num_elements() not in (1, None):
+        return condition
+    return raw_ops.reshape(condition, [])
 
 
 def switch_case(
@@ -269,7 +276,7 @@ def while_loop(
     """Repeats `body` while `cond` gives true.
 
     Args:
-        cond: takes the loop variables, gives a scalar `bool`.
+        cond: takes the loop variables, gives a `bool` of one element.
         body: takes the loop variables, gives their next values in the same structure.
         loop_vars: the first values: a list or tuple of tensors, or of nests of them.
         shape_invariants: for each loop variable the shape that it keeps to, `None` for sizes that change.
@@ -309,7 +316,7 @@ def while_loop(
 
     params = _core._begin_region(specs)
     try:
-        test = _core._convert(cond(*pack(loop_vars, params)))
+        test = _scalar(_core._convert(cond(*pack(loop_vars, params))))
     except BaseException:
         _core._abandon_region()
         raise
@@ -318,7 +325,7 @@ def while_loop(
         raise TypeError(f"the condition must give a bool scalar, got {TensorSpec(test.shape, test.dtype)}")
     test_region = _core._end_region([test])
 
-    params = _core._begin_region(specs)
+    params = _core._begin_region(specs, flat)
     try:
         result = _as_loop_vars(body(*pack(loop_vars, params)), loop_vars)
         after = [

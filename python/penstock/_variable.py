@@ -31,6 +31,8 @@ class _Watchers(threading.local):
 
     def __init__(self) -> None:
         self.notes: list[Callable[[Variable], None]] = []
+        # How many variables there were.
+        self.count = 0
 
 
 created = _Watchers()
@@ -157,6 +159,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             if self.trainable:
                 graph.add_to_collection("trainable_variables", self)
         _alive[self._unique_id] = self
+        created.count += 1
         for note in created.notes:
             note(self)
         return self
@@ -480,8 +483,8 @@ def _first_value(initial_value: Any, dtype: Any) -> _core.Tensor:
         if value is None:
             raise ValueError(
                 "the initial value of a variable created in a traced function must not depend on arguments "
-                "that are specifications, nor on values of a branch or a loop; call the function before "
-                "get_concrete_function, or give it as a function without arguments"
+                "that are specifications; call the function before get_concrete_function, or give it as a "
+                "function without arguments"
             )
     with _core._Outside():
         return _core._convert(value, dtype)

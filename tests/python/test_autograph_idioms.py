@@ -513,7 +513,7 @@ def test_objects_that_an_iteration_makes_are_its_own() -> None:
                 out += third.value
             other = copy.copy(counter)
             other.add(counter.value)
-            kept.add(1)
+            kept.add(i * 0 + 1)
             out += other.value
         found, kept.value = kept.value, 0
         return out, found

@@ -237,14 +237,27 @@ impl PyRegion {
     }
 }
 
-/// Opens a region with parameters of the given specifications, and gives the parameters.
+/// Opens a region with parameters of the given specifications, and gives the parameters. Of the body of a loop, `firsts`
+/// are the values that its first iteration starts from.
 #[pyfunction]
+#[pyo3(signature = (specs, firsts=None))]
 pub(crate) fn _begin_region<'py>(
     py: Python<'py>,
     specs: Vec<Bound<'py, PyAny>>,
+    firsts: Option<Vec<Bound<'py, PyAny>>>,
 ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     let types: Vec<Type> = specs.iter().map(spec_type).collect::<PyResult<_>>()?;
-    trace::begin_region(&types).or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
+    let firsts: Vec<trace::Var> =
+        firsts.unwrap_or_default().iter().map(|v| to_var(v, None, None)).collect::<PyResult<_>>()?;
+    trace::begin_region(&types, &firsts).or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
+}
+
+/// Whether operations can use a tensor around the `levels` innermost regions: one that is symbolic belongs to a region of
+/// an open trace that is open then.
+#[pyfunction]
+#[pyo3(signature = (value, levels=0))]
+pub(crate) fn _is_in_scope(value: &Bound<'_, PyTensor>, levels: usize) -> bool {
+    trace::is_in_scope(&value.get().var, levels)
 }
 
 /// Closes the innermost region with its results.
@@ -288,8 +301,8 @@ pub(crate) fn _emit_regions(
     if single { Ok(pyo3::types::PyTuple::new(py, [made])?.into_any().unbind()) } else { Ok(made) }
 }
 
-/// What a symbolic tensor is, computed now, from what the call that is traced has for the arguments; `None` where it has
-/// only specifications, or the tensor belongs to a branch or a loop.
+/// What a symbolic tensor is, computed now, from what the call that is traced has for the arguments, in the first iteration
+/// of the loops around it; `None` where there are only specifications.
 #[pyfunction]
 pub(crate) fn _computed<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
     trace::computed(&value.get().var).or_py(py)?.map(|t| wrap_eager(py, t)).transpose()

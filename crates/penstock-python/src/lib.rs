@@ -156,6 +156,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(graph::_is_tracing, m)?,
         wrap_pyfunction!(graph::_current_trace, m)?,
         wrap_pyfunction!(graph::_begin_region, m)?,
+        wrap_pyfunction!(graph::_is_in_scope, m)?,
         wrap_pyfunction!(graph::_end_region, m)?,
         wrap_pyfunction!(graph::_abandon_region, m)?,
         wrap_pyfunction!(graph::_emit_regions, m)?,

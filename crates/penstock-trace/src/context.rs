@@ -51,6 +51,8 @@ pub(crate) struct Tracer {
     trainable: Vec<Value>,
     /// What the call that is traced has for placeholders.
     given: FxHashMap<Value, Var>,
+    /// What parameters of open regions are in the first iteration of the loop whose body the region becomes.
+    firsts: FxHashMap<Value, Value>,
 }
 
 impl Tracer {
@@ -259,6 +261,7 @@ impl Tracer {
             vars: FxHashMap::default(),
             trainable: Vec::new(),
             given: FxHashMap::default(),
+            firsts: FxHashMap::default(),
         }
     }
 }
@@ -415,16 +418,34 @@ impl Drop for Suspended {
     }
 }
 
-/// Opens a region of the innermost trace with parameters of the given types.
+/// Opens a region of the innermost trace with parameters of the given types, which are `firsts` in the first iteration
+/// where it is the body of a loop.
 ///
 /// # Errors
-/// `Internal` where no trace is open.
-pub fn begin_region(params: &[Type]) -> Result<Vec<Var>> {
+/// `Internal` where no trace is open; those of a value that does not belong to it.
+pub fn begin_region(params: &[Type], firsts: &[Var]) -> Result<Vec<Var>> {
     with_state(|state| {
+        let firsts = firsts.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
         let tracer = state.top()?;
         let region = tracer.builder.begin_region(params.iter().cloned());
         let values = tracer.builder.params(region);
+        tracer.firsts.extend(values.iter().copied().zip(firsts));
         Ok(values.into_iter().map(|v| tracer.var(v)).collect())
+    })
+}
+
+/// Whether operations can use a value around the `levels` innermost regions of the innermost trace: one that is symbolic
+/// belongs to a region of an open trace that is open then.
+pub fn is_in_scope(var: &Var, levels: usize) -> bool {
+    let Some(s) = var.as_symbolic() else { return true };
+    with_state(|state| {
+        let innermost = state.tracers.last().map(|t| t.id);
+        let tracer = state.tracers.iter().find(|t| t.id == s.trace);
+        tracer.is_some_and(|t| {
+            let open = t.builder.open_regions();
+            let closing = if innermost == Some(t.id) { levels.min(open.len() - 1) } else { 0 };
+            open[..open.len() - closing].contains(&t.builder.graph().values[s.value].region)
+        })
     })
 }
 
@@ -763,12 +784,26 @@ pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
 }
 
-/// Calls `f` on the graph of an open trace, with what gives the value that an input stands for: what the call that is
-/// traced has for it, or what the trace took from outside.
-pub(crate) fn with_inputs_of<R>(trace: u64, f: impl FnOnce(&Graph, &dyn Fn(Value) -> Option<Var>) -> R) -> Option<R> {
+/// An open trace: its graph, the regions that are open, what their parameters are in the first iteration of a loop, and
+/// what gives the value that an input stands for: what the call that is traced has for it, or what the trace took from
+/// outside.
+pub(crate) struct OpenTrace<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) open: &'a [Region],
+    pub(crate) firsts: &'a FxHashMap<Value, Value>,
+    pub(crate) value_of: &'a dyn Fn(Value) -> Option<Var>,
+}
+
+/// Calls `f` on an open trace.
+pub(crate) fn with_inputs_of<R>(trace: u64, f: impl FnOnce(&OpenTrace<'_>) -> R) -> Option<R> {
     with_state(|state| {
         let tracer = state.tracers.iter().find(|t| t.id == trace)?;
-        Some(f(tracer.builder.graph(), &|v| tracer.given.get(&v).or_else(|| tracer.vars.get(&v)).cloned()))
+        Some(f(&OpenTrace {
+            graph: tracer.builder.graph(),
+            open: tracer.builder.open_regions(),
+            firsts: &tracer.firsts,
+            value_of: &|v| tracer.given.get(&v).or_else(|| tracer.vars.get(&v)).cloned(),
+        }))
     })
 }
 

@@ -17,7 +17,7 @@ pub use cache::{Cache, Entry};
 pub use context::{
     Host, Override, Paused, Recorder, SharedAccumulator, SharedTape, Suspended, Traced, abandon_region, abandon_trace,
     as_rows, begin_region, begin_trace, bind_variable, capture_all, current_trace, end_region, end_trace, give, host,
-    is_plain, is_tracing, known, pause_recorders, placeholder, pop_override, pop_recorder, push_override,
+    is_in_scope, is_plain, is_tracing, known, pause_recorders, placeholder, pop_override, pop_recorder, push_override,
     push_recorder, reached_variables, refine, region_results, set_host, suspend, trace_depth, with_graph,
     with_graph_of,
 };

@@ -5,25 +5,39 @@ use std::sync::Arc;
 use penstock_data::{Result, Tensor};
 use penstock_exec::Arg;
 use penstock_ir::{Def, Entity, Function, Graph, Inst, Region, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::context::{host, with_inputs_of};
+use crate::context::{OpenTrace, host, with_inputs_of};
 use crate::var::{Kind, Var, fresh_id};
 
-/// The instructions of the body that a value needs; `None` where it, or one of them, belongs to a region
-/// within.
-fn needed(graph: &Graph, value: Value) -> Option<(FxHashSet<Inst>, FxHashSet<Value>)> {
-    let (mut insts, mut inputs) = (FxHashSet::default(), FxHashSet::default());
+/// What a value needs: instructions, inputs of the graph, and parameters of loops, each with what it is at first.
+#[derive(Default)]
+struct Needed {
+    insts: FxHashSet<Inst>,
+    inputs: FxHashSet<Value>,
+    firsts: FxHashMap<Value, Value>,
+}
+
+/// What a value needs; `None` where it is out of scope.
+fn needed(trace: &OpenTrace<'_>, value: Value) -> Option<Needed> {
+    let graph = trace.graph;
+    let mut found = Needed::default();
     let mut next = vec![value];
     while let Some(value) = next.pop() {
-        if graph.values[value].region != graph.body() {
+        let data = &graph.values[value];
+        if !trace.open.contains(&data.region) {
             return None;
         }
-        match graph.values[value].def {
-            Def::Param(_) => {
-                inputs.insert(value);
+        match data.def {
+            Def::Param(_) if data.region == graph.body() => {
+                found.inputs.insert(value);
             }
-            Def::Result(inst, _) if insts.insert(inst) => {
+            Def::Param(_) => {
+                let first = *trace.firsts.get(&value)?;
+                found.firsts.insert(value, first);
+                next.push(first);
+            }
+            Def::Result(inst, _) if found.insts.insert(inst) => {
                 let data = &graph.insts[inst];
                 next.extend(data.operands.iter().copied());
                 next.extend(penstock_autodiff::captures(graph, &data.regions));
@@ -31,30 +45,34 @@ fn needed(graph: &Graph, value: Value) -> Option<(FxHashSet<Inst>, FxHashSet<Val
             Def::Result(..) => {}
         }
     }
-    Some((insts, inputs))
+    Some(found)
 }
 
 /// What a value of an open trace is, computed now. Arguments of the trace are what the call that is traced has for
-/// them; `None` where the value needs one of which only the type is known, or belongs to a branch or a loop.
+/// them, and what a loop carries is what its first iteration starts from; `None` where the value needs an argument of
+/// which only the type is known, or is out of scope.
 ///
 /// # Errors
 /// What running it reports.
 pub fn computed(var: &Var) -> Result<Option<Tensor>> {
     let Some(s) = var.as_symbolic() else { return Ok(var.tensor().cloned()) };
-    let found = with_inputs_of(s.trace, |graph, value_of| {
-        let (insts, inputs) = needed(graph, s.value)?;
+    let found = with_inputs_of(s.trace, |trace| {
+        let Needed { insts, inputs, firsts } = needed(trace, s.value)?;
         let mut args = Vec::new();
-        for &input in graph.inputs() {
-            args.push(match value_of(input) {
+        for &input in trace.graph.inputs() {
+            args.push(match (trace.value_of)(input) {
                 Some(value) if inputs.contains(&input) || matches!(value.kind(), Kind::Variable(_)) => value,
                 // An argument that nobody needs.
-                _ => Var::eager(blank(graph, input)?),
+                _ => Var::eager(blank(trace.graph, input)?),
             });
         }
-        let mut graph = graph.clone();
+        let mut graph = trace.graph.clone();
         let body = &mut graph.regions[Region::new(0)];
-        body.insts.retain(|inst| insts.contains(inst));
+        // Those of open regions among them: each follows what it needs.
+        body.insts = insts.into_iter().collect();
+        body.insts.sort_unstable();
         body.results = std::iter::once(s.value).collect();
+        graph.replace_uses(&firsts);
         Some((penstock_ir::compact(&graph), args))
     });
     let Some((graph, values)) = found.flatten() else { return Ok(None) };

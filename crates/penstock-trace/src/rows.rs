@@ -41,7 +41,7 @@ pub fn gradients_of_rows(
 fn trace_part(types: &[Type], run: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>) -> Result<(Arc<Function>, Vec<Var>)> {
     let nested = is_tracing();
     let params = if nested {
-        context::begin_region(types)?
+        context::begin_region(types, &[])?
     } else {
         context::begin_trace("rows");
         types.iter().map(|ty| context::placeholder(&ty.with_shape(ty.shape().erased()), None)).collect::<Result<_>>()?

@@ -12,6 +12,7 @@ from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
 from penstock.autograph._state import (
     UNDEFINED,
+    Contents,
     Entry,
     Held,
     Note,
@@ -20,6 +21,7 @@ from penstock.autograph._state import (
     check_alike,
     describe,
     flatten,
+    is_stale,
     label,
     leaves_of,
     pack,
@@ -37,6 +39,7 @@ __all__ = [
     "check_lists",
     "is_symbolic",
     "make_list",
+    "raise_growth",
     "raised",
     "select",
     "traced_region",
@@ -54,16 +57,16 @@ def is_symbolic(value: Any) -> bool:
 
 
 def truth(value: Any) -> Any:
-    """The truth of a symbolic value as a bool scalar.
+    """The truth of a symbolic value of one element as a bool scalar.
 
     Raises:
-        OperatorNotAllowedInGraphError: where it has more than one element.
+        OperatorNotAllowedInGraphError: where it is known to have more than one, or none. Where that is not
+            known, the graph fails when it runs.
     """
     if isinstance(value, _core._Variable):
         value = value.read_value()
-    rank = value.shape.rank
-    if rank not in (0, None):
-        if value.shape.num_elements() != 1:
+    if value.shape.rank != 0:
+        if value.shape.num_elements() not in (1, None):
             raise OperatorNotAllowedInGraphError(
                 f"the truth of a tensor with more than one element is ambiguous, got shape {value.shape}: "
                 "use tf.reduce_any or tf.reduce_all"
@@ -118,6 +121,10 @@ class _Branch(NamedTuple):
     keys: dict[tuple[int, int], int]
     specs: list[TensorSpec]
     stopped: BaseException | None
+    # The lists of called functions that change their length.
+    grows: list[Grows]
+    # The variables of called functions in which a statement within left tensors behind.
+    left: set[int]
 
 
 def traced_region(state: State, body: Callable[[], Any]) -> BaseException | None:
@@ -169,10 +176,11 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
         keys: dict[tuple[int, int], int] = {}
         results: list[Any] = []
         values = state.read() if stopped is None else None
-        if values is not None:
-            check_lists(state, values)
+        grows = [] if values is None else check_lists(state, values)
+        others = range(state.own, len(values or ()))
+        left = {i for i in others if values is not None and is_stale(values[i])}
         for i, (slot, value) in enumerate(zip(state.slots, values or (), strict=False)):
-            if not slot.entry.live:
+            if not slot.entry.live or (i >= state.own and state.is_python(i, value, 1)):
                 continue
             leaves = leaves_of(value)
             hints = _hints(state.before[i], leaves)
@@ -184,7 +192,7 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
         state.restore()
         raise
     region = _core._end_region(results)
-    return _Branch(region, values, keys, [spec_of(r) for r in results], stopped)
+    return _Branch(region, values, keys, [spec_of(r) for r in results], stopped, grows, left)
 
 
 class Grows(BaseException):
@@ -196,16 +204,35 @@ class Grows(BaseException):
         self.slot, self.path, self.items = slot, path, items
 
 
-def check_lists(state: State, values: list[Any]) -> None:
-    """Raises `Grows` for a list that was changed in place and has another length now."""
+def check_lists(state: State, values: list[Any]) -> list[Grows]:
+    """Raises `Grows` for a list that was changed in place and has another length now.
+
+    Of lists that only called functions see, which the statement may have made itself, these are returned.
+    """
+    others: list[Grows] = []
     for i, (slot, value) in enumerate(zip(state.slots, values, strict=True)):
         frozen = state.frozen[i]
         if not slot.entry.live or type(frozen) not in (list, dict):
             continue
-        in_place = slot.get() is state.before[i] or type(value) is TensorList
+        in_place = isinstance(slot, Contents) or slot.get() is state.before[i] or type(value) is TensorList
         found = _growth(frozen, value) if in_place else None
-        if found is not None:
+        if found is None:
+            continue
+        if i < state.own:
             raise Grows(i, *found)
+        # A list that no variable holds is Python's: there is no place for another one.
+        known = slot.place is None or not isinstance(slot, Contents) or state.holder_of(slot.place.object)
+        if known and not state.is_python(i, value, 1):
+            others.append(Grows(i, *found))
+    return others
+
+
+def raise_growth(state: State, grows: list[Grows], *values: list[Any] | None) -> None:
+    """Raises the first of some `Grows` whose list is not only `values`' own."""
+    held = [value for some in values for value in some or ()]
+    for found in grows:
+        if not state.is_gone(found.slot, held):
+            raise found
 
 
 def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]] | None:
@@ -340,8 +367,10 @@ def branch(
         needed: dict[tuple[int, int], TensorSpec] = {}
         # For each variable: its value, or the structure to put results in.
         outcome: list[Any] = []
+        values = [*(first.values or ()), *(second.values or ())]
         for i, slot in enumerate(state.slots):
-            outcome.append(_outcome(i, slot, state, first, second, needed, where))
+            gone = state.is_gone(i, values)
+            outcome.append(_UNCHANGED if gone else _outcome(i, slot, state, first, second, needed, where))
         outs = _emit(state, condition, "cond", [first, second], needed)
     except BaseException:
         state.restore()
@@ -365,9 +394,12 @@ def _trace_both(
     while True:
         try:
             first = _trace(state, body)
+            # What a called function does to Python's objects, the other branch sees.
+            state.settle(first.values or ())
             state.restore()
             second = _trace(state, orelse)
             state.restore()
+            raise_growth(state, [*first.grows, *second.grows], first.values, second.values)
             return first, second
         except Grows as grows:
             state.restore()
@@ -411,6 +443,14 @@ def _outcome(
         a, b = first.values[i], second.values[i]
         if a is b or (same(a, b) and not _has_symbolic(a)):
             return _known(a, i, state)
+        before = state.frozen[i]
+        changed = [v for v in (b, a) if not same(v, before)]
+        if not changed:
+            return _UNCHANGED
+        left = i in first.left or i in second.left or (i >= state.own and not _can_merge(a, b))
+        if left or all(state.is_python(i, v) for v in changed):
+            # An effect on Python's objects, or a tensor of a branch that is left behind in one.
+            return _known(changed[0], i, state)
     la, lb = leaves_of(a), leaves_of(b)
     if a is UNDEFINED or b is UNDEFINED:
         found, present = (b, second) if a is UNDEFINED else (a, first)
@@ -455,6 +495,19 @@ def _outcome(
             )
         needed[i, k] = TensorSpec(one.shape, dtype)
     return _Packed(_composite.joined(a, b))
+
+
+def _can_merge(a: Any, b: Any) -> bool:
+    """Whether what two branches give can become one value."""
+    la, lb = leaves_of(a), leaves_of(b)
+    if la is None or lb is None:
+        return False
+    try:
+        check_alike(a, b)
+    except (TypeError, ValueError):
+        return False
+    specs = [(spec_of(_core._convert(x)), spec_of(_core._convert(y))) for x, y in zip(la, lb, strict=True)]
+    return all(_merged_dtype(x, y, *pair) is not None for x, y, pair in zip(la, lb, specs, strict=True))
 
 
 def _has_symbolic(value: Any) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 from penstock import _array, _core, raw_ops
 from penstock.autograph import _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
-from penstock.autograph._state import tracing
+from penstock.autograph._scopes import MUTATORS
+from penstock.autograph._state import attribute_of, touch, touch_container, tracing
 
 _STACK = _array.stack
 
@@ -26,6 +27,9 @@ def callee(target: Any) -> Any:
         return _stack_of if target is _STACK else _function(target)
     if kind is MethodType:
         function = target.__func__
+        if type(target.__self__) is _lists.TensorList:
+            touch_container(target.__self__)
+            return target
         if type(function) is FunctionType:
             changed = _function(function)
             return target if changed is function else MethodType(changed, target.__self__)
@@ -34,6 +38,8 @@ def callee(target: Any) -> Any:
     if replaced is not None:
         return replaced
     if kind is BuiltinFunctionType:
+        if tracing.states and target.__name__ in MUTATORS:
+            touch_container(target.__self__)
         return target
     if kind is functools.partial:
         changed = callee(target.func)
@@ -96,6 +102,7 @@ def _constructor(target: type) -> Any:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         made: Any = object.__new__(target)
+        tracing.made[id(made)] = made
         for state in tracing.states:
             state.made[id(made)] = made
         changed(made, *args, **kwargs)
@@ -127,6 +134,12 @@ def _tensor_range(
 
 def _range(*args: Any) -> Any:
     return _iteration.Range(*args) if any(map(is_symbolic, args)) else builtins.range(*args)
+
+
+def _setattr(target: Any, name: str, value: Any) -> None:
+    if tracing.states:
+        touch([attribute_of(target, name)])
+    setattr(target, name, value)
 
 
 def _next(iterator: Any, *default: Any) -> Any:
@@ -295,6 +308,7 @@ _BUILTINS: dict[int, Any] = {
     id(builtins.range): _range,
     id(builtins.enumerate): _enumerate,
     id(builtins.next): _next,
+    id(builtins.setattr): _setattr,
     id(builtins.zip): _zip,
     id(builtins.reversed): _reversed,
     id(builtins.len): _len,

@@ -65,7 +65,7 @@ def _each(
         return course.following(hidden, None)
 
     runs = course.more(course.start)
-    graph_loop(State.of([made]), course.start, course.more, step, runs, where, key, Options())
+    graph_loop(State.of([made]), course.start, course.more, step, runs, where, Options())
 
 
 def _nothing() -> None:

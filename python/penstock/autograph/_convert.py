@@ -115,8 +115,11 @@ def converted(function: FunctionType, strict: bool = False) -> FunctionType:
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     """A function that runs `code` with the globals, defaults and cells of another."""
     from penstock.autograph import _operators
+    from penstock.autograph._state import tracing
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if tracing.converting:
+        tracing.outside.update((id(cell), cell) for cell in cells.values())
     closure = tuple(
         CellType(_operators) if name == OPERATORS else cells[name] if name in cells else CellType()
         for name in code.co_freevars
@@ -314,7 +317,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function to trace in place of a Python callable."""
     from penstock.autograph._calls import callee
     from penstock.autograph._lists import outermost
-    from penstock.autograph._state import tracing
+    from penstock.autograph._state import fresh, put_back, tracing
     from penstock.autograph._traceback import explained, filtered
 
     target = function
@@ -333,8 +336,10 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
         t = tracing
-        outer = t.notes, t.depth, t.states, t.attempts, t.looking, t.converting
-        t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = [], 0, [], [], False, True
+        outer = {**t.__dict__}
+        t.__dict__.update(fresh())
+        t.converting = True
+        t.outside.update((id(cell), cell) for cell in getattr(unwrapped, "__closure__", None) or ())
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:
@@ -344,7 +349,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            t.notes, t.depth, t.states, t.attempts, t.looking, t.converting = outer
+            put_back()
+            t.__dict__.update(outer, raises=t.raises)
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))

@@ -16,6 +16,7 @@ from penstock.autograph._branch import (
     check_lists,
     is_symbolic,
     make_list,
+    raise_growth,
     traced_region,
     truth,
 )
@@ -30,6 +31,8 @@ from penstock.autograph._state import (
     describe,
     flatten,
     freeze,
+    holds_variables,
+    is_stale,
     label,
     leaves_of,
     pack,
@@ -42,9 +45,6 @@ from penstock.errors import DTypeError
 __all__ = ["Options", "graph_loop"]
 
 _ASSERT = getattr(raw_ops, "assert")
-
-# Types of variables that a loop body sets first, by the body and the types of what it starts from.
-_found: dict[Any, dict[int, Any]] = {}
 
 
 class Options(NamedTuple):
@@ -92,7 +92,6 @@ def graph_loop(
     body: Callable[[list[Any]], list[Any]],
     runs: Any,
     where: str,
-    key: Any,
     options: Options,
 ) -> list[Any]:
     """Traces a loop.
@@ -104,7 +103,6 @@ def graph_loop(
         body: runs the body; the next hidden variables.
         runs: whether the body runs at least once; None where what follows is reached only if it did.
         where: the place of the loop, for messages.
-        key: the function that is the body.
         options: what the user asked for.
 
     Returns:
@@ -114,14 +112,16 @@ def graph_loop(
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
     invariants = _Invariants(state, options, where)
     holders = {slot.key: slot.holders() for slot in state.slots if slot.entry.held}
-    loop = _Loop(state, hidden, test, body, where, key, options, invariants)
+    loop = _Loop(state, hidden, test, body, where, options, invariants)
+    attempts = 0
     try:
         while True:
             try:
                 outs = loop.trace()
                 break
             except _Wider:
-                state.again()
+                attempts += 1
+                state.again(attempts)
                 continue
             except Grows as grows:
                 state.restore()
@@ -131,7 +131,7 @@ def graph_loop(
                 found = peels.found
             loop.last = None
             hidden = _peeled(state, hidden, test, body, found, runs, where, holders)
-            loop = _Loop(state, hidden, test, body, where, key, options, invariants)
+            loop = _Loop(state, hidden, test, body, where, options, invariants)
             loop.peeled = True
     except BaseException:
         state.restore()
@@ -171,6 +171,7 @@ def _peeled(
     """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
     state.restore()
     file = where.rpartition(":")[0]
+    state.promoted.update(state.slots[i].key for i in found)
     held = [Held(Entry("the iteration", 0, 0, True, True), file, value) for value in hidden]
 
     def first() -> None:
@@ -184,10 +185,14 @@ def _peeled(
 
     value = test(hidden)
     going = truth(value) if is_symbolic(value) else _core._convert(bool(value))
-    branch(going, first, none, State.of([*state.slots, *held]), where)
+    own, others = state.slots[: state.own], state.slots[state.own :]
+    around = State.of([*held, *own], others, state)
+    around.promoted = state.promoted
+    branch(going, first, none, around, where)
     for i in found:
         slot = state.slots[i]
-        if slot.entry.after and slot.entry.name != RESULT and holders.get(slot.key) != slot.holders():
+        read = slot.entry.after and slot.entry.name != RESULT and holders.get(slot.key) != slot.holders()
+        if read and (i < state.own or state.is_local(i)):
             _assert_runs(runs, slot.entry, where)
     state.begin()
     return [slot.value for slot in held]
@@ -263,44 +268,33 @@ class _Loop:
         test: Callable[[list[Any]], Any],
         body: Callable[[list[Any]], list[Any]],
         where: str,
-        key: Any,
         options: Options,
         invariants: _Invariants,
     ) -> None:
-        self.state, self.hidden, self.test, self.body, self.where, self.key = (
-            state,
-            hidden,
-            test,
-            body,
-            where,
-            key,
-        )
+        self.state, self.hidden, self.test, self.body, self.where = state, hidden, test, body, where
         self.invariants = invariants
         self.checkpoint_every = options.checkpoint_every
         # Whether the first iteration stands in front of the loop already.
         self.peeled = False
         self.carried: list[_Carried] = []
-        self.size = len(state.slots)
         # What the variables hold after the traced iteration; None where it always raises.
         self.last: list[Any] | None = None
+        # Whether variables of the engine were created.
+        self.settled = False
         # Whether an iteration was traced for the types of variables.
         self.looked = False
 
     def trace(self) -> list[Any]:
         """Traces the regions; the results of the loop."""
         state, hidden = self.state, self.hidden
-        self.size, self.looked = len(state.slots), False
+        self.looked = False
         self.carried = [c for i in range(len(state.slots)) if (c := self._carry(i)) is not None]
-        new = [i for i, slot in enumerate(state.slots) if slot.entry.live and state.before[i] is UNDEFINED]
+        own = enumerate(state.slots[: state.own])
+        new = [i for i, slot in own if slot.entry.live and state.before[i] is UNDEFINED]
         if new:
-            found = self._discover(new)
-            for i in new:
-                structure = found.get(i)
-                if structure is not None:
-                    specs = flatten(structure)
-                    self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
-        if not self.peeled and (signature := self._without_value()) and signature in _found:
-            raise _Peels(_found[signature])
+            for i, structure in self._discover(new).items():
+                specs = flatten(structure)
+                self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
         # A loop within others is traced once to look for types and once to stay, not once more at each level.
         enough = tracing.looking and self.looked and not any(map(_has_none, state.frozen))
         regions = self._empty_regions() if enough else [self._test_region(), self._body_region()]
@@ -313,9 +307,17 @@ class _Loop:
             s for c in self.carried for s in c.specs
         ]
 
+    def _begin(self) -> list[Any]:
+        """Opens a region of the loop; its parameters."""
+        firsts = [*self.hidden, *(leaf for c in self.carried for leaf in c.leaves)]
+        return _core._begin_region(self.specs(), firsts)
+
     def _carry(self, i: int) -> _Carried | None:
-        before = self.state.before[i]
-        if not self.state.slots[i].entry.live:
+        before, slot = self.state.before[i], self.state.slots[i]
+        if not slot.entry.live:
+            return None
+        if slot.key not in self.state.promoted and (i >= self.state.own or holds_variables(before)):
+            # It is found to be the loop's when an iteration changes it.
             return None
         leaves = leaves_of(before)
         if not leaves:
@@ -336,42 +338,72 @@ class _Loop:
 
     def _discover(self, new: list[int]) -> dict[int, Any]:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
-        specs = self.specs()
-        signature = self._signature(new)
-        known = _found.get(signature)
-        if known is not None:
-            return known
         found: dict[int, Any] = {}
-        params = _core._begin_region(specs)
+        params = self._begin()
         looking, tracing.looking = tracing.looking, True
+        others: _Others | None = None
         try:
             self._enter(params)
             self.last = None
             if traced_region(self.state, lambda: self._run(params)) is None:
-                self._check_size()
                 self.last = values = self.state.read()
-                check_lists(self.state, values)
+                others = self._others(values)
                 for i in new:
-                    leaves = leaves_of(values[i])
-                    if leaves:
-                        tensors = map(_core._convert, leaves)
-                        found[i] = pack_specs(values[i], [TensorSpec(t.shape, t.dtype) for t in tensors])
+                    if (structure := _types_of(values[i])) is not None:
+                        found[i] = structure
         finally:
             tracing.looking = looking
             _core._abandon_region()
             self.state.restore()
+        if others is not None:
+            self._see(others, self.last or [])
         self.looked = True
-        return _remember(signature, found)
+        return found
 
-    def _signature(self, others: list[int]) -> tuple[Any, ...]:
-        """What the types that an iteration gives to the `others`, which are not carried, depend on."""
-        types = tuple((s.dtype.name, repr(s.shape)) for s in self.specs())
-        carried = tuple((c.slot, len(c.specs)) for c in self.carried)
-        fixed = {i for i, slot in enumerate(self.state.slots) if slot.entry.live} - {
-            c.slot for c in self.carried
-        }
-        objects = tuple(id(self.state.before[i]) for i in sorted(fixed))
-        return _identity(self.key, self.state), tuple(others), carried, types, objects
+    def _others(self, values: list[Any]) -> _Others:
+        """What an iteration makes of the variables that the loop does not carry, while its region is open."""
+        state = self.state
+        if not self.settled and state.has_created() and state.settle(values, 1):
+            # Variables of the engine are created once: the trace goes on from there.
+            self.settled = True
+            raise _Wider
+        grows = check_lists(state, values)
+        carried = {c.slot for c in self.carried}
+        changed = []
+        for i, slot in enumerate(state.slots):
+            if not slot.entry.live or i in carried or same(values[i], state.frozen[i]):
+                continue
+            if i < state.own:
+                if holds_variables(state.frozen[i]) and leaves_of(values[i]) is not None:
+                    state.promoted.add(slot.key)
+                    raise _Wider
+            elif not state.is_python(i, values[i], 1):
+                changed.append(i)
+        return _Others(changed, grows)
+
+    def _see(self, others: _Others, values: list[Any]) -> None:
+        """Has the loop carry what called functions change of the graph's, but for objects that it makes."""
+        state = self.state
+        raise_growth(state, others.grows, values)
+        found: dict[int, Any] = {}
+        wider = False
+        for i in others.changed:
+            if state.is_gone(i, values):
+                continue
+            before, value = state.frozen[i], values[i]
+            structure = _types_of(value)
+            if structure is None:
+                continue
+            if before is UNDEFINED or _has_none(before):
+                if not self.peeled and (before is UNDEFINED or _is_like(before, value) or before is None):
+                    found[i] = structure
+            elif _fits(before, structure, state.is_local(i)):
+                state.promoted.add(state.slots[i].key)
+                wider = True
+        if wider:
+            raise _Wider
+        if found:
+            raise _Peels(found)
 
     def _run(self, params: list[Any]) -> list[Any]:
         try:
@@ -399,20 +431,18 @@ class _Loop:
 
     def _empty_regions(self) -> list[Any]:
         """The regions of a loop with the same variables that does nothing."""
-        specs = self.specs()
-        _core._begin_region(specs)
+        self._begin()
         test = _core._end_region([_core._convert(False)])
-        return [test, _core._end_region(_core._begin_region(specs))]
+        return [test, _core._end_region(self._begin())]
 
     def _test_region(self) -> Any:
-        params = _core._begin_region(self.specs())
+        params = self._begin()
         try:
             self._enter(params)
             tested: list[Any] = []
             stopped = traced_region(self.state, lambda: tested.append(self.test(params[: len(self.hidden)])))
             if stopped is not None:
                 raise stopped
-            self._check_size()
             value = tested[0]
             value = truth(value) if is_symbolic(value) else _core._convert(bool(value))
         except BaseException:
@@ -422,19 +452,18 @@ class _Loop:
 
     def _body_region(self) -> Any:
         state, specs = self.state, self.specs()
-        params = _core._begin_region(specs)
+        params = self._begin()
         try:
             self._enter(params)
             following: list[Any] = []
             mine = len(tracing.notes)
             stopped = traced_region(self.state, lambda: following.extend(self._run(params)))
-            self._check_size()
             if stopped is not None:
                 # It always raises: nothing comes after the first iteration.
                 self.last = None
                 return _core._end_region(params)
             self.last = values = state.read()
-            check_lists(self.state, values)
+            others = self._others(values)
             results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
             self._check_fixed(values)
             for c in self.carried:
@@ -442,18 +471,17 @@ class _Loop:
         except BaseException:
             _core._abandon_region()
             raise
-        return _core._end_region(results)
-
-    def _check_size(self) -> None:
-        if len(self.state.slots) != self.size:
-            raise _Wider
+        region = _core._end_region(results)
+        state.restore()
+        self._see(others, values)
+        return region
 
     def _check_fixed(self, values: list[Any]) -> None:
         """Variables that are no tensors stay what they are, unless they are None before the loop."""
         carried = {c.slot for c in self.carried}
         if not self.peeled:
             self._check_none(values)
-        for i, slot in enumerate(self.state.slots):
+        for i, slot in enumerate(self.state.slots[: self.state.own]):
             before = self.state.frozen[i]
             if not slot.entry.live or i in carried or before is UNDEFINED or same(values[i], before):
                 continue
@@ -468,22 +496,16 @@ class _Loop:
         """Raises `_Peels` where variables are None, or hold it, only before the first iteration."""
         found: dict[int, Any] = {}
         some = False
-        for i, slot in enumerate(self.state.slots):
+        for i, slot in enumerate(self.state.slots[: self.state.own]):
             before, value = self.state.frozen[i], values[i]
             if not slot.entry.live or not (before is UNDEFINED or _has_none(before)):
                 continue
-            leaves = leaves_of(value)
-            if leaves and (before is None or before is UNDEFINED or _is_like(before, value)):
+            structure = _types_of(value)
+            if structure is not None and (before is None or before is UNDEFINED or _is_like(before, value)):
                 some = some or before is not UNDEFINED
-                tensors = map(_core._convert, leaves)
-                found[i] = pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
+                found[i] = structure
         if some:
-            raise _Peels(_remember(self._without_value(), found))
-
-    def _without_value(self) -> tuple[Any, ...]:
-        """The signature of the variables that are None, or hold it, before the loop; empty if none is."""
-        found = [i for i, value in enumerate(self.state.frozen) if _has_none(value)]
-        return ("None", *self._signature(found)) if found else ()
+            raise _Peels(found)
 
     def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
         """The leaves that a variable takes into the next iteration."""
@@ -545,44 +567,59 @@ class _Loop:
             if self.last is not None and not c.new:
                 structure = _composite.after_loop(structure, self.last[c.slot])
             self.state.write(c.slot, pack(structure, leaves))
-        for i, slot in enumerate(self.state.slots):
-            if i in done or not slot.entry.live or self.state.before[i] is not UNDEFINED or self.last is None:
+        if self.last is None:
+            return
+        for i, (slot, value) in enumerate(zip(self.state.slots, self.last, strict=True)):
+            if i in done or not slot.entry.live:
                 continue
-            if self.last[i] is UNDEFINED:
+            if i >= self.state.own:
+                # What called functions do to Python's objects, they have done.
+                if not same(value, self.state.frozen[i]) and not self.state.is_gone(i, self.last):
+                    self.state.write(i, value)
+            elif self.state.before[i] is not UNDEFINED:
+                continue
+            elif value is UNDEFINED:
                 name = label(slot.entry.name)
                 message = (
                     f"{name} may have no value after the loop at {self.where}: no iteration is sure to set it"
                 )
                 tracing.notes.append(Note(slot, message))
-            elif not any(map(is_symbolic, flatten(self.last[i]))):
+            elif not is_stale(value):
                 # A Python object, the same in every iteration.
-                slot.put(self.last[i])
+                slot.put(value)
 
 
-def _remember(signature: Any, found: dict[int, Any]) -> dict[int, Any]:
-    """Keeps what an iteration gives, so that a loop within others is looked at once for each of them."""
-    if len(_found) > 4096:
-        _found.clear()
-    _found[signature] = found
-    return found
+class _Others(NamedTuple):
+    """What an iteration makes of variables that the loop does not carry."""
+
+    # Those that called functions change, and that are the graph's.
+    changed: list[int]
+    # Lists among these that change their length.
+    grows: list[Grows]
 
 
-def _identity(body: Any, state: State) -> tuple[Any, ...]:
-    """What the types that a body makes depend on, apart from the variables of the loop."""
-    own = {slot.key for slot in state.slots}
-    parts: list[Any] = [id(body.__code__), _core._current_trace()]
-    for cell in body.__closure__ or ():
-        if id(cell) in own:
-            continue
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue
-        if isinstance(value, _core.Tensor):
-            parts.append((value.dtype.name, repr(value.shape)))
-        else:
-            parts.append(id(getattr(value, "__code__", value)))
-    return tuple(parts)
+def _types_of(value: Any) -> Any:
+    """The types of the leaves of a value, in its structure; None where they are no tensors."""
+    leaves = leaves_of(value)
+    if not leaves:
+        return None
+    tensors = map(_core._convert, leaves)
+    return pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
+
+
+def _fits(before: Any, structure: Any, enough: bool) -> bool:
+    """Whether a loop can carry a variable from a value to values of these types; alike may be `enough`."""
+    try:
+        check_alike(_shell(before), _shell(structure))
+    except (TypeError, ValueError):
+        return False
+    if enough:
+        return True
+    for leaf, spec in zip(leaves_of(before) or [], flatten(structure), strict=True):
+        tensor = _core._convert(leaf)
+        if tensor.dtype != spec.dtype or not spec.shape.is_subtype_of(tensor.shape):
+            return False
+    return True
 
 
 def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:

@@ -17,7 +17,16 @@ from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import Attributes, Entries, State, slots_of, tensor_like, tracing
+from penstock.autograph._state import (
+    Attributes,
+    Entries,
+    State,
+    slots_of,
+    tensor_like,
+    touch as touched,
+    touch_container,
+    tracing,
+)
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
@@ -71,11 +80,18 @@ def if_stmt(
         orelse()
 
 
-def touch(names: FunctionType, entries: Entries, attributes: Attributes = ()) -> None:
-    """Says which variables from outside a function is about to change, to the statements that are traced."""
+def touch(
+    names: FunctionType,
+    entries: Entries,
+    attributes: Attributes = (),
+    containers: Callable[[], tuple[Any, ...]] | None = None,
+) -> None:
+    """Says what a function is about to change outside of itself, to the statements that are traced."""
     if tracing.states:
-        for state in tracing.states:
-            state.extend(slots_of((names,), entries, attributes))
+        touched(slots_of((names,), entries, attributes))
+        if containers is not None:
+            for container in containers():
+                touch_container(container)
 
 
 def _nothing() -> None:
@@ -127,14 +143,14 @@ def while_stmt(
             again = test()
             return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
 
-        graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, body, chosen)
+        graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, chosen)
         return
 
     def step(_: list[Any]) -> list[Any]:
         body()
         return []
 
-    graph_loop(state, [], lambda _: test(), step, runs, where, body, chosen)
+    graph_loop(state, [], lambda _: test(), step, runs, where, chosen)
 
 
 def for_stmt(
@@ -173,7 +189,7 @@ def for_stmt(
 
     state = State((body, names), entries, attributes)
     runs = None if broken else course.more(course.start)
-    graph_loop(state, course.start, test, step, runs, where, body, chosen)
+    graph_loop(state, course.start, test, step, runs, where, chosen)
 
 
 def _bool(value: Any) -> Any:
@@ -438,6 +454,7 @@ def set_item(value: Any, target: Any, index: Any, *within: Any) -> Any:
         return target if new is held else set_item(new, target, index)
     if isinstance(target, _core.Tensor) and (target._is_symbolic or _core._is_tracing()):
         return _iteration.updated(target, index, value)
+    touch_container(target)
     if type(target) is list and is_symbolic(index):
         put(target, index, value)
     else:

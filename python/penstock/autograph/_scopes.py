@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.autograph._tree import CHILDREN, DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
-__all__ = ["FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
+__all__ = ["MUTATORS", "FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -168,7 +168,7 @@ class FactTable:
     def _call(self, node: Any, facts: Facts, within: bool) -> bool:
         facts.calls = facts.decides = True
         callee = node.func
-        if type(callee) is ast.Attribute and callee.attr in _MUTATORS:
+        if type(callee) is ast.Attribute and callee.attr in MUTATORS:
             root = _root(callee.value)
             if type(root) is ast.Name:
                 facts.mutated[root.id] = node.lineno
@@ -232,7 +232,7 @@ _DECIDING = frozenset({ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, *_COMPRE
 _COMPOUND = frozenset({ast.If, ast.While, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith, *TRIES, ast.Match})
 
 # fmt: off
-_MUTATORS = frozenset({
+MUTATORS = frozenset({
     "add", "append", "appendleft", "clear", "extend", "insert", "pop", "popleft", "remove", "reverse",
     "setdefault", "sort", "update",
 })

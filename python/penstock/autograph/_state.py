@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from types import CellType, FunctionType
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
 from penstock._classes import with_fields
 from penstock._spec import TensorSpec
+from penstock._variable import created
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList
 
 __all__ = [
     "UNDEFINED",
     "Attributes",
+    "Contents",
     "Entries",
     "Entry",
     "Held",
     "Note",
     "Slot",
     "State",
+    "attribute_of",
     "check_alike",
     "describe",
     "flatten",
     "freeze",
+    "fresh",
+    "holds_variables",
+    "is_made_here",
+    "is_stale",
     "label",
     "leaves_of",
     "pack",
+    "put_back",
     "same",
     "spec_of",
     "tensor_like",
+    "touch",
+    "touch_container",
     "tracing",
     "zeros",
 ]
@@ -64,21 +76,15 @@ class Entry(NamedTuple):
     name: str
     first: int
     second: int
-    live: bool
-    after: bool
+    live: bool = True
+    after: bool = True
     held: bool = False
 
-    @classmethod
-    def of(cls, text: str) -> Entry:
-        """The variable that converted code describes."""
-        name, first, second, *flags = text.split()
-        return cls(name, int(first), int(second), "live" in flags, "after" in flags, "held" in flags)
 
-
-# How converted code describes the variables of a statement: texts that `Entry.of` reads; of an attribute,
+# How converted code describes the variables of a statement: the fields of their entries; of an attribute,
 # what computes the object, and the name, as well.
-Entries = Sequence[str]
-Attributes = Sequence[tuple[Callable[[], Any], str, str]]
+Entries = Sequence[tuple[Any, ...]]
+Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
 
 
 class Slot:
@@ -96,9 +102,10 @@ class Slot:
         """What tells it from other variables."""
         return id(self)
 
-    def first(self) -> Any:
-        """What it holds when a statement begins."""
-        return self.get()
+    @property
+    def place(self) -> Place | None:
+        """The object that it belongs to; None for a variable of a function."""
+        return None
 
     def set(self, value: Any) -> None:
         raise NotImplementedError
@@ -118,6 +125,26 @@ class Slot:
             self.set(value)
 
 
+class Place:
+    """An object whose attributes or items are variables: all of its variables share one reference to it."""
+
+    __slots__ = ("__weakref__", "object")
+
+    def __init__(self, target: Any) -> None:
+        self.object = target
+
+    def references(self) -> int:
+        """How many references to the object there are, this one left out."""
+        return sys.getrefcount(self.object) - _ALONE
+
+
+# After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
+_FEW, _MANY = 3, 30
+
+_ALONE = 0
+_ALONE = Place([]).references()
+
+
 class Note(NamedTuple):
     """Why a variable has no value."""
 
@@ -126,7 +153,7 @@ class Note(NamedTuple):
 
 
 class _Tracing(threading.local):
-    """What the thread's open traces know."""
+    """What the innermost trace of the thread knows."""
 
     def __init__(self) -> None:
         # Variables that a traced statement left without a value, newest last.
@@ -143,6 +170,33 @@ class _Tracing(threading.local):
         self.looking = False
         # Whether the function that is traced was converted.
         self.converting = False
+        # The objects that the traced function has made, by identity.
+        self.made: dict[int, Any] = {}
+        # Variables that hold a list of the graph in place of Python's, and that one.
+        self.replaced: list[tuple[Slot, Any]] = []
+        # The cells of functions from outside that it has called, by identity.
+        self.outside: dict[int, CellType] = {}
+        # The objects whose attributes or items the open statements change, by identity.
+        self.places: weakref.WeakValueDictionary[int, Place] = weakref.WeakValueDictionary()
+
+    def place_of(self, target: Any) -> Place:
+        """The one place of an object."""
+        found = self.places.get(id(target))
+        if found is None:
+            found = self.places[id(target)] = Place(target)
+        return found
+
+
+def put_back() -> None:
+    """Has objects that outlive the trace hold Python's lists again in place of the graph's."""
+    for slot, value in reversed(tracing.replaced):
+        if type(slot.get()) is TensorList:
+            slot.put(value)
+
+
+def fresh() -> dict[str, Any]:
+    """What a trace begins with; exceptions that it raises are those of the trace around it, too."""
+    return {**vars(_Tracing()), "raises": tracing.raises}
 
 
 tracing = _Tracing()
@@ -217,32 +271,56 @@ class _Global(Slot):
 class _Attribute(Slot):
     def __init__(self, entry: Entry, file: str, base: Any, name: str) -> None:
         super().__init__(entry, file)
-        self.base, self.name = base, name
+        self._place, self.name = tracing.place_of(base), name
 
     @property
     def key(self) -> Any:
-        return id(self.base), self.name
+        return id(self._place.object), self.name
+
+    @property
+    def place(self) -> Place:
+        return self._place
 
     def get(self) -> Any:
-        return getattr(self.base, self.name, UNDEFINED)
-
-    def first(self) -> Any:
-        value = self.get()
-        if isinstance(value, _core.Tensor) and value._is_symbolic:
-            try:
-                raw_ops.identity(value)
-            except (TypeError, ValueError):
-                # Left behind by another trace: of no use in this one.
-                return UNDEFINED
-        return value
+        return getattr(self._place.object, self.name, UNDEFINED)
 
     def set(self, value: Any) -> None:
         if self.get() is not value:
-            setattr(self.base, self.name, value)
+            setattr(self._place.object, self.name, value)
 
     def clear(self) -> None:
-        if hasattr(self.base, self.name):
-            delattr(self.base, self.name)
+        if hasattr(self._place.object, self.name):
+            delattr(self._place.object, self.name)
+
+
+def attribute_of(base: Any, name: str) -> Slot:
+    """An attribute of an object."""
+    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), "", base, name)
+
+
+class Contents(Slot):
+    """What a container holds that no variable of the statement is known to hold."""
+
+    def __init__(self, container: Any) -> None:
+        super().__init__(Entry(f"the contents of a {type(container).__name__}", 0, 0), "")
+        self._place = tracing.place_of(container)
+
+    @property
+    def key(self) -> Any:
+        return id(self._place.object), None
+
+    @property
+    def place(self) -> Place:
+        return self._place
+
+    def get(self) -> Any:
+        return freeze(self._place.object)
+
+    def set(self, value: Any) -> None:
+        _refill_all(self._place.object, value)
+
+    def clear(self) -> None:
+        """A container is never without contents."""
 
 
 def slots_of(
@@ -261,7 +339,7 @@ def slots_of(
             cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     slots: list[Slot] = []
     for raw in entries:
-        entry = Entry.of(raw)
+        entry = Entry(*raw)
         cell = cells.get(entry.name)
         if cell is not None:
             slots.append(_Cell(entry, code.co_filename, cell))
@@ -273,17 +351,29 @@ def slots_of(
         except (NameError, AttributeError):
             continue
         if getattr(getattr(type(found), attribute, None), "fset", found) is not None:
-            slots.append(_Attribute(Entry.of(raw), code.co_filename, found, attribute))
+            slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
     return slots
 
 
-def _is_gone(slot: Slot, before: Any) -> bool:
-    """Whether a variable began with a value that is no longer to be had."""
-    return before is not UNDEFINED and slot.first() is UNDEFINED
+def touch(slots: Sequence[Slot]) -> None:
+    """Says which variables a function is about to change, to the statements that are traced."""
+    for state in tracing.states:
+        state.extend(slots)
+
+
+def touch_container(container: Any) -> None:
+    """Says that the contents of a container are about to change, to the statements that are traced."""
+    if tracing.states and type(container) in (list, dict, TensorList):
+        touch([Contents(container)])
 
 
 class State:
-    """The variables of a statement, with the values that they have when it begins."""
+    """The variables of a statement, with the values that they have when it begins.
+
+    The first `own` of them are those that the statement itself assigns. The others are those that functions
+    assign which it calls: these are Python's, whose effects happen while the statement is traced, unless
+    they hold tensors of the graph, or belong to an object that the traced function made.
+    """
 
     def __init__(
         self,
@@ -291,72 +381,173 @@ class State:
         entries: Entries,
         attributes: Attributes = (),
     ) -> None:
-        self.slots = slots_of(functions, entries, attributes)
-        self.begin()
+        self._set_up(functions, slots_of(functions, entries, attributes))
 
     @classmethod
-    def of(cls, slots: list[Slot]) -> State:
-        """The state that is made of some slots."""
+    def of(cls, slots: list[Slot], others: Sequence[Slot] = (), like: State | None = None) -> State:
+        """The state that is made of some slots, its own and others, of the functions of another."""
         self = cls.__new__(cls)
-        self.slots = slots
-        self.begin()
+        self._set_up(() if like is None else like.functions, [*slots, *others])
+        self.own = len(slots)
         return self
+
+    def _set_up(self, functions: Sequence[Any], slots: list[Slot]) -> None:
+        self.functions, self.slots, self.own = functions, slots, len(slots)
+        # The variables that were found to be the graph's, though they need not have been.
+        self.promoted: set[Any] = set()
+        # Objects that are made while the statement is traced, by identity: theirs are no variables of it.
+        self.made: dict[int, Any] = {}
+        # Whether no variables are added any more.
+        self.closed = False
+        self.begin()
 
     def begin(self) -> None:
         """Takes what the variables hold for what the statement begins with."""
-        self.before = [slot.first() for slot in self.slots]
+        # What another trace has left behind in attributes is no value, and is put back as it is.
+        self._stale: dict[Any, Any] = {}
+        self.before = [self._first(slot) for slot in self.slots]
         # The same with containers copied, since they may change.
         self.frozen = [freeze(value) for value in self.before]
         self._keys = {slot.key for slot in self.slots}
-        # Objects that are made while the statement is traced, by identity: theirs are no variables of it.
-        self.made: dict[int, Any] = {}
-        # The attributes that functions called from the statement change; those in this attempt to trace it.
-        self._added: list[_Attribute] = []
-        self._touched: set[Any] = set()
         # Containers may be changed in place; their contents are part of the state.
         self._contents: list[tuple[Any, Any]] = []
-        for value in self.before:
-            _collect(value, self._contents, set())
+        for i in range(len(self.slots)):
+            self._collect(i)
+        self._created = created.count
+
+    def _first(self, slot: Slot) -> Any:
+        """What a variable holds when the statement begins."""
+        value = slot.get()
+        if slot.place is None or not is_stale(value):
+            return value
+        self._stale[slot.key] = value
+        return UNDEFINED
+
+    def _collect(self, index: int) -> None:
+        if not isinstance(self.slots[index], Contents):
+            _collect(self.before[index], self._contents, set())
 
     def extend(self, slots: Sequence[Slot]) -> None:
         """Adds variables that a function called from the statement is about to change."""
         for slot in slots:
-            self._touched.add(slot.key)
-            if slot.key in self._keys:
+            if slot.key in self._keys or self.closed:
                 continue
-            if isinstance(slot, _Attribute):
-                if self._is_new(slot):
-                    continue
-                self._added.append(slot)
+            place = slot.place
+            if place is not None and id(place.object) in self.made:
+                continue
+            if place is not None and any(place.object is held for held, _ in self._contents):
+                continue
             self._keys.add(slot.key)
             self.slots.append(slot)
-            value = slot.first()
-            self.before.append(value)
-            self.frozen.append(freeze(value))
-            _collect(value, self._contents, set())
+            self.before.append(self._first(slot))
+            self.frozen.append(freeze(self.before[-1]))
+            self._collect(len(self.slots) - 1)
 
-    def again(self) -> None:
-        """The statement is traced once more, with the variables that were found."""
+    def again(self, attempts: int) -> None:
+        """The statement is traced once more, after so many attempts, with what is known now."""
         self.restore()
-        self._touched = set()
-        # What only the last attempt could see belonged to an object that it made.
-        gone = {
-            s for s, old in zip(self.slots, self.before, strict=True) if s in self._added and _is_gone(s, old)
-        }
-        kept = [i for i, slot in enumerate(self.slots) if slot not in gone]
-        for values in (self.slots, self.before, self.frozen):
-            values[:] = [values[i] for i in kept]
+        self.made.clear()
+        if attempts > _FEW:
+            # Objects that refer to each other may be left of the last attempt.
+            gc.collect()
+        self.closed = attempts > _MANY
+        self.keep([i for i in range(len(self.slots)) if not self.is_gone(i)])
 
-    def _is_new(self, slot: _Attribute) -> bool:
-        """Whether an attribute is one of an object that the statement makes: each attempt has another one."""
-        return id(slot.base) in self.made or any(
-            old.name == slot.name and type(old.base) is type(slot.base) and old.key not in self._touched
-            for old in self._added
-        )
+    def keep(self, indices: list[int]) -> None:
+        """Forgets all variables but some; its own are among these."""
+        for values in (self.slots, self.before, self.frozen):
+            values[:] = [values[i] for i in indices]
+        self._keys = {slot.key for slot in self.slots}
+
+    def is_gone(self, index: int, values: Sequence[Any] = ()) -> bool:
+        """Whether a variable belongs to an object that the statement made: only `values` still hold it."""
+        place = self.slots[index].place
+        if index < self.own or place is None:
+            return False
+        if id(place.object) in self.made or is_stale(self.frozen[index]):
+            return True
+        return place.references() <= _occurrences(place.object, values)
+
+    def is_python(self, index: int, value: Any, levels: int = 0) -> bool:
+        """Whether a variable that came to hold another value remains Python's.
+
+        That is so for variables of the engine that the statement creates, and for what a called function
+        assigns unless tensors of the graph change: what is made in the `levels` innermost regions, or takes
+        the place of another tensor.
+        """
+        before = self.frozen[index]
+        if index < self.own:
+            empty = before is None or before is UNDEFINED
+            return empty and self.has_created() and holds_variables(value)
+        if self.slots[index].key in self.promoted:
+            return False
+        if holds_variables(value) or (levels and is_stale(value)):
+            return True
+        leaves, old = leaves_of(value), leaves_of(before)
+        if any(is_made_here(leaf, levels) for leaf in flatten(value)):
+            return False
+        if leaves is None or old is None:
+            return True
+        if self.is_local(index):
+            return False
+        tensors = [isinstance(leaf, _core.Tensor) for leaf in (*leaves, *old)]
+        return not (any(tensors[: len(leaves)]) and any(tensors[len(leaves) :]))
+
+    def is_local(self, index: int) -> bool:
+        """Whether it is a variable of the traced function, or of an object or container that this made."""
+        slot = self.slots[index]
+        place = slot.place
+        if place is None:
+            return isinstance(slot, _Cell) and id(slot.cell) not in tracing.outside
+        if id(place.object) in tracing.made:
+            return True
+        return isinstance(slot, Contents) and self.holder_of(place.object, True) is not None
+
+    def holder_of(self, container: Any, local: bool = False) -> CellType | None:
+        """The cell that holds a container; only one of a local variable of the traced function if asked."""
+        names = _local_names() if local else None
+        for name, cell in _cells_of(self.functions):
+            try:
+                if cell.cell_contents is container and (names is None or name in names):
+                    return cell
+            except ValueError:
+                continue
+        return None
+
+    def has_created(self) -> bool:
+        """Whether variables of the engine were created since the statement began."""
+        return created.count != self._created
+
+    def settle(self, values: Sequence[Any], levels: int = 0) -> bool:
+        """Has what remains Python's begin with its value at the end of a body; whether anything does."""
+        some = False
+        for i, value in enumerate(values):
+            if not same(value, self.frozen[i]) and self.is_python(i, value, levels):
+                self.before[i], self.frozen[i] = self._kept(i, value), value
+                some = True
+        return some
+
+    def _kept(self, index: int, value: Any) -> Any:
+        """What to hold for a value that was read: the container itself, not a copy."""
+        slot = self.slots[index]
+        if isinstance(slot, Contents):
+            return value
+        found = slot.get()
+        self._contents = [pair for pair in self._contents if pair[0] is not found]
+        _collect(found, self._contents, set())
+        return found
 
     def replace(self, index: int, value: Any) -> None:
         """Has a variable begin with another value."""
-        self.slots[index].put(value)
+        slot = self.slots[index]
+        if isinstance(slot, Contents):
+            cell = self.holder_of(slot.place.object)
+            assert cell is not None
+            slot = self.slots[index] = _Cell(slot.entry._replace(name="the list"), slot.file, cell)
+            touch([slot])
+        self.promoted.add(slot.key)
+        tracing.replaced.append((slot, slot.get()))
+        slot.put(value)
         self.begin()
 
     def restore(self) -> None:
@@ -364,11 +555,16 @@ class State:
         for container, contents in self._contents:
             _refill(container, contents)
         for slot, value in zip(self.slots, self.before, strict=True):
-            slot.put(value)
+            slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
 
     def read(self) -> list[Any]:
         """What the variables hold, containers copied."""
-        return [freeze(slot.get()) for slot in self.slots]
+        return [freeze(self._now(slot)) for slot in self.slots]
+
+    def _now(self, slot: Slot) -> Any:
+        """What a variable holds, but for what another trace has left behind."""
+        value = slot.get()
+        return UNDEFINED if self._stale and value is self._stale.get(slot.key) else value
 
     def write(self, index: int, value: Any) -> None:
         """Sets a variable for good: a container that it held all along keeps its identity."""
@@ -377,6 +573,59 @@ class State:
             _refill_all(before, value)
             value = before
         self.slots[index].put(value)
+
+
+def _occurrences(target: Any, values: Sequence[Any]) -> int:
+    """How often an object is among values, or in nests of them."""
+    count = 0
+    for value in values:
+        if value is target:
+            count += 1
+        elif type(value) in (list, tuple):
+            count += _occurrences(target, value)
+        elif type(value) is dict:
+            count += _occurrences(target, [*value.values()])
+    return count
+
+
+def _cells_of(functions: Sequence[Any]) -> Iterator[tuple[str, CellType]]:
+    """The cells that functions close over, and those of the functions in these, with their names."""
+    for function in functions:
+        if function is None:
+            continue
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            yield name, cell
+            try:
+                held = cell.cell_contents
+            except ValueError:
+                continue
+            if type(held) is FunctionType:
+                yield from zip(held.__code__.co_freevars, held.__closure__ or (), strict=True)
+
+
+def _local_names() -> tuple[str, ...]:
+    """The variables, shared with functions in it, of the function of the user's that runs."""
+    from penstock.autograph._convert import is_own, is_part
+
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (is_own(frame.f_code) or is_part(frame.f_code)):
+        frame = frame.f_back
+    return () if frame is None else frame.f_code.co_cellvars
+
+
+def holds_variables(value: Any) -> bool:
+    """Whether a value is, or a nest of it has, a variable of the engine."""
+    return any(isinstance(leaf, _core._Variable) for leaf in flatten(value))
+
+
+def is_made_here(leaf: Any, levels: int = 0) -> bool:
+    """Whether a leaf is a tensor that is out of scope around the `levels` innermost regions."""
+    return isinstance(leaf, _core.Tensor) and leaf._is_symbolic and not _core._is_in_scope(leaf, levels)
+
+
+def is_stale(value: Any) -> bool:
+    """Whether a value has tensors that are out of scope, as another trace has left them behind."""
+    return any(map(is_made_here, flatten(value)))
 
 
 def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:

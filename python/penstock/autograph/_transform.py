@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from penstock.autograph._expressions import Expressions, binds_outside, repeatable
@@ -217,8 +217,8 @@ class _Statements:
         self.expressions = Expressions(instance)
         # Locals that inner functions assign or watch.
         self.shared: set[str] = set()
-        # The names that the bodies assign which a statement is in; None outside of bodies.
-        self.within: frozenset[str] | None = None
+        # The names that the function assigns.
+        self.bound: Collection[str] = ()
 
     def expression(self, node: Any) -> Any:
         return None if node is None else self.expressions.visit(node)
@@ -232,30 +232,36 @@ class _Statements:
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         if self.left and id(s) in self.left:
             return [self._suspending(s)]
-        touched = self._touched_by(s) if self.within is not None else []
+        touched = self._touched_by(s)
         method = _STATEMENTS.get(type(s))
         if method is not None:
             return [*touched, *method(self, s)]
         return [*touched, self.expressions.visit(s) if self.facts.one(s).decides else s]
 
     def _touched_by(self, s: ast.stmt) -> list[ast.stmt]:
-        """The statement that says which attributes another one changes, of objects that a body finds."""
-        if type(s) not in _CHANGING or not (attributes := self.facts.one(s).attributes):
+        """The statement that says which objects another one changes that `touched` does not know of."""
+        if type(s) not in _CHANGING:
             return []
+        facts = self.facts.one(s)
         items: list[ast.expr] = []
-        for node in attributes:
+        for node in facts.attributes:
             root = base = node.value
             while isinstance(root, ast.Attribute):
                 root = root.value
-            known = isinstance(root, ast.Name) and root.id not in (self.within or ())
+            known = isinstance(root, ast.Name) and root.id not in self.bound
             if not known and repeatable(base):
-                entry = ast.Constant(_entry(ast.unparse(node), node.lineno, 0))
+                entry = ast.Constant(_entry(ast.unparse(node), node.lineno, 0))  # type: ignore[arg-type]
                 found = later(self.expression(_copied(base)))
                 items.append(ast.Tuple([found, ast.Constant(node.attr), entry], LOAD))
-        if not items:
+        # Calls of methods, and assignments to items of local variables, tell by themselves.
+        roots = {name for target in _targets(s) if (name := _container(target)) is not None}
+        outside = roots if type(s) is ast.Delete else roots - self.scope.locals
+        if not items and not outside:
             return []
-        nothing = later(ast.Tuple([], LOAD))
-        return [placed(ast.Expr(operation("touch", s, nothing, constant(()), ast.Tuple(items, LOAD))), s)]
+        args: list[ast.expr] = [later(ast.Tuple([], LOAD)), constant(()), ast.Tuple(items, LOAD)]
+        if outside:
+            args.append(later(ast.Tuple([load(n) for n in sorted(outside)], LOAD)))
+        return [placed(ast.Expr(operation("touch", s, *args)), s)]
 
     # --- what stays Python ---
 
@@ -492,10 +498,7 @@ class _Statements:
             out.append(made(ast.Global, {"names": outside, **place}))
         if scope.globals or scope.nonlocals:
             body = [s for s in body if not isinstance(s, (ast.Global, ast.Nonlocal))]
-        around = self.within
-        self.within = (around or frozenset()) | names
         out += self.block(body)
-        self.within = around
         return out or [placed(ast.Pass(), where)]
 
     def _entries(
@@ -521,7 +524,7 @@ class _Statements:
             live, after = live | always, after | always
         items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
         if held:
-            items = [f"{item} held" if item.partition(" ")[0] in held else item for item in items]
+            items = [(*item, True) if item[0] in held else item for item in items]
         self.shared |= names & scope.locals
         if len(names) == len(bound):
             return constant(tuple(items)), None
@@ -539,6 +542,7 @@ class _Statements:
         """The statement that says what the function changes outside of itself."""
         outside = self.scope.assigned_outside
         facts = self.facts.of(node.body)
+        self.bound = facts.bound
         attributes = self._attributes(facts, _NOTHING) if facts.attributes else None
         if not outside and attributes is None:
             return []
@@ -576,7 +580,7 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Constant(_entry(name, lines[0], lines[1]))
+            entry = ast.Constant(_entry(name, lines[0], lines[1]))  # type: ignore[arg-type]
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
@@ -607,9 +611,31 @@ class _Statements:
         return []
 
 
-def _entry(name: str, first: int, second: int, live: bool = True, after: bool = True) -> str:
-    """A variable of a statement, as `Entry.of` reads it: a text, which costs the compiler the least."""
-    return f"{name} {first} {second}{' live' if live else ''}{' after' if after else ''}"
+def _entry(name: str, first: int, second: int, live: bool = True, after: bool = True) -> tuple[Any, ...]:
+    """A variable of a statement: the fields of its `Entry`."""
+    return name, first, second, live, after
+
+
+def _targets(s: ast.stmt) -> list[ast.expr]:
+    """What a statement assigns to, or deletes, tuples taken apart."""
+    found: list[ast.expr] = []
+    waiting = list(getattr(s, "targets", None) or [getattr(s, "target", None)])
+    while waiting:
+        target = waiting.pop()
+        if isinstance(target, SEQUENCES):
+            waiting += target.elts
+        elif target is not None:
+            found.append(target.value if isinstance(target, ast.Starred) else target)
+    return found
+
+
+def _container(target: ast.expr) -> str | None:
+    """The variable whose items, or items of items, a target is among."""
+    if not isinstance(target, ast.Subscript):
+        return None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _flag(name: str) -> ast.keyword:
