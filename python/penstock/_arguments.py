@@ -1,4 +1,4 @@
-"""Which argument of a public function a value was given for."""
+"""Arguments of public functions: which one a value was given for, and whether it is what it must be."""
 
 from __future__ import annotations
 
@@ -22,3 +22,29 @@ def place_of(value: Any) -> str:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     local = entered.f_locals
     return next((f"argument '{name}': " for name in names if local.get(name) is value), "")
+
+
+def expect(value: Any, kind: type | tuple[type, ...], argument: str, what: str) -> Any:
+    """The value of an argument, which must be of a class.
+
+    Args:
+        value: what was given.
+        kind: the class, or several.
+        argument: the name of the argument.
+        what: the class in words.
+
+    Raises:
+        TypeError: where it is something else.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"argument '{argument}' must be {what}, got {shown(value)}")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value in an error, also where it cannot be printed."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of class {type(value).__name__}"
+    return text if len(text) <= 100 else f"{text[:100]}…"

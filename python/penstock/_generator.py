@@ -7,8 +7,9 @@ import secrets
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._arguments import expect
 from penstock._variable import Variable
-from penstock._wrap import extents, integer
+from penstock._wrap import extents, integer, known_rank, results
 
 __all__ = ["Algorithm", "Generator", "get_global_generator", "set_global_generator"]
 
@@ -74,6 +75,7 @@ class Generator:
         if copy_from is not None:
             if state is not None or alg is not None:
                 raise ValueError("argument 'copy_from' must be given alone")
+            expect(copy_from, Generator, "copy_from", "a tf.random.Generator")
             with _core._Outside():
                 state, alg = copy_from.state.read_value(), copy_from.algorithm
         elif state is None:
@@ -203,13 +205,7 @@ class Generator:
         target, dims = _core.DType(dtype), extents(shape)
         if target not in (_core.int32, _core.uint32, _core.int64, _core.uint64):
             raise ValueError(f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}")
-        half = 4 * target.size
-        both = raw_ops.concat([_core._convert([2], dims.dtype), dims], axis=0)
-        halves = raw_ops.stateless_random_uniform_int(
-            both, self._reserve(dims), _core._convert(0, target), _core._convert(1 << half, target)
-        )
-        low, high = raw_ops.unstack(halves, num=2)
-        return raw_ops.bitwise_or(raw_ops.left_shift(high, _core._convert(half, target)), low)
+        return raw_ops.stateless_random_uniform_full_int(dims, self._reserve(dims), dtype=target)
 
     def binomial(
         self, shape: Any, counts: Any, probs: Any, dtype: Any = _core.int32, name: str | None = None
@@ -218,20 +214,24 @@ class Generator:
 
         Args:
             shape: the shape of the result, to which `counts` and `probs` broadcast.
-            counts: numbers of trials, not negative.
-            probs: probabilities in [0, 1].
-            dtype: `int32`, `int64`, `float32` or `float64`.
+            counts: numbers of trials, not negative, in the dtype of `probs`.
+            probs: probabilities in [0, 1], of known rank.
+            dtype: `int32`, `int64`, `float16`, `float32` or `float64`.
             name: ignored.
 
         Raises:
             InvalidArgumentError: for a negative count, or a probability outside of [0, 1].
         """
         dims = extents(shape)
-        counts = raw_ops.cast(_core._convert(counts), dtype=_core.float64)
-        probs = raw_ops.cast(_core._convert(probs), dtype=_core.float64)
-        return raw_ops.stateless_random_binomial(
-            dims, self._reserve(dims), counts, probs, dtype=_core.DType(dtype)
-        )
+        probs = _core._convert(probs)
+        counts = raw_ops.cast(_core._convert(counts, None, probs.dtype), dtype=probs.dtype)
+        # TensorFlow reserves 50 blocks for each sample, and for three more, of each pair of parameters.
+        batch = max(len(known_rank(counts)), len(known_rank(probs)))
+        along = raw_ops.cast(dims, dtype=_core.int64)
+        leading = raw_ops.size(along) - batch
+        samples, members = (raw_ops.reduce_prod(part) for part in (along[:leading], along[leading:]))
+        state = self.skip(50 * members * (samples + 3))
+        return raw_ops.stateless_random_binomial(dims, state, counts, probs, dtype=_core.DType(dtype))
 
     def make_seeds(self, count: int = 1) -> _core.Tensor:
         """Seeds for functions whose names begin with `stateless_`: the columns of a matrix of two rows."""
@@ -242,8 +242,9 @@ class Generator:
         """New generators with keys drawn from this one, that draw independently of it and of each other."""
         number = integer(count, "count")
         keys = self.uniform_full_int([number], _core.int64)
-        zero = _core._convert(0, _core.int64)
-        return [Generator(state=raw_ops.stack([zero, zero, keys[i]])) for i in range(number)]
+        zeros = raw_ops.zeros_like(keys)
+        states = raw_ops.stack([zeros, zeros, keys], axis=1)
+        return [Generator(state=state) for state in results(raw_ops.unstack(states, num=number))]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
         copy = Generator(copy_from=self)

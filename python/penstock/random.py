@@ -209,7 +209,7 @@ def stateless_uniform(
         seed: two integers.
         minval: the least number; None, with `maxval` None, for integers of all values.
         maxval: the upper bound: 1 by default for floating point, and required for integers.
-        dtype: floating point, `int32` or `int64`.
+        dtype: floating point, `int32` or `int64`; for integers of all values `uint32` or `uint64` as well.
         name: ignored.
         alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
 
@@ -219,27 +219,14 @@ def stateless_uniform(
     _check_algorithm(alg)
     target = _core.DType(dtype)
     dims = extents(shape)
-    if minval is None and maxval is None and target in _INTEGERS:
-        return _any_integer(dims, seed, target)
+    if minval is None and maxval is None and target.is_integer:
+        return raw_ops.stateless_random_uniform_full_int(dims, _seed(seed), dtype=target)
     _checked(dtype, maxval)
     if target in _INTEGERS:
         return raw_ops.stateless_random_uniform_int(
             dims, _seed(seed), _bound(minval, target), _bound(maxval, target)
         )
     return _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval)
-
-
-def _any_integer(dims: _core.Tensor, seed: Any, dtype: _core.DType) -> _core.Tensor:
-    """Integers of all values: two halves of bits, joined."""
-    half = 16 if dtype == _core.int32 else 32
-    both = raw_ops.concat([_core._convert([2], dims.dtype), dims], axis=0)
-    low, high = raw_ops.unstack(
-        raw_ops.stateless_random_uniform_int(
-            both, _seed(seed), _core._convert(0, dtype), _core._convert(1 << half, dtype)
-        ),
-        num=2,
-    )
-    return raw_ops.bitwise_or(raw_ops.left_shift(high, _core._convert(half, dtype)), low)
 
 
 def stateless_normal(
@@ -441,7 +428,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> _co
     x = _core._convert(value)
     if x.shape.rank == 0:
         return x
-    keys = _any_integer(raw_ops.shape(x)[:1], _new_seed(seed), _core.int64)
+    keys = raw_ops.stateless_random_uniform_full_int(raw_ops.shape(x)[:1], _new_seed(seed), dtype=_core.int64)
     return raw_ops.gather(x, raw_ops.argsort(keys, dtype=_core.int64))
 
 

@@ -1654,9 +1654,9 @@ def triangular_solve(
 
     `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and
     `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the
-    matrix is transposed and conjugated.
+    matrix is transposed and conjugated. A 0 in the diagonal divides like any number.
 
-    Errors: `InvalidArgument` for shapes that do not fit and for a 0 in the diagonal.
+    Errors: `InvalidArgument` for shapes that do not fit.
 
     Dtypes:
         matrix, rhs: float32, float64, complex64, complex128.
@@ -1717,9 +1717,9 @@ def cholesky(x: _TensorLike, *, name: str | None = None) -> Tensor:
     """The lower triangular `l` with a positive diagonal for which `l l^H` is the matrix.
 
     `x` of shape `[..., n, n]` gives the same shape. Only the lower triangle is read; the cotangent is
-    Hermitian.
+    Hermitian. The factor of a matrix that is not positive definite is NaN.
 
-    Errors: `InvalidArgument` for matrices that are not square, and for one that is not positive definite.
+    Errors: `InvalidArgument` for matrices that are not square.
 
     Dtypes:
         x: float32, float64, complex64, complex128.
@@ -2859,6 +2859,18 @@ def stateless_random_uniform_int(
         minval, maxval: int8, int16, int32, int64, uint8, uint16, uint32, uint64.
     """
 
+def stateless_random_uniform_full_int(
+    shape: _TensorLike, seed: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None
+) -> Tensor:
+    """Integers uniform among all of the dtype `dtype`: `i32`, `i64`, `u32` or `u64`; of the extents `shape`.
+
+    The numbers depend on the words of `seed` alone: two, or the three of a generator's state.
+
+    Dtypes:
+        shape: int32, int64.
+        seed: int32, int64.
+    """
+
 def stateless_random_gamma(
     shape: _TensorLike, seed: _TensorLike, alpha: _TensorLike, *, name: str | None = None
 ) -> Tensor:
@@ -2907,15 +2919,14 @@ def stateless_random_binomial(
     """How many of `counts` trials succeed, each with probability `probs`.
 
     `counts` and `probs` broadcast to the extents `shape` of the result, whose dtype is `int32`, `int64`,
-    `float32` or `float64`. The numbers depend on the words of `seed` alone: two, or the three of a
+    `float16`, `float32` or `float64`. The numbers depend on the words of `seed` alone: two, or the three of a
     generator's state. Fractions of `counts` are dropped. Raises InvalidArgument for a negative count and for
     a probability outside of [0, 1].
 
     Dtypes:
         shape: int32, int64.
         seed: int32, int64.
-        counts: float64.
-        probs: float64.
+        counts, probs: float16, bfloat16, float32, float64.
     """
 
 # --- strings ---

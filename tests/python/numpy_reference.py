@@ -651,6 +651,7 @@ EXEMPT: dict[str, str] = {
     "stateless_random_normal": STATELESS,
     "stateless_truncated_normal": STATELESS,
     "stateless_random_uniform_int": STATELESS,
+    "stateless_random_uniform_full_int": STATELESS,
     "stateless_random_gamma": STATELESS,
     "stateless_random_poisson": STATELESS,
     "random_gamma_grad": "SciPy has no such function: it is tested against differences of quantiles",

@@ -17,6 +17,62 @@ def test_the_numbers_of_a_seed_are_those_that_tensorflow_documents():
     np.testing.assert_allclose(first, expected, rtol=1e-6)
 
 
+def test_integers_of_a_seed_are_tensorflows():
+    keys = [472453817354278855, 4059409125917362668, -65898304404607253]
+    assert [int(g.key) for g in Generator.from_seed(1234).split(3)] == keys
+    assert Generator.from_seed(1234).make_seeds(2).numpy().tolist() == [keys[:2], [0, 0]]
+    due = {
+        tf.int32: ([-1464656591, 182738035, -1202265352], [-180254357, -1901470197, 1629830848]),
+        tf.uint32: ([2830310705, 182738035, 3092701944], [4114712939, 2393497099, 1629830848]),
+        tf.int64: (
+            [784853886890614065, 8349095772848317176, -6877555611328403100],
+            [-8166752306318964373, -6335611874240545088, -1107207716418095382],
+        ),
+        tf.uint64: (
+            [784853886890614065, 8349095772848317176, 11569188462381148516],
+            [10279991767390587243, 12111132199469006528, 17339536357291456234],
+        ),
+    }
+    for dtype, (of_generator, of_seed) in due.items():
+        assert Generator.from_seed(7).uniform_full_int([3], dtype).numpy().tolist() == of_generator
+        assert tf.random.stateless_uniform([3], [5, 6], None, None, dtype).numpy().tolist() == of_seed
+
+
+def test_truncated_normal_numbers_are_tensorflows():
+    of_generator = {
+        tf.float16: [-0.43652344, -1.9638672, -0.064514160, -1.0566406, 0.13720703, 0.036560059, 1.0302734],
+        tf.float32: [-0.43640924, -1.9633987, -0.064524829, -1.0568410, 0.13718261, 0.036548216, 1.0302736],
+        tf.float64: [-0.97696041, -0.12784382, -0.97894198, 1.7347309, 0.14666319, -0.38173066, -1.6923358],
+    }
+    of_seed = {
+        tf.float32: [0.54411012, 0.20738031, 0.073564321, 0.046434551, 0.16820592, -1.6850333, 0.24202858],
+        tf.float64: [-0.14231181, 0.74060725, -0.55238776, -0.73445009, -0.39842024, 0.18996540, -1.1075958],
+    }
+    for dtype, due in of_generator.items():
+        got = Generator.from_seed(3).truncated_normal([7], dtype=dtype)
+        np.testing.assert_allclose(got.numpy(), due, rtol=1e-3 if dtype == tf.float16 else 3e-6)
+    for dtype, due in of_seed.items():
+        got = tf.random.stateless_truncated_normal([7], [1, 2], dtype=dtype)
+        np.testing.assert_allclose(got.numpy(), due, rtol=3e-6)
+
+
+def test_truncated_normal_numbers_do_not_depend_on_how_many_are_drawn():
+    for dtype in (tf.float32, tf.float64, tf.bfloat16):
+        many = tf.random.stateless_truncated_normal([3001], [1, 2], dtype=dtype).numpy().astype(float)
+        assert (np.abs(many) <= 2).all()
+        few = tf.random.stateless_truncated_normal([100], [1, 2], dtype=dtype).numpy().astype(float)
+        np.testing.assert_array_equal(many[:100], few)
+
+
+def test_binomial_numbers_are_tensorflows():
+    g = Generator.from_seed(1)
+    assert g.binomial([8], 20.0, 0.3).numpy().tolist() == [5, 6, 8, 4, 3, 7, 5, 4]
+    assert g.binomial([8], 200.0, 0.9).numpy().tolist() == [183, 188, 187, 179, 180, 185, 176, 179]
+    assert g.binomial([3, 2], [5.0, 500.0], [0.2, 0.7]).numpy().tolist() == [[2, 356], [0, 358], [2, 348]]
+    assert g.state.numpy().tolist() == [435201, 0, 0]
+    np.testing.assert_allclose(g.uniform([2]), [0.71916974, 0.39287877], rtol=1e-6)
+
+
 def test_a_state_gives_the_same_numbers_each_time():
     g = Generator.from_seed(7)
     assert g.state.numpy().tolist() == [7, 0, 0]

@@ -130,3 +130,13 @@ def test_the_gradient_of_gamma_follows_the_quantile() -> None:
     above = (scipy.stats.gamma.isf(upper, a + h) - scipy.stats.gamma.isf(upper, a - h)) / (2 * h)
     expected = np.where(share < 0.5, below, above).sum(axis=0)
     np.testing.assert_allclose(jacobian, expected, rtol=1e-4)
+
+
+def test_seeds_made_of_a_seed_are_tensorflows():
+    split = [[1105988140, 1738052849], [-335576002, 370444179], [10670227, -246211131]]
+    assert tf.random.split([1, 2], 3).numpy().tolist() == split
+    wide = [[7464880146280614444, 1591045637757961278], [-1057468755545501549, 2524363516007002203]]
+    assert tf.random.split(tf.constant([1, 2], tf.int64), 2).numpy().tolist() == wide
+    assert tf.random.fold_in([1, 2], 5).numpy().tolist() == [1105988140, 5]
+    folded = tf.random.fold_in(tf.constant([1, 2], tf.int64), tf.constant(5, tf.int64))
+    assert folded.numpy().tolist() == [7464880146280614444, 5]

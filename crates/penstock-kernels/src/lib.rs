@@ -68,7 +68,7 @@ pub use cast::{cast, select};
 pub use loops::{Fault, Lane, LoopFn};
 pub use matmul::{matmul, matmul_batched};
 pub use ops::{Binary, Unary, binary_dtypes, binary_output, unary_dtypes, unary_output};
-pub use random::Philox;
+pub use random::{Philox, TRIES, unit64};
 pub use reduce::{Reduce, reduce, reduce_dtypes};
 pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative, recurrence};
 pub use unary::unary;

@@ -70,20 +70,26 @@ impl Philox {
     /// The words of [`WIDTH`] blocks from block `first` on, word by word.
     #[inline(always)]
     pub(crate) fn blocks(self, first: u64) -> Words {
+        self.blocks_apart::<1>(first)
+    }
+
+    /// The words of [`WIDTH`] blocks from block `first` on, each `STEP` behind the one before.
+    #[inline(always)]
+    fn blocks_apart<const STEP: u32>(self, first: u64) -> Words {
         let at = self.counter.wrapping_add(u128::from(first));
         let mut words = [[0; WIDTH]; 4];
-        if at as u32 <= u32::MAX - WIDTH as u32 {
+        if at as u32 <= u32::MAX - WIDTH as u32 * STEP {
             // No carry out of the low word: the form that vectorises.
             let high = [(at >> 32) as u32, (at >> 64) as u32, (at >> 96) as u32];
             for i in 0..WIDTH {
-                let block = encipher([at as u32 + i as u32, high[0], high[1], high[2]], self.key);
+                let block = encipher([at as u32 + i as u32 * STEP, high[0], high[1], high[2]], self.key);
                 for w in 0..4 {
                     words[w][i] = block[w];
                 }
             }
         } else {
             for i in 0..WIDTH {
-                let block = self.block(first.wrapping_add(i as u64));
+                let block = self.block(first.wrapping_add(i as u64 * u64::from(STEP)));
                 for w in 0..4 {
                     words[w][i] = block[w];
                 }
@@ -96,11 +102,11 @@ impl Philox {
     pub fn fill_bits(self, out: &mut [u32]) {
         let n = out.len();
         // SAFETY: `out` is writable for `n` words.
-        unsafe { self.each(n, out.as_mut_ptr(), |words| *words, |_, _| {}, |w| w) }
+        unsafe { self.each(n, out.as_mut_ptr(), |stream, first| stream.blocks(first), |w| w) }
     }
 
-    /// Writes `n` elements, `PER` from each block: `make` gets the words of [`WIDTH`] blocks, `mend`
-    /// may replace what was made of those from block so-and-so on, `convert` makes elements of the results.
+    /// Writes `n` elements in groups of `PER`: `make` gets the stream and the number of the first of [`WIDTH`] groups,
+    /// `convert` makes elements of the results.
     ///
     /// # Safety
     /// `out` is aligned and writable for `n` elements.
@@ -109,8 +115,7 @@ impl Philox {
         self,
         n: usize,
         out: *mut T,
-        make: impl Fn(&Words) -> [[R; WIDTH]; PER] + Sync,
-        mend: impl Fn(&mut [[R; WIDTH]; PER], u64) + Sync,
+        make: impl Fn(Philox, u64) -> [[R; WIDTH]; PER] + Sync,
         convert: impl Fn(R) -> T + Sync,
     ) {
         let out = Shared(out);
@@ -120,10 +125,7 @@ impl Philox {
                 #[inline(always)]
                 || {
                     for g in range {
-                        let first = (g * WIDTH) as u64;
-                        let words = self.blocks(first);
-                        let mut made = make(&words);
-                        mend(&mut made, first);
+                        let made = make(self, (g * WIDTH) as u64);
                         let len = group.min(n - g * group);
                         let mut ordered = [[convert(R::default()); PER]; WIDTH];
                         for i in 0..WIDTH {
@@ -139,7 +141,8 @@ impl Philox {
         });
     }
 
-    /// The number of blocks that `n` elements of `dtype` take, in any of the functions that follow.
+    /// The number of blocks that `n` elements of `dtype` take, in any of the functions that follow but
+    /// [`truncated_normal`](Philox::truncated_normal), where each group of elements has [`TRIES`] blocks.
     pub fn blocks_for(dtype: DType, n: usize) -> u64 {
         (n as u64).div_ceil(if dtype.size() == 8 { 2 } else { 4 })
     }
@@ -156,15 +159,14 @@ impl Philox {
         unsafe {
             match dtype {
                 DType::F16 => {
-                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| f16::narrow((w & 0x3ff) as f32 / 1024.0));
+                    self.each(n, out.cast(), Philox::blocks, |w: u32| f16::narrow((w & 0x3ff) as f32 / 1024.0));
                 }
                 DType::Bf16 => {
-                    self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| bf16::narrow((w & 0x7f) as f32 / 128.0));
+                    self.each(n, out.cast(), Philox::blocks, |w: u32| bf16::narrow((w & 0x7f) as f32 / 128.0));
                 }
-                DType::F32 => self.each(n, out.cast(), |w| *w, |_, _| {}, unit32),
+                DType::F32 => self.each(n, out.cast(), Philox::blocks, unit32),
                 DType::F64 => {
-                    let make = |w: &Words| [each_pair(w, 0, unit64), each_pair(w, 2, unit64)];
-                    self.each(n, out.cast(), make, |_, _| {}, |x: f64| x);
+                    self.each(n, out.cast(), |s, first| pairs(&s.blocks(first), unit64), |x: f64| x);
                 }
                 _ => panic!("uniform does not take {dtype}"),
             }
@@ -191,9 +193,9 @@ impl Philox {
         // SAFETY: the same contract, with the element type of `dtype`.
         with_dtype!(integer, dtype, T => unsafe {
             if size_of::<T>() == 8 {
-                self.each(n, out.cast(), |w| [each_pair(w, 0, wide), each_pair(w, 2, wide)], |_, _| {}, |x: u64| x as T);
+                self.each(n, out.cast(), |s, first| pairs(&s.blocks(first), wide), |x: u64| x as T);
             } else {
-                self.each(n, out.cast(), |w| *w, |_, _| {}, |w: u32| short(w) as T);
+                self.each(n, out.cast(), Philox::blocks, |w: u32| short(w) as T);
             }
         }, else panic!("uniform_int does not take {dtype}"))
     }
@@ -209,16 +211,17 @@ impl Philox {
         // SAFETY: the same contract, with the element type of `dtype`.
         unsafe {
             match dtype {
-                DType::F16 => self.each(n, out.cast(), normal32, |_, _| {}, f16::narrow),
-                DType::Bf16 => self.each(n, out.cast(), normal32, |_, _| {}, bf16::narrow),
-                DType::F32 => self.each(n, out.cast(), normal32, |_, _| {}, |x: f32| x),
-                DType::F64 => self.each(n, out.cast(), normal64, |_, _| {}, |x: f64| x),
+                DType::F16 => self.each(n, out.cast(), normals32, f16::narrow),
+                DType::Bf16 => self.each(n, out.cast(), normals32, bf16::narrow),
+                DType::F32 => self.each(n, out.cast(), normals32, |x: f32| x),
+                DType::F64 => self.each(n, out.cast(), normals64, |x: f64| x),
                 _ => panic!("normal does not take {dtype}"),
             }
         }
     }
 
-    /// Fills `out` with standard normal floats drawn again while their magnitude is 2 or more.
+    /// Fills `out` with standard normal floats of magnitudes below 2. Each group of four (two of `f64`) are the first
+    /// such numbers of blocks of its own, as in TensorFlow.
     ///
     /// # Panics
     /// If `dtype` is not a real float.
@@ -229,37 +232,18 @@ impl Philox {
         // SAFETY: the same contract, with the element type of `dtype`.
         unsafe {
             match dtype {
-                DType::F16 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), f16::narrow),
-                DType::Bf16 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), bf16::narrow),
-                DType::F32 => self.each(n, out.cast(), normal32, |v, i| self.retry(v, i, normal32), |x: f32| x),
-                DType::F64 => self.each(n, out.cast(), normal64, |v, i| self.retry(v, i, normal64), |x: f64| x),
+                DType::F16 => self.each(n, out.cast(), truncated32, f16::narrow),
+                DType::Bf16 => self.each(n, out.cast(), truncated32, bf16::narrow),
+                DType::F32 => self.each(n, out.cast(), truncated32, |x: f32| x),
+                DType::F64 => self.each(n, out.cast(), truncated64, |x: f64| x),
                 _ => panic!("truncated_normal does not take {dtype}"),
             }
         }
     }
-
-    /// Replaces values of magnitude 2 or more by the ones of the same place in later tries of the blocks.
-    #[inline(always)]
-    fn retry<T: Math, const PER: usize>(
-        self,
-        values: &mut [[T; WIDTH]; PER],
-        first: u64,
-        make: impl Fn(&Words) -> [[T; WIDTH]; PER],
-    ) {
-        let two = T::of(2.0);
-        let mut attempt = 0u128;
-        while values.iter().flatten().fold(false, |any, v| any | (v.abs() >= two)) {
-            attempt += 1;
-            let other = Philox { counter: self.counter.wrapping_add(attempt << 96), ..self };
-            let again = make(&other.blocks(first));
-            for (row, again) in values.iter_mut().zip(again) {
-                for (v, again) in row.iter_mut().zip(again) {
-                    *v = if v.abs() >= two { again } else { *v };
-                }
-            }
-        }
-    }
 }
+
+/// Blocks that a group of truncated normals of 32 bits has; one of two `f64` has half as many.
+pub const TRIES: u32 = 256;
 
 /// The dtypes of [`Philox::uniform`], [`Philox::normal`] and [`Philox::truncated_normal`].
 pub const RANDOM_DTYPES: DTypeSet = DTypeSet::FLOAT;
@@ -272,7 +256,7 @@ fn unit32(w: u32) -> f32 {
 
 /// Uniform in [0, 1), of the low 20 bits of `a` and all of `b`, as in TensorFlow.
 #[inline(always)]
-fn unit64(a: u32, b: u32) -> f64 {
+pub fn unit64(a: u32, b: u32) -> f64 {
     let bits = u64::from(a & 0xf_ffff) << 32 | u64::from(b);
     f64::from_bits(bits | 0x3ff0_0000_0000_0000) - 1.0
 }
@@ -336,17 +320,23 @@ sine_and_cosine!(
     ]
 );
 
+/// Values of all pairs of adjacent words.
+#[inline(always)]
+fn pairs<R: Copy + Default>(words: &Words, make: impl Fn(u32, u32) -> R) -> [[R; WIDTH]; 2] {
+    [each_pair(words, 0, &make), each_pair(words, 2, make)]
+}
+
 /// The transform of Box and Muller: two normals of a radius and an angle.
 #[inline(always)]
-fn polar<T: Math + Default>(
-    u: [T; WIDTH],
-    v: [T; WIDTH],
+fn polar<T: Math + Default, const N: usize>(
+    u: [T; N],
+    v: [T; N],
     least: T,
     sine_and_cosine: impl Fn(T) -> (T, T),
-) -> [[T; WIDTH]; 2] {
+) -> [[T; N]; 2] {
     let minus_two = T::of(-2.0);
-    let mut made = [[T::default(); WIDTH]; 2];
-    for i in 0..WIDTH {
+    let mut made = [[T::default(); N]; 2];
+    for i in 0..N {
         let u = if u[i] < least { least } else { u[i] };
         let radius = (minus_two * u.log()).sqrt();
         let (sine, cosine) = sine_and_cosine(v[i]);
@@ -357,15 +347,82 @@ fn polar<T: Math + Default>(
 }
 
 #[inline(always)]
-fn normal32(w: &Words) -> [[f32; WIDTH]; 4] {
+fn normal32<const N: usize>(w: &[[u32; N]; 4]) -> [[f32; N]; 4] {
     let unit = w.map(|row| row.map(unit32));
     let ([a, b], [c, d]) = (polar(unit[0], unit[1], 1e-7, turned32), polar(unit[2], unit[3], 1e-7, turned32));
     [a, b, c, d]
 }
 
 #[inline(always)]
-fn normal64(w: &Words) -> [[f64; WIDTH]; 2] {
-    polar(each_pair(w, 0, unit64), each_pair(w, 2, unit64), 1e-7, turned64)
+fn normal64<const N: usize>(w: &[[u32; N]; 4]) -> [[f64; N]; 2] {
+    let unit = |at: usize| std::array::from_fn(|i| unit64(w[at][i], w[at + 1][i]));
+    polar(unit(0), unit(2), 1e-7, turned64)
+}
+
+#[inline(always)]
+fn normals32(stream: Philox, first: u64) -> [[f32; WIDTH]; 4] {
+    normal32(&stream.blocks(first))
+}
+
+#[inline(always)]
+fn normals64(stream: Philox, first: u64) -> [[f64; WIDTH]; 2] {
+    normal64(&stream.blocks(first))
+}
+
+/// The first of the numbers that blocks give, one after the other, whose magnitudes are below 2: those of a group, whose
+/// first block is made already.
+#[inline(always)]
+fn accepted<T: Math, const PER: usize>(made: &mut [T; PER], mut next: impl FnMut() -> [T; PER]) {
+    let mut block = *made;
+    let mut count = 0;
+    loop {
+        for x in block {
+            if x.abs() < T::of(2.0) {
+                made[count] = x;
+                count += 1;
+                if count == PER {
+                    return;
+                }
+            }
+        }
+        block = next();
+    }
+}
+
+/// The groups of truncated normals from group `first` on, each of `STEP` blocks.
+#[inline(always)]
+fn truncated<T: Math + Default, const PER: usize, const STEP: u32>(
+    stream: Philox,
+    first: u64,
+    all: impl Fn(&Words) -> [[T; WIDTH]; PER],
+    one: impl Fn(&[[u32; 1]; 4]) -> [[T; 1]; PER],
+) -> [[T; WIDTH]; PER] {
+    let start = first.wrapping_mul(u64::from(STEP));
+    let mut made = all(&stream.blocks_apart::<STEP>(start));
+    for i in 0..WIDTH {
+        let mut group: [T; PER] = std::array::from_fn(|p| made[p][i]);
+        if group.iter().fold(false, |any, x| any | (x.abs() >= T::of(2.0))) {
+            let mut block = start.wrapping_add(i as u64 * u64::from(STEP));
+            accepted(&mut group, || {
+                block = block.wrapping_add(1);
+                one(&stream.block(block).map(|word| [word])).map(|[x]| x)
+            });
+            for p in 0..PER {
+                made[p][i] = group[p];
+            }
+        }
+    }
+    made
+}
+
+#[inline(always)]
+fn truncated32(stream: Philox, first: u64) -> [[f32; WIDTH]; 4] {
+    truncated::<f32, 4, TRIES>(stream, first, normal32, normal32)
+}
+
+#[inline(always)]
+fn truncated64(stream: Philox, first: u64) -> [[f64; WIDTH]; 2] {
+    truncated::<f64, 2, { TRIES / 2 }>(stream, first, normal64, normal64)
 }
 
 #[cfg(test)]

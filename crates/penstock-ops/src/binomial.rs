@@ -1,36 +1,29 @@
 //! Binomial random numbers, of the counter-based streams of [`crate::random`].
 
-use penstock_data::{DType, DTypeSet, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor, bf16, f16};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg_of,
+    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
 };
-use penstock_kernels::Philox;
+use penstock_kernels::{Philox, unit64};
 
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::random::{check_seed, seeded};
+use crate::run::cast_into;
 use crate::sample_arrays::{i32s, i64s};
 use crate::util::one;
 
-const RESULTS: DTypeSet = DTypeSet::of(&[DType::I32, DType::I64, DType::F32, DType::F64]);
-
-/// Blocks of the stream that each number may use before it would meet those of the next.
-const RESERVED: u64 = 256;
+const RESULTS: DTypeSet = DTypeSet::of(&[DType::I32, DType::I64, DType::F16, DType::F32, DType::F64]);
 
 /// Binomial numbers of a seed.
 pub static STATELESS_RANDOM_BINOMIAL: OpDef = OpDef {
     name: "stateless_random_binomial",
     tf_name: "StatelessRandomBinomial",
     doc: "How many of `counts` trials succeed, each with probability `probs`.\n\n\
-          `counts` and `probs` broadcast to the extents `shape` of the result, whose dtype is `int32`, `int64`, `float32` or \
-          `float64`. The numbers depend on the words of `seed` alone: two, or the three of a generator's state. Fractions of \
-          `counts` are dropped. Raises InvalidArgument for a negative count and for a probability outside of [0, 1].",
-    dtypes: &[],
-    operands: &[
-        index_arg("shape"),
-        index_arg("seed"),
-        arg_of("counts", ArgType::Fixed(DType::F64)),
-        arg_of("probs", ArgType::Fixed(DType::F64)),
-    ],
+          `counts` and `probs` broadcast to the extents `shape` of the result, whose dtype is `int32`, `int64`, `float16`, \
+          `float32` or `float64`. The numbers depend on the words of `seed` alone: two, or the three of a generator's state. \
+          Fractions of `counts` are dropped. Raises InvalidArgument for a negative count and for a probability outside of [0, 1].",
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLOAT)],
+    operands: &[index_arg("shape"), index_arg("seed"), arg("counts"), arg("probs")],
     attrs: &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::I32))],
     effects: &[],
     infer,
@@ -75,8 +68,7 @@ fn check_broadcast(own: &[usize], due: &[usize], name: &str) -> Result<()> {
 }
 
 /// The element of a tensor that broadcasts to position `at` of an array of extents `dims`.
-fn broadcast_element(values: &Tensor, dims: &[usize], mut at: usize) -> f64 {
-    let own = values.dims();
+fn broadcast_element(values: &[f64], own: &[usize], dims: &[usize], mut at: usize) -> f64 {
     let (mut index, mut stride) = (0, 1);
     for (k, &d) in dims.iter().enumerate().rev() {
         let Some(j) = (own.len() + k).checked_sub(dims.len()) else { break };
@@ -86,7 +78,7 @@ fn broadcast_element(values: &Tensor, dims: &[usize], mut at: usize) -> f64 {
         stride *= own[j];
         at /= d;
     }
-    values.as_slice::<f64>()[index]
+    values[index]
 }
 
 fn run(call: &mut Call<'_>) -> Result<()> {
@@ -96,20 +88,33 @@ fn run(call: &mut Call<'_>) -> Result<()> {
     check_broadcast(probs.dims(), &dims, "probs")?;
     let stream = seeded(call.inputs[1])?;
     let dtype = call.attrs.dtype(0);
+    let parameter = counts.dtype();
+    let own = [counts, probs].map(|t| Dims::from(t.dims()));
+    let (mut wide_counts, mut wide_probs) = (Tensor::default(), Tensor::default());
+    cast_into(counts, DType::F64, &mut wide_counts)?;
+    cast_into(probs, DType::F64, &mut wide_probs)?;
+    let (counts, probs) = (wide_counts.as_slice::<f64>(), wide_probs.as_slice::<f64>());
+    // The leading dimensions number the samples of each member of the batch, and a member has its samples side by side in
+    // the stream.
+    let leading = dims.len() - own[0].len().max(own[1].len());
+    let samples: usize = dims[..leading].iter().product();
+    let members: usize = dims[leading..].iter().product();
     call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
     for i in 0..call.outputs[0].len() {
-        let (n, p) = (broadcast_element(counts, &dims, i), broadcast_element(probs, &dims, i));
+        let (n, p) = (broadcast_element(counts, &own[0], &dims, i), broadcast_element(probs, &own[1], &dims, i));
         if n.is_nan() || n < 0.0 {
             return Err(Error::invalid(format!("must not be negative, got {n}")).argument("counts"));
         }
         if !(0.0..=1.0).contains(&p) {
             return Err(Error::invalid(format!("must be in [0, 1], got {p}")).argument("probs"));
         }
-        let k = binomial(&mut Uniform { stream, next: i as u64 * RESERVED, left: None }, n.floor(), p);
+        let place = (i % members * samples + i / members) as u64;
+        let k = binomial(stream, place, n.floor(), p, parameter);
         let out = &mut call.outputs[0];
         match dtype {
             DType::I32 => out.as_mut_slice::<i32>()[i] = k as i32,
             DType::I64 => out.as_mut_slice::<i64>()[i] = k as i64,
+            DType::F16 => out.as_mut_slice::<f16>()[i] = f16::from_f64(k),
             DType::F32 => out.as_mut_slice::<f32>()[i] = k as f32,
             _ => out.as_mut_slice::<f64>()[i] = k,
         }
@@ -117,7 +122,7 @@ fn run(call: &mut Call<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Uniform numbers in (0, 1), two to a block of the stream.
+/// Uniform numbers in [0, 1), two to a block of the stream, of which the second comes first.
 struct Uniform {
     stream: Philox,
     next: u64,
@@ -130,26 +135,41 @@ impl Uniform {
             return value;
         }
         let [a, b, c, d] = self.stream.block(self.next);
-        self.next += 1;
-        let unit = |high: u32, low: u32| {
-            let bits = (u64::from(high) << 32 | u64::from(low)) >> 11;
-            (bits as f64 + 0.5) / (1u64 << 53) as f64
-        };
-        self.left = Some(unit(c, d));
-        unit(a, b)
+        self.next = self.next.wrapping_add(1);
+        self.left = Some(unit64(a, b));
+        unit64(c, d)
     }
 }
 
-/// A binomial number: by adding geometric waiting times where few successes are due, else by transformed rejection with
-/// squeeze (BTRS; W. Hörmann, "The generation of binomial random variates", 1993).
-fn binomial(uniform: &mut Uniform, n: f64, p: f64) -> f64 {
-    if p > 0.5 {
-        return n - binomial(uniform, n, 1.0 - p);
+/// The product as a number of `dtype`.
+fn rounded_product(a: f64, b: f64, dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => f16::from_f64(a * b).to_f64(),
+        DType::Bf16 => bf16::from_f64(a * b).to_f64(),
+        DType::F32 => f64::from((a * b) as f32),
+        _ => a * b,
     }
+}
+
+/// Blocks of the stream that a number has where it is made of waiting times, and where by rejection.
+const BLOCKS: [u64; 2] = [42, 256];
+
+/// A binomial number: by adding geometric waiting times where few successes are due, else by transformed rejection with
+/// squeeze (BTRS; W. Hörmann, "The generation of binomial random variates", 1993). `place` says which blocks of the
+/// stream it is made of. These and their uses are TensorFlow's, so that the numbers are.
+fn binomial(stream: Philox, place: u64, n: f64, p: f64, dtype: DType) -> f64 {
     if n == 0.0 || p == 0.0 {
         return 0.0;
     }
-    if n * p < 10.0 {
+    if p == 1.0 {
+        return n;
+    }
+    if p > 0.5 {
+        return n - binomial(stream, place, n, 1.0 - p, dtype);
+    }
+    let rejects = rounded_product(n, p, dtype) >= 10.0;
+    let mut uniform = Uniform { stream, next: place.wrapping_mul(BLOCKS[usize::from(rejects)]), left: None };
+    if !rejects {
         let scale = (-p).ln_1p();
         let (mut trials, mut successes) = (0.0, 0.0);
         loop {
@@ -222,8 +242,7 @@ mod tests {
     fn numbers_have_the_mean_and_variance_of_the_distribution() {
         let stream = Philox::new(1, 0);
         for (n, p) in [(5.0, 0.3), (40.0, 0.5), (1000.0, 0.2), (1e6, 0.97), (300.0, 1e-3)] {
-            let draws: Vec<f64> =
-                (0..4000).map(|i| binomial(&mut Uniform { stream, next: i * RESERVED, left: None }, n, p)).collect();
+            let draws: Vec<f64> = (0..4000).map(|i| binomial(stream, i, n, p, DType::F64)).collect();
             assert!(draws.iter().all(|&k| k >= 0.0 && k <= n && k.fract() == 0.0));
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let variance = draws.iter().map(|k| (k - mean).powi(2)).sum::<f64>() / draws.len() as f64;
@@ -235,9 +254,9 @@ mod tests {
 
     #[test]
     fn certain_outcomes() {
-        let mut uniform = Uniform { stream: Philox::new(1, 0), next: 0, left: None };
-        assert_eq!(binomial(&mut uniform, 0.0, 0.3), 0.0);
-        assert_eq!(binomial(&mut uniform, 9.0, 0.0), 0.0);
-        assert_eq!(binomial(&mut uniform, 9.0, 1.0), 9.0);
+        let of = |n: f64, p: f64| binomial(Philox::new(1, 0), 0, n, p, DType::F64);
+        assert_eq!(of(0.0, 0.3), 0.0);
+        assert_eq!(of(9.0, 0.0), 0.0);
+        assert_eq!(of(9.0, 1.0), 9.0);
     }
 }

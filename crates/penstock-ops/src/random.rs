@@ -4,7 +4,7 @@
 //! how many are drawn at a time. The stateful operators take stretches of the counter from their host;
 //! the stateless ones make key and counter of `seed`, as TensorFlow does: the two seed words fill the
 //! counter of one block under a fixed key, and its words become the key and the upper half of the counter.
-//! From there on the numbers are TensorFlow's too, but for those of the truncated normal distribution.
+//! From there on the numbers are TensorFlow's too, normal ones up to the last bits of logarithms and sines.
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of results, prepared for them")]
 
@@ -13,8 +13,8 @@ use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type,
     Vjp, arg,
 };
-use penstock_kernels::Philox;
 use penstock_kernels::random_shapes::{Shaped, fill};
+use penstock_kernels::{Philox, TRIES};
 use smallvec::smallvec;
 
 use crate::binary::RANDOM_GAMMA_GRAD;
@@ -35,6 +35,7 @@ pub static OPS: &[&OpDef] = &[
     &STATELESS_RANDOM_NORMAL,
     &STATELESS_TRUNCATED_NORMAL,
     &STATELESS_RANDOM_UNIFORM_INT,
+    &STATELESS_RANDOM_UNIFORM_FULL_INT,
     &STATELESS_RANDOM_GAMMA,
     &STATELESS_RANDOM_POISSON,
     &crate::binomial::STATELESS_RANDOM_BINOMIAL,
@@ -66,6 +67,16 @@ enum Floats {
     TruncatedNormal,
 }
 
+impl Floats {
+    /// The blocks of the stream that a group of numbers has.
+    fn blocks(self) -> u64 {
+        match self {
+            Floats::Uniform | Floats::Normal => 1,
+            Floats::TruncatedNormal => u64::from(TRIES),
+        }
+    }
+}
+
 /// Fills result 0, of a float dtype, from a stream.
 fn fill_floats(call: &mut Call<'_>, kind: Floats, stream: Philox) -> Result<()> {
     let dims = sizes_of(call, 0, "shape")?;
@@ -83,14 +94,14 @@ fn fill_floats(call: &mut Call<'_>, kind: Floats, stream: Philox) -> Result<()> 
     Ok(())
 }
 
-/// A stretch of the stateful stream for the result that operand 0 describes.
-fn draw(call: &Call<'_>, dtype: DType) -> Result<Philox> {
+/// A stretch of the stateful stream for the result that operand 0 describes, of `blocks` blocks for each group of numbers.
+fn draw(call: &Call<'_>, dtype: DType, blocks: u64) -> Result<Philox> {
     let dims = sizes_of(call, 0, "shape")?;
     let n = num_elements(&dims).ok_or_else(|| {
         Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
             .argument("shape")
     })?;
-    let (key, counter) = call.env.draw(Philox::blocks_for(dtype, n))?;
+    let (key, counter) = call.env.draw(Philox::blocks_for(dtype, n).saturating_mul(blocks))?;
     Ok(Philox::new(key, counter))
 }
 
@@ -145,7 +156,7 @@ macro_rules! floats {
             effects: &[Effect::Random],
             infer: infer_floats,
             cpu: Cpu::Kernel(|call| {
-                let stream = draw(call, call.attrs.dtype(0))?;
+                let stream = draw(call, call.attrs.dtype(0), Floats::$kind.blocks())?;
                 fill_floats(call, Floats::$kind, stream)
             }),
             cuda: ON_HOST,
@@ -243,7 +254,7 @@ pub static RANDOM_UNIFORM_INT: OpDef = OpDef {
     effects: &[Effect::Random],
     infer: |cx| infer_ints(cx, 1),
     cpu: Cpu::Kernel(|call| {
-        let stream = draw(call, call.inputs[1].dtype())?;
+        let stream = draw(call, call.inputs[1].dtype(), 1)?;
         fill_ints(call, 1, stream)
     }),
     cuda: ON_HOST,
@@ -276,6 +287,45 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
     fold: Fold::Never("it would store the numbers"),
     samples: || with_seed(int_samples()),
 };
+
+/// Integers of a seed, of all values.
+pub static STATELESS_RANDOM_UNIFORM_FULL_INT: OpDef = OpDef {
+    name: "stateless_random_uniform_full_int",
+    tf_name: "StatelessRandomUniformFullInt",
+    doc: "Integers uniform among all of the dtype `dtype`: `i32`, `i64`, `u32` or `u64`; of the extents `shape`.\n\n\
+          The numbers depend on the words of `seed` alone: two, or the three of a generator's state.",
+    dtypes: &[],
+    operands: &[index_arg("shape"), index_arg("seed")],
+    attrs: &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::I32))],
+    effects: &[],
+    infer: |cx| {
+        check_seed(cx)?;
+        let dtype = require_dtype(cx.attrs.dtype(0), FULL_INT, "dtype")?;
+        one(Type::tensor(dtype, described_shape(cx, 0, "shape")?))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let stream = seeded(call.inputs[1])?;
+        let dims = sizes_of(call, 0, "shape")?;
+        let dtype = call.attrs.dtype(0);
+        let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
+        let n = call.outputs[0].len();
+        // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference found to be an integer.
+        unsafe { stream.uniform_int(dtype, 0, 0, n, out) };
+        Ok(())
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Never("it would store the numbers"),
+    samples: || {
+        let of = |dims: &[i64], d: DType| Sample::new(vec![i64s(dims)]).with("dtype", d);
+        let mut out: Vec<Sample> = FULL_INT.iter().map(|d| of(&[5], d)).collect();
+        out.extend([&[][..], &[0], &[2, 3]].map(|dims| of(dims, DType::I32)));
+        with_seed(out)
+    },
+};
+
+/// The dtypes of integers of as many bits as one or two words.
+const FULL_INT: DTypeSet = DTypeSet::of(&[DType::I32, DType::I64, DType::U32, DType::U64]);
 
 /// Checks that the parameter, operand 2, broadcasts to the shape that operand 0 describes, which is given.
 fn infer_shaped(cx: &InferCx<'_>) -> Result<Shape> {
