@@ -71,10 +71,11 @@ def cholesky(input: Any, name: str | None = None) -> _core.Tensor:
         name: ignored.
 
     Returns:
-        Of the shape of `input`; 0 above the diagonal.
+        Of the shape of `input`; 0 above the diagonal, and NaN below it and on it for a matrix that is not
+        positive definite.
 
     Raises:
-        InvalidArgumentError: for matrices that are not square, or one that is not positive definite.
+        InvalidArgumentError: for matrices that are not square.
 
     >>> cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
@@ -115,7 +116,7 @@ def triangular_solve(
         name: ignored.
 
     Raises:
-        InvalidArgumentError: where the shapes do not fit, or for a 0 in the diagonal.
+        InvalidArgumentError: where the shapes do not fit.
 
     >>> triangular_solve([[2.0, 0.0], [1.0, 4.0]], [[2.0], [9.0]]).numpy().tolist()
     [[1.0], [2.0]]
@@ -210,10 +211,10 @@ def logdet(matrix: Any, name: str | None = None) -> _core.Tensor:
         name: ignored.
 
     Returns:
-        Of shape `[...]`, real.
+        Of shape `[...]`, real; NaN for a matrix that is not positive definite.
 
     Raises:
-        InvalidArgumentError: for matrices that are not square, or one that is not positive definite.
+        InvalidArgumentError: for matrices that are not square.
 
     >>> float(logdet([[1.0, 0.0], [0.0, 1.0]]))
     0.0
@@ -414,10 +415,23 @@ def _cut(s: _core.Tensor, relative: Any) -> _core.Tensor:
 
 
 def _longer(x: _core.Tensor) -> Any:
-    m, n = sizes(x)[-2:]
+    m, n = sizes(x, 2)[-2:]
     if isinstance(m, int) and isinstance(n, int):
         return max(m, n)
     return raw_ops.maximum(*(_core._convert(size, _core.int32) for size in (m, n)))
+
+
+def _solved_by_singular_values(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
+    """The shortest `x` for which `a x` is nearest to `b`.
+
+    Singular values count as 0 up to the dtype's epsilon times their number times the greatest, as in
+    TensorFlow. The factors are applied one by one: their product, the inverse, would lose twice as many
+    digits.
+    """
+    s, u, v = raw_ops.svd(a)
+    limit = raw_ops.cast(_core._convert(sizes(s)[-1]), dtype=s.dtype) * _epsilon(a.dtype)
+    inverse = raw_ops.cast(_inverses(s, limit), dtype=u.dtype)
+    return raw_ops.matmul(v, raw_ops.expand_dims(inverse, axis=-1) * raw_ops.matmul(u, b, adjoint_a=True))
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> _core.Tensor:
@@ -445,11 +459,16 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         limit = raw_ops.cast(_core._convert(_longer(x)), dtype=s.dtype) * (10.0 * _epsilon(x.dtype))
     else:
         limit = _core._convert(rcond, None, s.dtype)
-    kept = s > _cut(s, limit)
-    safe = raw_ops.select(kept, s, raw_ops.ones_like(s))
-    inverse = raw_ops.select(kept, raw_ops.reciprocal(safe), raw_ops.zeros_like(s))
+    inverse = _inverses(s, limit)
     scaled = v * raw_ops.expand_dims(raw_ops.cast(inverse, dtype=v.dtype), axis=-2)
     return raw_ops.matmul(scaled, u, adjoint_b=True)
+
+
+def _inverses(s: _core.Tensor, relative: _core.Tensor) -> _core.Tensor:
+    """The reciprocals of singular values, 0 for those up to a share of the greatest."""
+    kept = s > _cut(s, relative)
+    safe = raw_ops.select(kept, s, raw_ops.ones_like(s))
+    return raw_ops.select(kept, raw_ops.reciprocal(safe), raw_ops.zeros_like(s))
 
 
 def matrix_rank(
@@ -498,19 +517,17 @@ def lstsq(
         name: ignored.
 
     Returns:
-        Of shape `[..., n, k]`.
+        Of shape `[..., n, k]`; NaN where `fast` and the normal equations are singular.
 
     Raises:
-        InvalidArgumentError: where shapes do not fit, or the normal equations are singular.
+        InvalidArgumentError: where shapes do not fit.
 
     >>> lstsq([[0.0], [2.0]], [[1.0], [6.0]]).numpy().tolist()
     [[3.0]]
     """
     a, b = _pair(matrix, rhs)
     if not fast:
-        s_limit = _core._convert(_longer(a))
-        limit = raw_ops.cast(s_limit, dtype=a.dtype) * _epsilon(a.dtype)
-        return raw_ops.matmul(pinv(a, raw_ops.real(limit) if a.dtype.is_complex else limit), b)
+        return _solved_by_singular_values(a, b)
     weight = _core._convert(l2_regularizer, None, a.dtype)
     m, n = _rows_and_columns(a)
 
@@ -525,7 +542,7 @@ def lstsq(
     if m is None or n is None:
         from penstock._control import cond
 
-        rows, columns = (_core._convert(size, _core.int32) for size in sizes(a)[-2:])
+        rows, columns = (_core._convert(size, _core.int32) for size in sizes(a, 2)[-2:])
         result: _core.Tensor = cond(rows >= columns, tall, wide)
         return result
     return tall() if m >= n else wide()

@@ -183,3 +183,22 @@ def test_batches_and_matrices_without_elements(shape):
         assert tf.linalg.cholesky(x).shape == shape
     if p:
         assert tf.linalg.pinv(x).shape == [*batch, n, m]
+
+
+@pytest.mark.parametrize("open_rank", [False, True])
+def test_least_squares_of_a_long_polynomial_fit_keep_their_rank(open_rank):
+    x = np.linspace(0, 40, 5000)
+    noise = np.sin(np.arange(5000) * 12.9898) * 0.1
+    a, b = np.stack([np.ones_like(x), x, x * x], axis=1), (1.4 - 0.3 * x + 0.02 * x * x + noise)[:, None]
+    due = np.linalg.lstsq(a, b, rcond=None)[0]
+    solve = lambda m, r: tf.linalg.lstsq(m, r, fast=False)  # noqa: E731
+    got = both_ways(solve, a.astype("float32"), b.astype("float32"), open_shapes=open_rank).numpy()
+    np.testing.assert_allclose(got, due, rtol=2e-3)
+
+
+def test_least_squares_of_too_low_rank_give_the_shortest_solution():
+    for dtype in ("float32", "float64", "complex64"):
+        a = np.array([[1, 2, 3], [2, 4, 6], [1, 0, 1], [0, 2, 2]], dtype)
+        b = np.array([[1], [2], [3], [1]], dtype)
+        got = tf.linalg.lstsq(a, b, fast=False).numpy()
+        np.testing.assert_allclose(got, np.linalg.lstsq(a, b, rcond=1e-5)[0], rtol=1e-4, atol=1e-5)

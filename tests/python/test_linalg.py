@@ -71,11 +71,25 @@ def test_cholesky_reads_the_lower_triangle():
 
 
 @pytest.mark.parametrize("bad", [[[-1.0]], [[1.0, 0.0], [2.0, 1.0]], [[np.nan]], [[np.inf]], [[0.0]]])
-def test_cholesky_of_what_is_not_definite_is_an_error(bad):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="not positive definite"):
-        tf.linalg.cholesky(bad)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="not positive definite"):
-        tf.function(tf.linalg.cholesky)(tf.constant(bad))
+def test_cholesky_of_what_is_not_definite_is_not_a_number(bad):
+    n = len(bad)
+    for dtype in (tf.float32, tf.float64, tf.complex64):
+        a = tf.cast(tf.constant(bad), dtype)
+        factor = both_ways(tf.linalg.cholesky, a).numpy()
+        np.testing.assert_array_equal(np.isnan(factor), np.tri(n, dtype=bool))
+        assert np.isnan(both_ways(tf.linalg.logdet, a).numpy())
+        both = tf.linalg.cholesky(tf.stack([tf.eye(n, dtype=dtype), a])).numpy()
+        np.testing.assert_array_equal(both[0], np.eye(n))
+        assert np.isnan(both[1, 0, 0])
+
+
+def test_check_numerics_names_the_factor_of_what_is_not_definite():
+    tf.debugging.enable_check_numerics()
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="cholesky"):
+            tf.linalg.cholesky([[-1.0]])
+    finally:
+        tf.debugging.disable_check_numerics()
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -209,12 +223,17 @@ def test_singular_matrices():
     for call in (
         lambda a: tf.linalg.inv(a),
         lambda a: tf.linalg.solve(a, np.ones((2, 1))),
-        lambda a: tf.linalg.triangular_solve(a - np.diag(np.diag(a)), np.ones((2, 1))),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
             call(singular)
     with pytest.raises(tf.errors.InvalidArgumentError, match="matrix 1 of the batch"):
         tf.linalg.inv(np.stack([np.eye(2), singular]))
+    assert tf.linalg.triangular_solve([[0.0, 0.0], [1.0, 1.0]], [[1.0], [1.0]]).numpy().tolist() == [
+        [np.inf],
+        [-np.inf],
+    ]
+    assert np.isnan(tf.linalg.lstsq([[0.0, 0.0], [0.0, 1.0]], [[1.0], [1.0]])).all()
+    assert np.isnan(tf.linalg.cholesky_solve([[np.nan]], [[1.0]]))
     assert float(tf.linalg.det(singular)) == 0.0
     sign, log = tf.linalg.slogdet(singular)
     assert (float(sign), float(log)) == (0.0, -np.inf)

@@ -35,14 +35,11 @@ pub trait Matrix: Element {
     fn from_magnitude(x: Self::Magnitude) -> Self;
 
     /// The lower Cholesky factor of the Hermitian matrix `a` of `n` by `n`: `a = l l^H`. What is above the diagonal of
-    /// `l` is 0.
-    ///
-    /// # Errors
-    /// [`Failure::NotPositiveDefinite`]; also where an element of the lower triangle is not finite.
+    /// `l` is 0. The lower triangle is NaN where `a` is not positive definite, or one of its elements is not finite.
     ///
     /// # Panics
     /// Where a slice has not `n * n` elements.
-    fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure>;
+    fn cholesky(n: usize, a: &[Self], l: &mut [Self]);
 
     /// The factors of `a` of `m` by `n` with its rows in another order: row `i` of `l u` is row `order[i]` of `a`.
     /// Above the diagonal and on it `packed` holds `u`, below it `l`, whose diagonal is 1.
@@ -84,21 +81,11 @@ pub trait Matrix: Element {
     fn inverse(n: usize, a: &[Self], out: &mut [Self]) -> Result<(), Failure>;
 
     /// Solves `a x = b`, or `a^H x = b` where `adjoint`, where `a` of `n` by `n` is the lower or upper triangle of what
-    /// is given; `x` holds `b`, of `n` by `k`, and then the solution.
-    ///
-    /// # Errors
-    /// [`Failure::Singular`] where an element of the diagonal is 0.
+    /// is given; `x` holds `b`, of `n` by `k`, and then the solution. A 0 on the diagonal divides like any number.
     ///
     /// # Panics
     /// Where a slice has another number of elements.
-    fn triangular_solve(
-        n: usize,
-        k: usize,
-        a: &[Self],
-        lower: bool,
-        adjoint: bool,
-        x: &mut [Self],
-    ) -> Result<(), Failure>;
+    fn triangular_solve(n: usize, k: usize, a: &[Self], lower: bool, adjoint: bool, x: &mut [Self]);
 
     /// `a = q r` for `a` of `m` by `n`, by Householder reflections. With `p` the smaller of both, `q` has orthonormal
     /// columns and is `m` by `p`, or `m` by `m` where `full`; `r` is upper triangular and has as many rows as `q` has
@@ -248,8 +235,8 @@ macro_rules! matrices {
                 $from(x)
             }
 
-            fn cholesky(n: usize, a: &[Self], l: &mut [Self]) -> Result<(), Failure> {
-                cholesky(n, a, l)
+            fn cholesky(n: usize, a: &[Self], l: &mut [Self]) {
+                cholesky(n, a, l);
             }
 
             fn lu(m: usize, n: usize, a: &[Self], packed: &mut [Self], order: &mut [usize]) {
@@ -273,15 +260,8 @@ macro_rules! matrices {
                 solve(n, n, a, false, out)
             }
 
-            fn triangular_solve(
-                n: usize,
-                k: usize,
-                a: &[Self],
-                lower: bool,
-                adjoint: bool,
-                x: &mut [Self],
-            ) -> Result<(), Failure> {
-                triangular_solve(n, k, a, lower, adjoint, x)
+            fn triangular_solve(n: usize, k: usize, a: &[Self], lower: bool, adjoint: bool, x: &mut [Self]) {
+                elimination::solve_triangular(n, k, a, lower, adjoint, x);
             }
 
             fn qr(m: usize, n: usize, full: bool, a: &[Self], q: &mut [Self], r: &mut [Self]) {
@@ -320,8 +300,6 @@ matrices! {
 /// Why there is no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The matrix is not positive definite.
-    NotPositiveDefinite,
     /// The matrix is singular.
     Singular,
     /// The iteration did not converge.
@@ -346,14 +324,20 @@ fn all_finite<T: Scalar>(a: &[T]) -> bool {
     a.iter().all(|x| Scalar::finite(*x))
 }
 
-fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) -> Result<(), Failure> {
+fn cholesky<T: Scalar>(n: usize, a: &[T], l: &mut [T]) {
     if n == 0 {
-        return Ok(());
+        return;
     }
     let finite = (0..n).all(|i| all_finite(&a[i * n..=i * n + i]));
-    let factor = view(a, n, n).llt(Side::Lower).ok().filter(|_| finite).ok_or(Failure::NotPositiveDefinite)?;
-    view_mut(l, n, n).copy_from(factor.L());
-    Ok(())
+    match view(a, n, n).llt(Side::Lower).ok().filter(|_| finite) {
+        Some(factor) => view_mut(l, n, n).copy_from(factor.L()),
+        None => {
+            for (i, row) in l.chunks_exact_mut(n).enumerate() {
+                row[..=i].fill(T::NAN);
+                row[i + 1..].fill(T::ZERO);
+            }
+        }
+    }
 }
 
 fn lu<T: Scalar>(m: usize, n: usize, a: &[T], packed: &mut [T], order: &mut [usize]) {
@@ -391,21 +375,6 @@ fn slogdet<T: Scalar>(n: usize, a: &[T]) -> (T, T::Magnitude) {
 
 fn solve<T: Scalar>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> Result<(), Failure> {
     if k == 0 || elimination::solve(n, k, a, adjoint, x) { Ok(()) } else { Err(Failure::Singular) }
-}
-
-fn triangular_solve<T: Scalar>(
-    n: usize,
-    k: usize,
-    a: &[T],
-    lower: bool,
-    adjoint: bool,
-    x: &mut [T],
-) -> Result<(), Failure> {
-    if (0..n).any(|i| a[i * n + i] == T::ZERO) {
-        return Err(Failure::Singular);
-    }
-    elimination::solve_triangular(n, k, a, lower, adjoint, x);
-    Ok(())
 }
 
 fn qr<T: Scalar>(m: usize, n: usize, full: bool, a: &[T], q: &mut [T], r: &mut [T]) {

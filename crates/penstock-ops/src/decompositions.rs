@@ -117,8 +117,9 @@ pub static CHOLESKY: OpDef = OpDef {
     name: "cholesky",
     tf_name: "Cholesky",
     doc: "The lower triangular `l` with a positive diagonal for which `l l^H` is the matrix.\n\n\
-          `x` of shape `[..., n, n]` gives the same shape. Only the lower triangle is read; the cotangent is Hermitian.\n\n\
-          Errors: `InvalidArgument` for matrices that are not square, and for one that is not positive definite.",
+          `x` of shape `[..., n, n]` gives the same shape. Only the lower triangle is read; the cotangent is Hermitian. \
+          The factor of a matrix that is not positive definite is NaN.\n\n\
+          Errors: `InvalidArgument` for matrices that are not square.",
     dtypes: DTYPES,
     operands: &[arg("x")],
     attrs: &[],
@@ -135,7 +136,8 @@ pub static CHOLESKY: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64 / 3.0, |i, to| {
-                T::cholesky(n, &a[i * n * n..][..n * n], to)
+                T::cholesky(n, &a[i * n * n..][..n * n], to);
+                Ok(())
             })
         })
     }),

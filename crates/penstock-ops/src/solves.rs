@@ -92,9 +92,6 @@ fn error(failure: Failure, index: usize, count: usize) -> Error {
     let which = if count == 1 { String::new() } else { format!(", matrix {index} of the batch") };
     Error::invalid(match failure {
         Failure::Singular => format!("the input matrix{which} is not invertible"),
-        Failure::NotPositiveDefinite => {
-            format!("the Cholesky decomposition was not successful: the input matrix{which} is not positive definite")
-        }
         Failure::NoConvergence => {
             format!("the decomposition was not successful: the input matrix{which} might not be valid")
         }
@@ -195,8 +192,8 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
     doc: "The solution `x` of `matrix x = rhs` for triangular matrices, by substitution.\n\n\
           `matrix` of shape `[..., n, n]`, of which the lower triangle is read, or the upper if not `lower`, and \
           `rhs` of shape `[..., n, k]` give `[..., n, k]`; the dimensions before broadcast. With `adjoint` the matrix \
-          is transposed and conjugated.\n\n\
-          Errors: `InvalidArgument` for shapes that do not fit and for a 0 in the diagonal.",
+          is transposed and conjugated. A 0 in the diagonal divides like any number.\n\n\
+          Errors: `InvalidArgument` for shapes that do not fit.",
     dtypes: DTYPES,
     operands: &[arg("matrix"), arg("rhs")],
     attrs: LOWER_ADJOINT,
@@ -206,7 +203,8 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
         run_solve(call, |call, s| {
             let (lower, adjoint) = (call.attrs.flag(0), call.attrs.flag(1));
             with_scalar!(s.a.dtype(), T => s.solve::<T>(&mut call.outputs[0], |a, x| {
-                T::triangular_solve(s.n, s.k, a, lower, adjoint, x)
+                T::triangular_solve(s.n, s.k, a, lower, adjoint, x);
+                Ok(())
             }))
         })
     }),

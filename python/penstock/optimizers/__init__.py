@@ -1,6 +1,8 @@
 """Optimisers: objects that change variables by their gradients.
 
-Formulas, names and defaults are those of Keras 3.
+Formulas, names and defaults are those of Keras 3. Rows that occur several times in a gradient of
+`tf.IndexedSlices` are added before anything is made of them; Keras squares and clips each occurrence by
+itself.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._arguments import expect
 from penstock._clip import clip_by_global_norm, clip_by_norm
 from penstock._variable import Variable
 from penstock.optimizers import schedules as schedules
@@ -32,6 +35,11 @@ def _normal(moment: _core.Tensor) -> _core.Tensor:
     if least is None:
         return moment
     return raw_ops.select(raw_ops.abs(moment) < least, _core._convert(0.0, moment.dtype), moment)
+
+
+def _checked_variable(value: Any, argument: str) -> Any:
+    """The value, which must be a variable."""
+    return expect(value, _core._Variable, argument, "of variables")
 
 
 class Optimizer(abc.ABC):
@@ -110,13 +118,14 @@ class Optimizer(abc.ABC):
     def build(self, variables: Iterable[Variable]) -> None:
         """Makes all that is needed for the variables."""
         for variable in variables:
-            self._make_slots(variable)
+            self._make_slots(_checked_variable(variable, "variables"))
 
     def exclude_from_weight_decay(
         self, var_list: Iterable[Variable] | None = None, var_names: Sequence[str] | None = None
     ) -> None:
         """Keeps variables from the weight decay: those of a list, and those with a text in their name."""
-        self._decay_free.update(v._unique_id for v in var_list or ())
+        given = () if var_list is None else var_list
+        self._decay_free.update(_checked_variable(v, "var_list")._unique_id for v in given)
         self._decay_free_names.extend(var_names or ())
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable]) -> Variable:
@@ -143,6 +152,7 @@ class Optimizer(abc.ABC):
                 raise TypeError(
                     f"argument 'grads_and_vars' must have pairs (gradient, variable), got {pair!r}"
                 )
+            _checked_variable(pair[1], "grads_and_vars")
         without = [variable.name for gradient, variable in pairs if gradient is None]
         pairs = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not pairs:
