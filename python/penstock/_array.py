@@ -510,16 +510,19 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
         axis: the dimensions, which may repeat.
         name: ignored.
 
+    Raises:
+        ValueError: where `shift` has another number of entries than `axis`.
+        InvalidArgumentError: for an axis that is out of range.
+
     >>> roll([0, 1, 2, 3], 1, 0).numpy().tolist()
     [3, 0, 1, 2]
     """
     x = _core._convert(input)
+    shifts = raw_ops.reshape(_core._convert(shift), [-1])
+    if x.shape.rank is None or (isinstance(axis, _core.Tensor) and _core._known_value(axis) is None):
+        return _roll_flat(x, shifts, raw_ops.reshape(_core._convert(axis, None, _core.int32), [-1]))
     along = axes(axis) or []
-    shifts = _core._convert(shift, None, _core.int32)
-    if shifts.shape.rank == 0:
-        moves = [shifts]
-    else:
-        moves = results(raw_ops.unstack(shifts))
+    moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
         raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
     known = _known_ints(shift)
@@ -539,6 +542,40 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
         index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
         x = raw_ops.gather(x, index, axis=place)
     return x
+
+
+def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _core.Tensor:
+    """`roll` where the rank or the dimensions are known only when the graph runs.
+
+    A place in row-major order is the sum of an index times a stride for each dimension, so each dimension
+    moves it by itself.
+    """
+    from penstock._control import while_loop
+
+    dims = raw_ops.cast(raw_ops.shape(x), dtype=_core.int64)
+    rank = raw_ops.size(dims)
+    in_range = raw_ops.logical_and(along >= -rank, along < rank)
+    _ASSERT(raw_ops.reduce_all(in_range), along, message="roll: argument 'axis' is out of range:")
+    _ASSERT(
+        raw_ops.equal(raw_ops.size(shifts), raw_ops.size(along)),
+        message="roll: argument 'shift' has another number of entries than 'axis'",
+    )
+    strides = raw_ops.cumprod(dims, axis=0, exclusive=True, reverse=True)
+    moves = raw_ops.cast(shifts, dtype=_core.int64)
+    along = raw_ops.cast(raw_ops.floormod(along, raw_ops.cast(rank, dtype=along.dtype)), dtype=_core.int64)
+    place = raw_ops.range(
+        _core._convert(0, _core.int64), raw_ops.reduce_prod(dims), _core._convert(1, _core.int64)
+    )
+
+    def moved(i: Any, place: Any) -> Any:
+        length, stride = dims[along[i]], strides[along[i]]
+        index = place // stride % length
+        return i + 1, place + (raw_ops.floormod(index - moves[i], length) - index) * stride
+
+    _, place = while_loop(
+        lambda i, _: i < raw_ops.size(moves), moved, (_core._convert(0, _core.int32), place)
+    )
+    return raw_ops.reshape(raw_ops.gather(raw_ops.reshape(x, [-1]), place), raw_ops.shape(x))
 
 
 def pad(

@@ -64,8 +64,9 @@ def numpy_function(
         name: ignored.
 
     Raises:
-        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes. Numbers
-            and arrays of NumPy take the declared dtype, where their kind of number goes there.
+        InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes.
+            Python's numbers, which have no dtype, take the declared one, where their kind of number goes
+            there.
 
     >>> import numpy as np, penstock as tf
     >>> tf.numpy_function(np.sinh, [tf.constant(0.0)], tf.float32).numpy()

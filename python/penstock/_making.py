@@ -249,7 +249,8 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
         raise TypeError(f"meshgrid() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
-    vectors = [_core._convert(a) for a in args]
+    hint = next((a.dtype for a in args if isinstance(a, _core.Tensor | _core._Variable)), None)
+    vectors = [_core._convert(a, None, hint) for a in args]
     places = list(builtins.range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         places[:2] = [1, 0]

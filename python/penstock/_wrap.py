@@ -48,19 +48,19 @@ def integer(value: Any, argument: str) -> int:
 
 
 def extents(shape: Any, argument: str = "shape") -> Any:
-    """A shape argument as an integer tensor: sizes, tensors among them, a `TensorShape` or a tensor."""
+    """A shape argument as an integer vector: a size, or several, which may be tensors; or a `TensorShape`."""
     if isinstance(shape, TensorShape):
         if not shape.is_fully_defined():
             raise ValueError(
                 f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
             )
         return _core._convert(shape.as_list(), _core.int32)
+    if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
+        shape = _core._convert(shape)
     if isinstance(shape, _core.Tensor):
-        return shape
+        return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
     if isinstance(shape, int):
         shape = [shape]
-    elif not isinstance(shape, list | tuple) and hasattr(shape, "dtype"):
-        return _core._convert(shape)
     try:
         return _core._convert(list(shape)) if len(shape) else _core._convert([], _core.int32)
     except TypeError as error:
@@ -76,24 +76,32 @@ def results(of_op: Any) -> list[Any]:
     return [of_op] if isinstance(of_op, _core.Tensor) else list(of_op)
 
 
-def sizes(tensor: _core.Tensor) -> list[Any]:
-    """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known."""
-    static = known_rank(tensor)
+def sizes(tensor: _core.Tensor, least: int = 0) -> list[Any]:
+    """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known.
+
+    Raises:
+        ValueError: where it is not, or below `least`.
+    """
+    static = known_rank(tensor, least)
     if None not in static:
         return static
     dynamic = results(_OPS["unstack"](_OPS["shape"](tensor), num=len(static)))
     return [dynamic[i] if size is None else size for i, size in enumerate(static)]
 
 
-def known_rank(tensor: _core.Tensor) -> list[int | None]:
+def known_rank(tensor: _core.Tensor, least: int = 0) -> list[int | None]:
     """The known sizes, `None` for the others.
 
     Raises:
-        ValueError: where not even their number is known.
+        ValueError: where not even their number is known, or it is below `least`.
     """
     dims = tensor._dims
     if dims is None:
         raise ValueError("the rank of the tensor must be known, got a tensor of unknown rank")
+    if len(dims) < least:
+        raise InvalidArgumentError(
+            f"the tensor must have {least} dimension(s) or more, got shape {tensor.shape}"
+        )
     return [*dims]
 
 

@@ -168,6 +168,11 @@ def test_rolls_and_repeats(data: st.DataObject) -> None:
     axes = data.draw(st.lists(st.integers(0, x.ndim - 1), min_size=1, max_size=3))
     by = [data.draw(st.integers(-7, 7)) for _ in axes]
     equal(tf.roll(tensor(x), by, axes), np.roll(x, by, axes))
+    unranked, ints = tf.TensorSpec(None, x.dtype), tf.TensorSpec([None], tf.int32)
+    rolled = tf.function(lambda t: tf.roll(t, by, axes), input_signature=[unranked])
+    equal(rolled(tensor(x)), np.roll(x, by, axes))
+    rolled = tf.function(tf.roll, input_signature=[unranked, ints, ints])
+    equal(rolled(tensor(x), by, [a - x.ndim if a % 2 else a for a in axes]), np.roll(x, by, axes))
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
     times = data.draw(npst.arrays("int32", x.shape[axis], elements=st.integers(0, 3)))
     equal(tf.repeat(tensor(x), times, axis=axis), np.repeat(x, times, axis))

@@ -195,12 +195,35 @@ def test_numpy_functions_get_read_only_arrays():
     assert seen == [(np.ndarray, False, np.int32)] * 2
 
 
-def test_numpy_functions_convert_to_the_declared_dtype():
+def test_numpy_functions_give_the_declared_dtype():
     for run in ways(lambda x: tf.numpy_function(np.sinh, [x], tf.float32)):
         assert run(tf.constant([0.0, 1.0])).dtype == tf.float32
-    for run in ways(lambda: tf.numpy_function(lambda: np.array([1.0, 2.0]), [], tf.float32)):
-        assert run().numpy().tolist() == [1, 2]
+    for run in ways(lambda: tf.numpy_function(lambda: 3, [], tf.float32)):
+        assert run().numpy() == np.float32(3)
     assert tf.compat.v1.py_func(lambda x: x + 1, [np.array([1])], tf.int64).numpy().tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (np.array([1.0, 2.0]), tf.float32),
+        (np.float64(2.5), tf.float32),
+        (np.int64(3), tf.int32),
+        (np.array([1, 2], "int32"), tf.float32),
+        (np.array([True]), tf.int32),
+        (np.array(["a"]), tf.int32),
+    ],
+)
+def test_numpy_functions_are_held_to_the_dtype_that_they_declare(value, dtype):
+    calls = [tf.numpy_function, lambda f, inp, out: tf.numpy_function(f, inp, [out])[0], tf.compat.v1.py_func]
+    for call in calls:
+        for run in ways(lambda call=call: call(lambda: value, [], dtype)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"no {dtype.name}"):
+                run()
+    # A function of tensors has its values converted.
+    if value.dtype.kind in "if":
+        for run in ways(lambda: tf.py_function(lambda: np.float32(value), [], tf.float64)):
+            assert run().dtype == tf.float64
 
 
 @pytest.mark.parametrize("inside", [False, True])

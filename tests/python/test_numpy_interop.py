@@ -160,3 +160,49 @@ def test_a_variable_takes_arrays_of_another_width():
     v.assign_sub(np.array([1, 1]))
     assert v.dtype == tf.float32
     assert v.numpy().tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.int8(3), np.array(3), 3, (np.int64(3),), [np.uint8(3)]])
+def test_numbers_in_a_list_beside_a_tensor_take_its_dtype(number):
+    one = number[0] if isinstance(number, list | tuple) else number
+    for dtype in (tf.int32, tf.int64, tf.float32, tf.float16):
+        t = tf.constant([1, 2], dtype)
+        for joined in (
+            tf.concat([t, [one]], 0),
+            tf.concat([(one,), t], 0)[::-1],
+            tf.stack([t[0], one]),
+            tf.stack([one, t[0]]),
+            tf.convert_to_tensor([one, t[0]]),
+            tf.function(lambda x: tf.concat([x, (one,)], 0))(t),
+            tf.add_n([t[:1], [one]]),
+            tf.tensor_scatter_nd_update(t, [[0]], [one]),
+            tf.dynamic_stitch([[0], [1]], [t[:1], [one]]),
+            tf.where([True, False], t, [one, one]),
+            tf.maximum(t, [one, one]),
+        ):
+            assert joined.dtype == dtype
+        assert tf.equal(t[:1], [one]).numpy().tolist() == [False]
+        assert tf.meshgrid(t, [one])[1].dtype == dtype
+        assert tf.matmul(t[None, :1], [[one]]).numpy().tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([1, 2.5], tf.float32),
+        ([np.int64(2), 3.5], tf.float32),
+        ([3.5, np.int64(2)], tf.float32),
+        ([np.int64(1), np.float32(2)], tf.float32),
+        ([np.float32(1), np.float64(2)], tf.float64),
+        ([1, np.float64(2)], tf.float64),
+        ([np.array([1, 2]), [3.0, 4.0]], tf.float32),
+        ([[np.int64(1)], [np.float32(2)]], tf.float32),
+        ([np.uint8(1), np.int8(1)], tf.int16),
+        ([np.complex64(1), np.float64(2)], tf.complex128),
+        ([1, 2**40], tf.int64),
+    ],
+)
+def test_numbers_of_several_kinds_meet_in_the_one_that_holds_them(values, dtype):
+    for made in (tf.constant(values), tf.stack(values), tf.convert_to_tensor(values)):
+        assert made.dtype == dtype
+        np.testing.assert_array_equal(made.numpy(), np.array(values))

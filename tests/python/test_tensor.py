@@ -445,3 +445,19 @@ def test_a_power_that_is_written_as_2_is_a_product(dtype, two):
     np.testing.assert_array_equal(tf.constant(x) ** two, product)
     np.testing.assert_array_equal(tf.function(lambda x: x**two)(x), product)
     np.testing.assert_array_equal(tf.Variable(x) ** two, product)
+
+
+@pytest.mark.parametrize(
+    "size", [3, np.int64(3), np.array(3), tf.constant(3), tf.constant(3, tf.int64), tf.Variable(3)]
+)
+def test_a_scalar_shape_is_that_of_a_vector(size):
+    assert tf.zeros(size).numpy().tolist() == [0, 0, 0]
+    assert tf.ones(size, tf.int32).shape == [3]
+    assert tf.fill(size, 7).numpy().tolist() == [7, 7, 7]
+    assert tf.reshape([1, 2, 3], size).shape == [3]
+    assert tf.broadcast_to(1, size).shape == [3]
+    assert tf.random.uniform(size).shape == [3]
+    assert tf.random.Generator.from_seed(1).normal(size).shape == [3]
+    assert tf.zeros_initializer()(size).shape == [3]
+    if isinstance(size, tf.Tensor):
+        assert tf.function(lambda n: tf.zeros(n))(size).numpy().tolist() == [0, 0, 0]

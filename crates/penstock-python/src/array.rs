@@ -165,10 +165,7 @@ fn cast(py: Python<'_>, tensor: Tensor, dtype: DType) -> PyResult<Tensor> {
 /// and `int64` are NumPy's defaults; that of a tensor rules, as in TensorFlow. Integers must fit.
 pub(crate) fn adapt(py: Python<'_>, tensor: Tensor, hint: DType) -> PyResult<Tensor> {
     let from = tensor.dtype();
-    let goes = from.is_integer() && hint.is_numeric()
-        || from.is_float() && hint.is_differentiable()
-        || from.is_complex() && hint.is_complex();
-    if from == hint || !goes {
+    if from == hint || !goes(from, hint) {
         return Ok(tensor);
     }
     let adapted = cast(py, tensor.clone(), hint)?;
@@ -188,6 +185,14 @@ pub(crate) fn adapt(py: Python<'_>, tensor: Tensor, hint: DType) -> PyResult<Ten
         )));
     }
     Ok(adapted)
+}
+
+/// Whether every kind of number of dtype `from` goes to `to`.
+pub(crate) fn goes(from: DType, to: DType) -> bool {
+    from == to
+        || from.is_integer() && to.is_numeric()
+        || from.is_float() && to.is_differentiable()
+        || from.is_complex() && to.is_complex()
 }
 
 /// An array of objects or texts: a string tensor, or numbers where all objects are.

@@ -207,7 +207,7 @@ impl Callback {
         } else {
             let made = array::adopt(&value, *dtype).and_then(|adopted| match adopted {
                 Some(tensor) => wrap_eager(py, tensor),
-                None if array::is_array(&value) && !may_become(&value, *dtype) => {
+                None if array::is_array(&value) && !may_become(&value, *dtype, self.as_numpy) => {
                     Err(PyTypeError::new_err(format!("it has dtype {}", value.getattr("dtype")?)))
                 }
                 None => wrap(py, convert::to_var(&value, Some(*dtype), None)?),
@@ -246,20 +246,11 @@ fn caused(py: Python<'_>, error: &Error, cause: PyErr) -> PyErr {
     error
 }
 
-/// Whether an array may become one of `dtype`: of the same kind, or of a kind that holds its values.
-fn may_become(array: &Bound<'_, PyAny>, dtype: DType) -> bool {
-    let kind = |d: DType| match d {
-        DType::Bool => 0,
-        d if d.is_integer() => 1,
-        d if d.is_float() => 2,
-        d if d.is_complex() => 3,
-        _ => 4,
-    };
+/// Whether an array may become one of `dtype`: of the same kind, or of a kind that holds its values. With `exact` it must be
+/// one, as TensorFlow has it of functions of NumPy's.
+fn may_become(array: &Bound<'_, PyAny>, dtype: DType, exact: bool) -> bool {
     let named = || array.getattr("dtype").and_then(|d| crate::dtype::parse(&d)).ok();
-    match array::buffer_dtype(array).or_else(named) {
-        Some(own) => kind(own) == kind(dtype) || (kind(own) >= 1 && kind(own) < kind(dtype) && kind(dtype) <= 3),
-        None => true,
-    }
+    array::buffer_dtype(array).or_else(named).is_none_or(|own| own == dtype || (!exact && convert::widens(own, dtype)))
 }
 
 /// What a derivative is by and of.

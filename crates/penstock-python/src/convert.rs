@@ -318,24 +318,74 @@ fn expect_dtype(var: Var, dtype: Option<DType>) -> PyResult<Var> {
 
 /// A sequence with tensors in it: its items become tensors of one dtype, then one tensor.
 fn stack(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
-    let inner = dtype.or_else(|| items.iter().find_map(first_tensor_dtype));
-    let vars = items.iter().map(|v| to_var(v, dtype, inner.or(hint))).collect::<PyResult<Vec<_>>>()?;
+    let inner = dtype.or_else(|| dtype_of_all(&items, hint));
+    let vars = items.iter().map(|v| to_var(v, dtype, inner)).collect::<PyResult<Vec<_>>>()?;
     let op = crate::ops::find("stack");
     trace::apply(op, &vars, &[]).or_py(py).map(|mut outs| outs.remove(0))
 }
 
-/// The dtype of the first tensor in a nest.
-fn first_tensor_dtype(value: &Bound<'_, PyAny>) -> Option<DType> {
-    if let Ok(t) = value.cast::<PyTensor>() {
-        return Some(t.get().var.dtype());
+/// The dtype that values have in common: that of the first tensor in them; without one `hint`, where all of their numbers
+/// go there; else the one that arrays and Python's numbers meet in.
+pub(crate) fn dtype_of_all(values: &[Bound<'_, PyAny>], hint: Option<DType>) -> Option<DType> {
+    let mut found = Found::default();
+    values.iter().for_each(|v| found.add(v));
+    let own = match (found.array, found.number) {
+        (Some(array), Some(number)) if kind(number) > kind(array) => Some(number),
+        (Some(array), _) => Some(array),
+        (None, number) => number,
+    };
+    found.tensor.or_else(|| hint.filter(|&h| own.is_none_or(|own| array::goes(own, h)))).or(own)
+}
+
+/// The dtypes in a nest of values.
+#[derive(Default)]
+struct Found {
+    /// That of the first tensor.
+    tensor: Option<DType>,
+    /// What those of arrays promote to.
+    array: Option<DType>,
+    /// What those of Python's numbers promote to.
+    number: Option<DType>,
+}
+
+impl Found {
+    fn add(&mut self, value: &Bound<'_, PyAny>) {
+        let meet = |a: Option<DType>, b: DType| Some(a.map_or(b, |a| wider(a, b)));
+        if let Ok(t) = value.cast::<PyTensor>() {
+            self.tensor.get_or_insert(t.get().var.dtype());
+        } else if let Ok(v) = value.cast::<PyVariable>() {
+            self.tensor.get_or_insert(v.get().variable.dtype());
+        } else if array::is_array(value) {
+            if let Ok(dtype) = value.getattr("dtype").and_then(|d| crate::dtype::parse(&d)) {
+                self.array = meet(self.array, dtype);
+            }
+        } else if let Ok(Some(scalar)) = Scalar::of(value) {
+            self.number = meet(self.number, scalar.natural());
+        } else {
+            sequence_items(value).unwrap_or_default().iter().for_each(|v| self.add(v));
+        }
     }
-    if let Ok(v) = value.cast::<PyVariable>() {
-        return Some(v.get().variable.dtype());
+}
+
+/// The dtype of both, or the one of the wider kind.
+fn wider(a: DType, b: DType) -> DType {
+    a.promote(b).unwrap_or(if kind(b) > kind(a) { b } else { a })
+}
+
+/// Whether a kind of number is that of `to`, or one that it holds.
+pub(crate) fn widens(from: DType, to: DType) -> bool {
+    kind(from) == kind(to) || (kind(from) >= 1 && kind(from) < kind(to) && kind(to) <= 3)
+}
+
+/// Kinds of numbers, each of which holds those before it.
+fn kind(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool => 0,
+        d if d.is_integer() => 1,
+        d if d.is_float() => 2,
+        d if d.is_complex() => 3,
+        _ => 4,
     }
-    if array::is_array(value) {
-        return value.getattr("dtype").and_then(|d| crate::dtype::parse(&d)).ok();
-    }
-    sequence_items(value)?.iter().find_map(first_tensor_dtype)
 }
 
 /// Conversion by `__tf_tensor__`, or by a function registered for a base class.

@@ -287,6 +287,13 @@ impl PyOp {
                 };
             }
         }
+        // A list of values without a tensor has the dtype that they meet in.
+        if let Some(last) = op.operands.last().filter(|a| a.variadic)
+            && let ArgType::Var(v) = last.ty
+            && bound[v as usize].is_none()
+        {
+            bound[v as usize] = crate::convert::dtype_of_all(&raw[raw.len().min(op.operands.len() - 1)..], None);
+        }
         let mut inputs = SmallVec::new();
         for (i, value) in raw.iter().enumerate() {
             let arg = op.operand(i);
