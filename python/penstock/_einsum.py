@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._arguments import expect
 from penstock._wrap import axis_of, extents, known_rank, product, sizes
 
 
@@ -117,7 +118,7 @@ def _outside(k: int, labels: Sequence[list[str]], output: list[str]) -> set[str]
 
 def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str]]:
     """The labels of each operand and of the result; those of an ellipsis are `.0`, `.1`, … from the last."""
-    text = "".join(equation.split())
+    text = "".join(expect(equation, str, "equation", "a string").split())
     left, arrow, right = text.partition("->")
     operands = left.split(",")
     if len(operands) != len(tensors):

@@ -30,7 +30,7 @@ def _swapped(x: _core.Tensor, axis: int) -> _core.Tensor:
 
 def _resized(x: _core.Tensor, length: Any) -> _core.Tensor:
     """The tensor with `length` elements along its last dimension: cut, or with zeros behind."""
-    rank, size = len(known_rank(x)), sizes(x)[-1]
+    rank, size = len(known_rank(x)), sizes(x, 1)[-1]
     if isinstance(size, int) and isinstance(length, int) and size == length:
         return x
     static = isinstance(size, int) and isinstance(length, int)
@@ -72,7 +72,7 @@ def complex_transform(
         x = x if length is None else _resized(x, length)
         scaling = NORMS[norm]
         out = raw_ops.fft(x, inverse=inverse, scaled=scaling is not None and scaling[inverse])
-        x = _swapped(out if scaling is not None else _scaled(out, sizes(x)[-1]), axis)
+        x = _swapped(out if scaling is not None else _scaled(out, sizes(x, 1)[-1]), axis)
     return x
 
 
@@ -85,7 +85,7 @@ def real_transform(
     x = x if length is None else _resized(x, length)
     scaling = NORMS[norm]
     out = raw_ops.rfft(x, scaled=scaling is not None and scaling[0])
-    out = _swapped(out if scaling is not None else _scaled(out, sizes(x)[-1]), axis)
+    out = _swapped(out if scaling is not None else _scaled(out, sizes(x, 1)[-1]), axis)
     return complex_transform(out, axes[:-1], lengths[:-1], False, norm)
 
 
@@ -97,7 +97,7 @@ def inverse_real_transform(
     axis, length = axes[-1], lengths[-1]
     x = _swapped(x, axis)
     if length is None:
-        length = (sizes(x)[-1] - 1) * 2
+        length = (sizes(x, 1)[-1] - 1) * 2
     half = length // 2 + 1
     x = _resized(x, half)
     scaling = NORMS[norm]

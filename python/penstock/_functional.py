@@ -205,7 +205,11 @@ def vectorized_map(
     elems = nest.map_structure(_core._convert, elems)
     sizes = [t.shape[0] for t in nest.flatten(elems) if t.shape.rank]
     most = max((s for s in sizes if s is not None), default=1)
-    rows = _Rows(nest.map_structure(lambda t: raw_ops.gather(t, [0] * most) if t.shape[0] == 1 else t, elems))
+    rows = _Rows(
+        nest.map_structure(
+            lambda t: raw_ops.gather(t, [0] * most) if t.shape.rank and t.shape[0] == 1 else t, elems
+        )
+    )
     results: list[Any] = []
 
     def row(leaves: list[_core.Tensor]) -> list[Any]:

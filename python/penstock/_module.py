@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock import _core
+from penstock._arguments import expect
 from penstock._scope import current_name_scope, name_scope
 
 __all__ = ["Module"]
@@ -34,7 +35,7 @@ class Module:
     def __init__(self, name: str | None = None) -> None:
         if name is None:
             name = _snake_case(type(self).__name__)
-        elif not name.isidentifier():
+        elif not expect(name, str, "name", "a string").isidentifier():
             raise ValueError(f"argument 'name' must be a Python identifier, got {name!r}")
         self._name = name
         self._scope_name = f"{current_name_scope()}{name}/"

@@ -115,8 +115,10 @@ class TensorShape:
         if not self.is_compatible_with(other):
             raise ValueError(f"shapes {self} and {TensorShape(other)} are incompatible")
 
-    def is_subtype_of(self, other: TensorShape) -> bool:
+    def is_subtype_of(self, other: Any) -> bool:
         """Whether every concrete shape of this one is one of `other`."""
+        if not isinstance(other, TensorShape):
+            return False
         if other._dims is None:
             return True
         if self._dims is None or len(self._dims) != len(other._dims):

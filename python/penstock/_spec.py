@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock import _core, nest
+from penstock._arguments import expect, shown
 from penstock._shape import TensorShape
 from penstock._trace_type import TraceType
 
@@ -133,6 +134,11 @@ class TensorSpec(TypeSpec):
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
         """The symbolic tensor that stands for the next tensor of an argument."""
+        if not hasattr(placeholder_context, "placeholder"):
+            raise TypeError(
+                "argument 'placeholder_context' must be what __tf_tracing_type__ types are given, "
+                f"got {shown(placeholder_context)}"
+            )
         return placeholder_context.placeholder(self)
 
     def cast(self, value: Any, cast_context: Any) -> Any:
@@ -161,11 +167,14 @@ class TensorSpec(TypeSpec):
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
         """A specification like `spec`, under another name if one is given."""
-        return cls(spec.shape, spec.dtype, name or spec.name)
+        if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
+            raise TypeError(f"argument 'spec' must be a tf.TensorSpec, got {shown(spec)}")
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
         """The specification of a tensor."""
+        expect(tensor, (_core.Tensor, _core._Variable), "tensor", "a tensor or a variable")
         return cls(tensor.shape, tensor.dtype, name)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:

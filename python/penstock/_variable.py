@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock import _core, _open, raw_ops
+from penstock._arguments import shown
 from penstock._print import check, value_text
 from penstock._scope import current_name_scope, name_scope
 from penstock._shape import TensorShape
@@ -267,8 +268,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
 
     def _scatter(self, mode: str, delta: Any) -> Any:
         """Changes the entries along the first dimension that an `IndexedSlices` names."""
-        if not hasattr(delta, "indices") or not hasattr(delta, "values"):
-            raise TypeError(f"argument 'sparse_delta' must be a tf.IndexedSlices, got {delta!r}")
+        _check_slices(delta)
         indices, updates = _core._convert(delta.indices), _core._convert(delta.values, None, self.dtype)
         if updates.shape.rank == 0:
             entry = raw_ops.shape(self.read_value())[1:]
@@ -327,6 +327,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             use_locking: ignored.
             name: ignored.
         """
+        _check_slices(sparse_delta)
         indices, updates = _core._convert(sparse_delta.indices), sparse_delta.values
         rank = indices.shape.rank
         if not rank:
@@ -458,6 +459,11 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         if not self._is_initialized():
             return f"{head}, numpy=<uninitialized>>"
         return f"{head}, numpy={value_text(self.numpy())}>"
+
+
+def _check_slices(delta: Any) -> None:
+    if not hasattr(delta, "indices") or not hasattr(delta, "values"):
+        raise TypeError(f"argument 'sparse_delta' must be a tf.IndexedSlices, got {shown(delta)}")
 
 
 def _zero(like: _core.Tensor) -> _core.Tensor:

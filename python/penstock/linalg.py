@@ -211,7 +211,7 @@ def _rows_and_columns(x: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, Any,
     """The index of the row of each element of a matrix, that of its column, and how many there are."""
     if len(known_rank(x)) < 2:
         raise ValueError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
-    m, n = sizes(x)[-2:]
+    m, n = sizes(x, 2)[-2:]
     return raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1), m, n
 
 
@@ -337,7 +337,7 @@ def _spread(
     diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str
 ) -> _core.Tensor:
     """Matrices with these diagonals, and elsewhere other elements."""
-    count, longest = high - low + 1, sizes(diagonal)[-1]
+    count, longest = high - low + 1, sizes(diagonal, 1)[-1]
     rows, columns = raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1)
     k = columns - rows
     inside = raw_ops.logical_and(k >= low, k <= high)
@@ -395,7 +395,7 @@ def diag(
     x = _core._convert(diagonal)
     low, high = _band(k)
     _check_count(x, low, high, "diagonal")
-    longest = sizes(x)[-1]
+    longest = sizes(x, 1)[-1]
     m, n = integer(num_rows, "num_rows"), integer(num_cols, "num_cols")
     rows_needed, columns_needed = longest - min(high, 0), longest + max(low, 0)
     if m == n == -1:
@@ -447,7 +447,7 @@ def set_diag(
     _, _, m, n = _rows_and_columns(x)
     _check_band(low, high, m, n)
     _check_count(diagonal, low, high, "diagonal")
-    longest = sizes(diagonal)[-1]
+    longest = sizes(diagonal, 1)[-1]
     due = _smaller(m + min(high, 0), n - max(low, 0))
     if isinstance(due, int) and isinstance(longest, int) and longest != due:
         raise InvalidArgumentError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
+from penstock._arguments import expect
 from penstock._array import as_string as as_string
 from penstock._ragged import RaggedTensor
 from penstock._wrap import axes, extents, integer, known_rank, product, sizes
@@ -55,7 +56,8 @@ def format(
         tensors = list(inputs)
     else:
         tensors = nest.flatten(inputs)
-    parts = template.split(placeholder)
+    expect(template, str, "template", "a string")
+    parts = template.split(expect(placeholder, str, "placeholder", "a string"))
     if len(parts) - 1 != len(tensors):
         raise ValueError(
             f"argument 'template' has {len(parts) - 1} placeholders, argument 'inputs' {len(tensors)} tensors"

@@ -89,7 +89,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Tensor:
     """
     a, b = operands("vecdot", "numeric", x1, x2)
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
-    lengths = known_rank(a)[-1], known_rank(b)[-1]
+    lengths = known_rank(a, 1)[-1], known_rank(b, 1)[-1]
     if None not in lengths and lengths[0] != lengths[1]:
         raise ValueError(f"vecdot: axis {axis} has size {lengths[0]} in 'x1' and {lengths[1]} in 'x2'")
     a = raw_ops.conj(a) if a.dtype.is_complex else a

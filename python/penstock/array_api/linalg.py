@@ -62,7 +62,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Tensor:
     a, b = operands("cross", "numeric", x1, x2)
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     for name, x in (("x1", a), ("x2", b)):
-        if known_rank(x)[-1] not in (3, None):
+        if known_rank(x, 1)[-1] not in (3, None):
             raise ValueError(
                 f"cross: argument '{name}' must have size 3 along axis {axis}, got {x.shape[-1]}"
             )
@@ -84,7 +84,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Tensor:
     [1, 4]
     """
     x = matrices(x, "diagonal", "any")
-    m, n = sizes(x)[-2:]
+    m, n = sizes(x, 2)[-2:]
     zero = _core._convert(0, _core.int64)
     down, right = (_core._convert(min(max(v, 0), 2**62), _core.int64) for v in (-offset, offset))
     height, width = (cast(_core._convert(v), _core.int64) for v in (m, n))
@@ -175,14 +175,14 @@ def matrix_power(x: Array, n: int, /) -> Tensor:
     [[1.0, 3.0], [0.0, 1.0]]
     """
     x = matrices(x, "matrix_power", "numeric")
-    rows, columns = known_rank(x)[-2:]
+    rows, columns = known_rank(x, 2)[-2:]
     if rows != columns:
         raise ValueError(f"matrix_power: argument 'x' must hold square matrices, got shape {x.shape}")
     if n < 0:
         x, n = inv(x), -n
     result: Tensor | None = None
     if n == 0:
-        i = raw_ops.range(0, sizes(x)[-1], 1)
+        i = raw_ops.range(0, sizes(x, 1)[-1], 1)
         one = cast(raw_ops.equal(raw_ops.expand_dims(i, axis=1), i), x.dtype)
         return new(raw_ops.broadcast_to(one, raw_ops.shape(x)))
     # Squares of squares, for the bits of the exponent.
@@ -278,7 +278,7 @@ def _adjoint(x: Tensor) -> Tensor:
 def _square(x: Array, function: str) -> Tensor:
     """An argument that must hold square matrices."""
     tensor = matrices(x, function)
-    rows, columns = known_rank(tensor)[-2:]
+    rows, columns = known_rank(tensor, 2)[-2:]
     if rows is not None and columns is not None and rows != columns:
         raise ValueError(f"{function}: argument 'x' must hold square matrices, got shape {tensor.shape}")
     return tensor
@@ -453,7 +453,7 @@ def svdvals(x: Array, /) -> Tensor:
 def _cut(x: Tensor, values: Tensor, rtol: Any) -> Tensor:
     """The singular values up to which they count as 0, of each matrix, with a dimension of size 1 added."""
     if rtol is None:
-        m, n = (cast(_core._convert(d), values.dtype) for d in sizes(x)[-2:])
+        m, n = (cast(_core._convert(d), values.dtype) for d in sizes(x, 2)[-2:])
         relative = raw_ops.maximum(m, n) * scalar_like(finfo(values.dtype).eps, values)
     elif is_scalar(rtol):
         relative = scalar_like(float(rtol), values)

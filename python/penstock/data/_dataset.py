@@ -255,7 +255,10 @@ class Dataset(Grouping):
         """
         import glob
 
-        patterns = np.atleast_1d(_core._convert(file_pattern).numpy()).tolist()
+        given = _core._convert(file_pattern)
+        if given.dtype != _core.string:
+            raise TypeError(f"argument 'file_pattern' must hold strings, got dtype {given.dtype.name}")
+        patterns = np.atleast_1d(given.numpy()).tolist()
         names = sorted({name for pattern in patterns for name in glob.glob(pattern.decode())})  # noqa: PTH207 -- patterns are absolute or not
         if not names:
             raise InvalidArgumentError(

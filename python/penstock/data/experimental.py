@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _core
+from penstock._arguments import expect
 from penstock._spec import TensorSpec
 from penstock.data import Dataset
 from penstock.data._base import INFINITE, UNKNOWN
@@ -90,7 +91,7 @@ def cardinality(dataset: Any) -> Any:
     >>> int(cardinality(Dataset.range(3)))
     3
     """
-    return dataset.cardinality()
+    return expect(dataset, Dataset, "dataset", "a tf.data.Dataset").cardinality()
 
 
 def get_single_element(dataset: Any) -> Any:
@@ -99,7 +100,7 @@ def get_single_element(dataset: Any) -> Any:
     >>> int(get_single_element(Dataset.from_tensors(3)))
     3
     """
-    return dataset.get_single_element()
+    return expect(dataset, Dataset, "dataset", "a tf.data.Dataset").get_single_element()
 
 
 def _method(name: str, example: str) -> Callable[..., Transformation]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock import _core, _open, initializers, raw_ops
+from penstock._arguments import shown
 from penstock._scope import name_scope
 from penstock._variable import Variable
 from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
@@ -56,6 +57,13 @@ def to_float(x: Any, name: str = "ToFloat") -> _core.Tensor:
     return raw_ops.cast(x, dtype=_core.float32)
 
 
+def _variable(ref: Any) -> Any:
+    """The variable that an assignment is to: with a method of a variable's, as its parts have."""
+    if not hasattr(ref, "assign_add"):
+        raise TypeError(f"argument 'ref' must be a tf.Variable, got {shown(ref)}")
+    return ref
+
+
 def assign(
     ref: Any,
     value: Any,
@@ -71,17 +79,17 @@ def assign(
     >>> v.numpy()
     np.float32(2.0)
     """
-    return ref.assign(value)
+    return _variable(ref).assign(value)
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Adds `value` to a variable; returns as `Variable.assign_add`."""
-    return ref.assign_add(value)
+    return _variable(ref).assign_add(value)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtracts `value` from a variable; returns as `Variable.assign_sub`."""
-    return ref.assign_sub(value)
+    return _variable(ref).assign_sub(value)
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
