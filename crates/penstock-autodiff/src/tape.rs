@@ -82,7 +82,7 @@ pub struct Tape<H> {
     used: bool,
     watched: FxHashSet<u64>,
     /// What was asked to be watched, in order.
-    roots: Vec<u64>,
+    roots: Vec<H>,
     entries: Vec<Arc<Entry<H>>>,
 }
 
@@ -142,12 +142,12 @@ impl<H: Handle + 'static> Tape<H> {
         if let Some(id) = key(value)
             && self.watched.insert(id)
         {
-            self.roots.push(id);
+            self.roots.push(value.clone());
         }
     }
 
-    /// The identities of the values that were asked to be watched, in order.
-    pub fn roots(&self) -> &[u64] {
+    /// The values that were asked to be watched, in order.
+    pub fn roots(&self) -> &[H] {
         &self.roots
     }
 

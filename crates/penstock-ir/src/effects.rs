@@ -159,6 +159,13 @@ pub fn effects_of_region(graph: &Graph, region: Region) -> EffectSet {
     set
 }
 
+/// Whether a function does more than to compute its results from its inputs and variables, so that it may not be run twice.
+pub fn acts(function: &Function) -> bool {
+    let effects = effects_of_function(function);
+    let EffectSet { print, random, host, .. } = effects.set;
+    !effects.writes.is_empty() || print || random || host
+}
+
 /// The effects of a function: variables by input position.
 struct FunctionEffects {
     reads: Vec<usize>,

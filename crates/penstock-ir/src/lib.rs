@@ -25,7 +25,7 @@ pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, Hos
 pub use builder::{Builder, GraphValues, compact};
 pub use dead::drop_dead;
 pub use derived::{Census, Derived, Kept};
-pub use effects::{EffectSet, effects_of, effects_of_owners, effects_of_region, order};
+pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};
 pub use entities::{Arena, Entity, Inst, Region, Value};
 pub use env::{Env, NoEnv, Profiled, Profiler};
 pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};

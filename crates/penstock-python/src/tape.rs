@@ -147,7 +147,7 @@ impl PyTape {
 
     /// Ids of the variables that it has watched, in order.
     fn _variables(&self) -> Vec<u64> {
-        self.lock().roots().iter().filter_map(|&id| Var::variable_number(id)).collect()
+        self.lock().roots().iter().filter_map(|root| Var::variable_number(root.id())).collect()
     }
 
     /// The gradient of each source: a tensor, a list of pairs `(values, indices)` of rows, or `None`.

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use penstock_autodiff::{
-    Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, by_rows, jvp_function, tangents_of,
-    vjp_function,
+    Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, VjpPair, by_rows, jvp_function,
+    tangents_of, vjp_function,
 };
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type};
+use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type, acts};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -105,14 +105,14 @@ pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: 
             return call_under(&function, &operands, &recorders);
         }
         let here = inst.index();
-        record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec());
+        record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec(), &recorders);
     }
     Ok(outs)
 }
 
 /// Records a part of the innermost trace as one operation. Its gradient goes through the
 /// instructions of `part`, and is recorded in the same way, so that outer tapes differentiate it.
-fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Var>) {
+fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Var>, recorders: &[Recorder]) {
     // The gradient is by value, however often the part takes it: as an operand and from inside a region, say.
     let mut met: SmallVec<[u64; 8]> = SmallVec::new();
     inputs.retain(|v| {
@@ -132,11 +132,12 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
             let sources: Vec<Var> = wanted.iter().map(|&i| inputs[i].clone()).collect();
             let start = context::inst_count()?;
             let counts = |i: Inst| part.iter().any(|range| range.contains(&i.index()));
-            let found = context::differentiate(&targets, &cotangents, &sources, &[], Some(&counts))?;
+            // What an input is made of in turn is for the recorder to know.
+            let found = context::differentiate(&targets, &cotangents, &sources, &inputs, Some(&counts))?;
             let mut part = part.clone();
             part.push(start..context::inst_count()?);
             let seen = inputs.iter().cloned().chain(cotangents.into_iter().flatten()).collect();
-            record_segment(part, seen, found.iter().flatten().cloned().collect());
+            record_segment(part, seen, found.iter().flatten().cloned().collect(), &recorders_here());
             let mut all = vec![None; inputs.len()];
             for (i, grad) in wanted.into_iter().zip(found) {
                 all[i] = grad;
@@ -144,7 +145,7 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
             Ok(all)
         })
     };
-    record_custom(&inputs, &outputs, make);
+    record_custom_on(recorders, &inputs, &outputs, make);
 }
 
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
@@ -332,6 +333,9 @@ fn call_under(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]
     };
     let outer = &recorders[..innermost];
     match &recorders[innermost] {
+        Recorder::Tape(tape) if joins_trace(operands) && lock(tape).is_persistent() => {
+            call_in_trace(function, operands, &recorders[..=innermost])
+        }
         Recorder::Tape(tape) => call_taped(function, operands, tape, outer),
         Recorder::Forward(acc) => call_forward(function, operands, acc, outer),
     }
@@ -367,22 +371,79 @@ fn call_forward(
     Ok(outs)
 }
 
-/// How a backward function gives the cotangent of an input.
-enum Cotangent {
-    /// As this output.
-    Whole(usize),
-    /// As rows of this input: for each piece the outputs that are its values and its indices.
-    Rows(Var, Vec<(usize, usize)>),
+/// A derivative of a call that a tape has taken: it carries cotangents of the outputs of `of` to the inputs.
+struct CallVjp {
+    /// What is differentiated: the function, or one that also keeps what its derivatives read.
+    of: Arc<Function>,
+    pair: Arc<VjpPair>,
+    backward: Arc<Function>,
+    /// For each input, how `backward` gives its cotangent.
+    given: Vec<Option<Given>>,
 }
 
+impl CallVjp {
+    /// `None` where no input gets a cotangent.
+    fn new(of: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<Option<CallVjp>> {
+        let pair = vjp_function(of, needed, flowing)?;
+        let Some(backward) = pair.backward.clone() else { return Ok(None) };
+        // A function that is being defined, which calls itself, gives no rows.
+        let (backward, given) = if backward.graph().is_some() {
+            let rows = by_rows(&backward)?;
+            (rows.function(&backward).clone(), rows.given.clone())
+        } else {
+            let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
+            (backward, whole)
+        };
+        let given = pair.grads.iter().map(|place| place.map(|place| given[place].clone())).collect();
+        Ok(Some(CallVjp { of: of.clone(), pair, backward, given }))
+    }
+
+    /// What runs in place of the function: it gives what that gives, and what the derivative reads.
+    fn forward(&self) -> &Arc<Function> {
+        self.pair.forward(&self.of)
+    }
+
+    fn residuals(&self, operands: &[Var], results: &[Var]) -> Vec<Var> {
+        let value = |r: &Residual| match *r {
+            Residual::Input(i) => operands[i].clone(),
+            Residual::Output(i) => results[i].clone(),
+        };
+        self.pair.residuals.iter().map(value).collect()
+    }
+
+    /// The cotangents of `operands` from those of the outputs of `of` that have one.
+    fn run(&self, mut args: Vec<Var>, grads: Vec<Var>, operands: &[Var]) -> Result<Vec<Option<Grad<Var>>>> {
+        args.extend(grads);
+        let found = call(&self.backward, &args)?;
+        let cotangent = |(given, like): (&Option<Given>, &Var)| {
+            Some(match given.as_ref()? {
+                Given::Whole(i) => Grad::Dense(found[*i].clone()),
+                Given::Rows(pieces) => {
+                    let pieces = pieces.iter().map(|&(v, i)| (found[v].clone(), found[i].clone())).collect();
+                    Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
+                }
+            })
+        };
+        Ok(self.given.iter().zip(operands).map(cotangent).collect())
+    }
+}
+
+/// Of how many orders the derivatives of a call are prepared that cannot be made again: it draws random numbers, say.
+const ORDERS: usize = 4;
+
+/// A call that a tape takes. On a persistent tape the gradient may be taken while the tape records, and then what the
+/// derivative reads is differentiated in turn. So all outputs of the forward function are recorded there, and their own
+/// derivative comes from another run of it, on the operands as they were. A function with effects is run only once: its
+/// forward function keeps what the derivatives of the next orders read as well.
 fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, outer: &[Recorder]) -> Result<Outs> {
-    let needed: Vec<bool> = {
+    let (needed, persistent): (Vec<bool>, bool) = {
         let tape = lock(tape);
-        operands.iter().map(|v| tape.is_watched(v.id())).collect()
+        (operands.iter().map(|v| tape.is_watched(v.id())).collect(), tape.is_persistent())
     };
     let count = function.signature().results.len();
-    let pair = match vjp_function(function, &needed, &vec![true; count]) {
-        Ok(pair) => pair,
+    let first = match CallVjp::new(function, &needed, &vec![true; count]) {
+        Ok(Some(first)) => first,
+        Ok(None) => return call_under(function, operands, outer),
         // Not being differentiable is no fault until somebody asks for the gradient.
         Err(error) => {
             let outs = call_under(function, operands, outer)?;
@@ -390,54 +451,72 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
             return Ok(outs);
         }
     };
-    let all = call_under(pair.forward(function), operands, outer)?;
-    let outs: Outs = all[..count].into();
-    let Some(backward) = pair.backward.clone() else { return Ok(outs) };
-    let residuals: Vec<Var> = pair
-        .residuals
-        .iter()
-        .map(|r| match r {
-            Residual::Input(i) => operands[*i].clone(),
-            Residual::Output(i) => all[*i].clone(),
-        })
-        .collect();
-    // A function that is being defined, which calls itself, gives no rows.
-    let (backward, given) = if backward.graph().is_some() {
-        let rows = by_rows(&backward)?;
-        (rows.function(&backward).clone(), rows.given.clone())
-    } else {
-        let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
-        (backward, whole)
-    };
-    let cotangents: Vec<Option<Cotangent>> = (pair.grads.iter().zip(operands))
-        .map(|(place, operand)| {
-            Some(match &given[(*place)?] {
-                Given::Whole(i) => Cotangent::Whole(*i),
-                Given::Rows(pieces) => Cotangent::Rows(operand.clone(), pieces.clone()),
-            })
-        })
-        .collect();
-    let flowing = outs.clone();
-    let vjp: RowsVjp<Var> = Box::new(move |_, grads, _| {
-        let mut args = residuals.clone();
-        for (grad, out) in grads.iter().zip(&flowing) {
-            match grad {
-                Some(g) => args.push(g.clone()),
-                None if out.dtype().carries_cotangents() => args.push(zeros_like(out)?),
-                None => {}
-            }
+    let again = persistent && !acts(function);
+    let mut orders = vec![first];
+    while persistent && !again && orders.len() < ORDERS {
+        let last = orders[orders.len() - 1].forward();
+        if Arc::ptr_eq(last, &orders[orders.len() - 1].of) {
+            break;
         }
-        let found = call(&backward, &args)?;
-        let cotangent = |cotangent: &Cotangent| match cotangent {
-            Cotangent::Whole(i) => Grad::Dense(found[*i].clone()),
-            Cotangent::Rows(like, pieces) => {
-                let pieces = pieces.iter().map(|&(v, i)| (found[v].clone(), found[i].clone())).collect();
-                Grad::Rows(Box::new(Rows { like: like.clone(), pieces }))
+        let Ok(Some(next)) = CallVjp::new(last, &needed, &vec![true; last.signature().results.len()]) else { break };
+        orders.push(next);
+    }
+    let kept = if again { operands.iter().map(as_it_is).collect::<Result<_>>()? } else { Vec::new() };
+    let all = call_under(orders[orders.len() - 1].forward(), operands, outer)?;
+    let outs: Outs = all[..count].into();
+    let recorded: Outs = if persistent { all.clone() } else { outs.clone() };
+    let likes = operands.to_vec();
+    let residuals: Vec<Vec<Var>> = orders.iter().map(|order| order.residuals(operands, &all)).collect();
+    let flowing = recorded.clone();
+    let vjp: RowsVjp<Var> = Box::new(move |_, grads, _| {
+        let reach = grads.iter().rposition(Option::is_some).map_or(0, |i| i + 1);
+        let order = orders.iter().position(|order| reach <= order.of.signature().results.len());
+        if let Some(order) = order {
+            let mut seeds = Vec::new();
+            for (grad, out) in grads.iter().zip(&flowing).take(orders[order].of.signature().results.len()) {
+                match grad {
+                    Some(g) => seeds.push(g.clone()),
+                    None if out.dtype().carries_cotangents() => seeds.push(zeros_like(out)?),
+                    None => {}
+                }
             }
+            return orders[order].run(residuals[order].clone(), seeds, &likes);
+        }
+        if !again {
+            return Err(Error::unimplemented(format!(
+                "a persistent tape gives no derivative of order {} of a call of {}, which has effects; nest tapes instead",
+                orders.len() + 1,
+                orders[0].of.name()
+            )));
+        }
+        let flows: Vec<bool> = grads.iter().map(Option::is_some).collect();
+        let Some(next) = CallVjp::new(orders[0].forward(), &needed, &flows)? else {
+            return Ok(vec![None; likes.len()]);
         };
-        Ok(cotangents.iter().map(|c| c.as_ref().map(cotangent)).collect())
+        let results = call(next.forward(), &kept)?;
+        next.run(next.residuals(&kept, &results), grads.iter().flatten().cloned().collect(), &likes)
     });
-    lock(tape).record_rows(operands, &outs, vjp);
+    lock(tape).record_rows(operands, &recorded, vjp);
+    Ok(outs)
+}
+
+/// A value that stays what it is now, with the same identity: a variable's is put into another one.
+fn as_it_is(operand: &Var) -> Result<Var> {
+    match operand.kind() {
+        Kind::Variable(v) if v.is_initialized() => {
+            let now = Variable::new(v.name(), v.dtype(), v.shape().clone(), Some(v.read()?))?;
+            Ok(operand.holding(now))
+        }
+        _ => Ok(operand.clone()),
+    }
+}
+
+/// A call in a trace is an instruction of it, which the graph differentiates, to any order.
+fn call_in_trace(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]) -> Result<Outs> {
+    let attrs = Attrs(smallvec![Attr::Func(FuncRef::called(function))]);
+    let (inst, outs) = join(&control::CALL, operands, attrs, &[])?;
+    let here = inst.index();
+    record_segment(vec![here..here + 1], operands.to_vec(), outs.to_vec(), recorders);
     Ok(outs)
 }
 
@@ -483,11 +562,15 @@ pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: 
 /// Records an operation with a gradient of its own wherever an input is of interest; `make` gives each
 /// tape its own copy of the gradient.
 pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
-    for recorder in recorders_here() {
+    record_custom_on(&recorders_here(), inputs, outputs, make);
+}
+
+fn record_custom_on(recorders: &[Recorder], inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
+    for recorder in recorders {
         if !recorder.concerns(inputs) {
             continue;
         }
-        match &recorder {
+        match recorder {
             Recorder::Tape(tape) => {
                 let vjp = make();
                 lock(tape).record_custom(inputs, outputs, vjp);
@@ -540,13 +623,23 @@ pub fn gradients(
         return Err(Error::precondition("gradients of a graph exist only while a function is traced"));
     }
     let found = context::differentiate(targets, target_grads, sources, stops, None)?;
-    if !recorders_here().is_empty() {
-        // The program so far and its gradient, as one operation.
-        let part = 0..context::inst_count()?;
-        let seen: Vec<Var> = sources.iter().chain(target_grads.iter().flatten()).cloned().collect();
-        record_segment(vec![part], seen, found.iter().flatten().cloned().collect());
-    }
+    let seen: Vec<Var> = sources.iter().chain(target_grads.iter().flatten()).cloned().collect();
+    let outputs: Vec<Var> = found.iter().flatten().cloned().collect();
+    record_program(&seen, &outputs, &recorders_here())?;
     Ok(found)
+}
+
+/// Records what the trace holds so far, a gradient included, as one operation: of all that a tape watches, or of `seen`.
+pub(crate) fn record_program(seen: &[Var], outputs: &[Var], recorders: &[Recorder]) -> Result<()> {
+    for recorder in recorders {
+        let inputs = match recorder {
+            Recorder::Tape(tape) => lock(tape).roots().to_vec(),
+            Recorder::Forward(_) => seen.to_vec(),
+        };
+        let all = 0..context::inst_count()?;
+        record_segment(vec![all], inputs, outputs.to_vec(), std::slice::from_ref(recorder));
+    }
+    Ok(())
 }
 
 /// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it.

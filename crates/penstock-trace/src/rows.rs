@@ -7,8 +7,8 @@ use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_ir::{Function, Type};
 use penstock_ops::{array, joining, shape_ops, slicing};
 
-use crate::context::{self, SharedTape, Traced, is_tracing};
-use crate::dispatch::{Live, Outs, apply, call, constant, lock, note_accessed};
+use crate::context::{self, SharedTape, Traced, is_tracing, pause_from, recorders_here};
+use crate::dispatch::{Live, Outs, apply, call, constant, lock, note_accessed, record_program};
 use crate::var::Var;
 
 /// The gradient of `sources` for each of many cotangents of `target`, which lie along a leading axis of
@@ -32,7 +32,19 @@ pub fn gradients_of_rows(
         Ok(found.into_iter().flatten().collect())
     })?;
     let operands: Vec<Var> = std::iter::once(seeds.clone()).chain(captures).collect();
-    let outs = map_rows(&function, &operands, 1, in_turn)?;
+    let recorders = recorders_here();
+    let outs = match recorders.first() {
+        // What the derivative reads may be known to the graph alone.
+        Some(outermost) if is_tracing() => {
+            let paused = pause_from(outermost);
+            let outs = map_rows(&function, &operands, 1, in_turn)?;
+            drop(paused);
+            let seen: Vec<Var> = sources.iter().chain([seeds]).cloned().collect();
+            record_program(&seen, &outs, &recorders)?;
+            outs
+        }
+        _ => map_rows(&function, &operands, 1, in_turn)?,
+    };
     Ok(places.into_iter().map(|place| place.map(|i| outs[i].clone())).collect())
 }
 

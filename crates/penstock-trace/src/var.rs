@@ -143,6 +143,11 @@ impl Var {
         Var { id: Var::variable_id(variable.id()), kind: Kind::Variable(variable) }
     }
 
+    /// A value of the same identity that is in another variable.
+    pub(crate) fn holding(&self, variable: Arc<Variable>) -> Var {
+        Var { id: self.id, kind: Kind::Variable(variable) }
+    }
+
     /// The identity of a variable by its number.
     pub fn variable_id(number: u64) -> u64 {
         number | VARIABLE_ID
