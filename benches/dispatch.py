@@ -19,14 +19,12 @@ import shutil
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import page
 import penstock as tf
-from penstock.experimental import RetracingWarning
 
 TRACES: Final = 1000
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -294,7 +292,7 @@ def main() -> None:
     parser.add_argument("--only", choices=CASES, help="run one case")
     parser.add_argument("--calls", type=int, help="call the case so many times, and print nothing")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", RetracingWarning)
+    tf.get_logger().setLevel("ERROR")
     gc.disable()
     cases = {options.only: CASES[options.only]} if options.only else CASES
     if options.calls is not None:

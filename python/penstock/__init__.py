@@ -119,6 +119,7 @@ from penstock._module import (
 )
 from penstock._print import (
     Assert as Assert,
+    get_logger as get_logger,
     print as print,
 )
 from penstock._registered import RegisterGradient as RegisterGradient, no_gradient as no_gradient
@@ -315,7 +316,11 @@ else:
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
             return value
-        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+        from penstock._absent import hint
+
+        where = hint(name)
+        text = f"module 'penstock' has no attribute {name!r}"
+        raise AttributeError(f"{text}: {where}" if where else text)
 
 
 def __dir__() -> list[str]:

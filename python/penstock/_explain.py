@@ -6,20 +6,16 @@ import re
 from typing import Any, NamedTuple
 
 from penstock._describe import signature_line
+from penstock._print import get_logger
 
 __all__ = [
     "CacheExplanation",
     "Difference",
     "MissExplanation",
-    "RetracingWarning",
     "TraceExplanation",
     "explain",
     "warn_of_retracing",
 ]
-
-
-class RetracingWarning(UserWarning):
-    """A function is traced again and again, which costs far more than running it."""
 
 
 class Difference(NamedTuple):
@@ -153,8 +149,17 @@ def warn_of_retracing(
     place: tuple[str, int],
     relaxed: bool,
 ) -> None:
-    """Warns at the place of the call; the engine asks for it where most of the latest calls traced anew."""
-    import warnings
+    """Logs a warning; the engine asks for it where most of the latest calls traced anew.
+
+    Args:
+        name: of the function.
+        traces: how many of the latest calls traced.
+        calls: how many calls these are.
+        differences: what differs from the nearest trace: a leaf, what it was, what it is.
+        place: file and line of the call.
+        relaxed: whether the function has `reduce_retracing`.
+    """
+    import logging
 
     found = [Difference(*d) for d in differences]
     often = f"{traces} out of the last {calls} calls to {name}"
@@ -164,4 +169,9 @@ def warn_of_retracing(
         text.append(f"To avoid it: {_fix(found[0], relaxed)}.")
     text.append(f"{name}.explain_cache() lists all traces.")
     file, line = place
-    warnings.warn_explicit(" ".join(text), RetracingWarning, file or "<unknown>", line)
+    logger = get_logger()
+    if logger.isEnabledFor(logging.WARNING):
+        if file:
+            text.append(f"The call is in {file}, line {line}.")
+        where = (file or "<unknown>", line)
+        logger.handle(logger.makeRecord(logger.name, logging.WARNING, *where, " ".join(text), (), None))

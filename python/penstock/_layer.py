@@ -19,7 +19,7 @@ from penstock import (
     _variable,
     errors,
 )
-from penstock._print import value_text
+from penstock._print import get_logger, value_format, value_text
 from penstock._shape import ArrayShape, TensorShape
 from penstock._spec import TensorSpec, VariableSpec
 
@@ -32,9 +32,7 @@ def tensor_repr(tensor: _core.Tensor) -> str:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
     if tensor.dtype == _core.variant:
         return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
-    value = value_text(tensor.numpy())
-    lines = "\n" if "\n" in value else ""
-    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={lines}{value}>"
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value_text(tensor.numpy())}>"
 
 
 def _list_text(tensor: _core.Tensor) -> str:
@@ -45,8 +43,15 @@ def tensor_str(tensor: _core.Tensor) -> str:
     """`str()` of a tensor."""
     if tensor._is_symbolic:
         return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
-    value = _list_text(tensor) if tensor.dtype == _core.variant else tensor.numpy()
+    value = _list_text(tensor) if tensor.dtype == _core.variant else value_text(tensor.numpy(), str)
     return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+
+
+def tensor_format(tensor: _core.Tensor, spec: str) -> str:
+    """`format()` of a tensor: its value alone, where it has one."""
+    if tensor._is_symbolic or tensor.dtype == _core.variant:
+        return format(tensor_str(tensor), spec)
+    return value_format(tensor.numpy(), spec)
 
 
 def print_to(stream: str, text: str) -> None:
@@ -58,7 +63,7 @@ def print_to(stream: str, text: str) -> None:
         import logging
 
         level = {"log:info": logging.INFO, "log:warning": logging.WARNING, "log:error": logging.ERROR}
-        logging.getLogger("penstock").log(level.get(stream, logging.INFO), text.removesuffix("\n"))
+        get_logger().log(level.get(stream, logging.INFO), text.removesuffix("\n"))
     else:
         out = sys.stdout if stream == "stdout" else sys.stderr
         out.write(text)
@@ -149,6 +154,7 @@ def install() -> None:
             "released": _classes.released,
             "specified_value": _classes.specified_value,
             "stand_in": _variable.stand_in,
+            "tensor_format": tensor_format,
             "tensor_repr": tensor_repr,
             "tensor_str": tensor_str,
             "tracing_context": _classes.tracing_context,

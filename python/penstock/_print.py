@@ -5,10 +5,14 @@ from __future__ import annotations
 import functools
 import pprint
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from penstock import _composite, _core, _open, nest, raw_ops
 from penstock._spec import TensorSpec
+
+if TYPE_CHECKING:
+    import logging
 
 _ASSERT = getattr(raw_ops, "assert")
 _LOG_LEVELS = ("info", "warning", "error")
@@ -169,9 +173,35 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     return _open.operation(start)
 
 
-def value_text(value: Any) -> str:
-    """What `repr()` of a tensor or variable shows of its value: arrays as NumPy, scalars as Python does."""
-    return repr(value) if isinstance(value, bytes) or value.ndim else str(value)
+def get_logger() -> logging.Logger:
+    """The logger of this package, for its level and handlers: warnings and `tf.print` to a level go there.
+
+    >>> get_logger().name
+    'penstock'
+    """
+    import logging
+
+    return logging.getLogger("penstock")
+
+
+def value_text(value: Any, show: Callable[[Any], str] = repr) -> str:
+    """What `repr()` or `str()` of a tensor or variable shows of its value; several lines start on a new one.
+
+    Args:
+        value: an array, a NumPy scalar or bytes.
+        show: `repr`, which shows a scalar as Python does, or `str`, in the digits of its dtype.
+    """
+    text = show(_of_python(value) if show is repr else value)
+    return f"\n{text}" if "\n" in text else text
+
+
+def value_format(value: Any, spec: str) -> str:
+    """A value in an f-string: a scalar as Python does, an array only without a `spec`."""
+    return format(_of_python(value), spec)
+
+
+def _of_python(value: Any) -> Any:
+    return value if isinstance(value, bytes) or value.ndim else value.item()
 
 
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:

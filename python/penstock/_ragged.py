@@ -641,7 +641,7 @@ class RaggedTensor:
 
     def __repr__(self) -> str:
         if any(part._is_symbolic for part in self._parts()):
-            return f"tf.RaggedTensor(values={self._values!r}, row_splits={self._row_splits!r})"
+            return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
         return f"<tf.RaggedTensor {self.to_list()}>"
 
 

@@ -145,4 +145,4 @@ class RaggedTensorSpec(TypeSpec):
 
     def __repr__(self) -> str:
         splits = self._row_splits_dtype
-        return f"RaggedTensorSpec({self._shape}, {self._dtype!r}, {self._ragged_rank}, {splits!r})"
+        return f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, {splits!r})"

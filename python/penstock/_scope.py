@@ -15,7 +15,7 @@ _scopes: ContextVar[tuple[str, ...]] = ContextVar("penstock_name_scopes", defaul
 class Placement:
     """What is to happen with devices that the machine lacks."""
 
-    soft = False
+    soft = True
     hidden: tuple[str, ...] = ()
 
 
@@ -144,8 +144,8 @@ class device:
 
     Raises:
         ValueError: for something that names no device.
-        InvalidArgumentError: on entry, for a device that the machine lacks, unless
-            `tf.config.set_soft_device_placement(True)` allows another in its place.
+        InvalidArgumentError: on entry, for a device that the machine lacks, where
+            `tf.config.set_soft_device_placement(False)` lets no other take its place.
 
     >>> with device('/CPU:0'):
     ...     pass

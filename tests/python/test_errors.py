@@ -207,18 +207,21 @@ def test_error_classes_derive_from_pythons():
             assert issubclass(kind, tf.errors.OpError)
 
 
-def test_devices_that_are_not_there_are_refused():
+def test_another_device_stands_in_for_one_that_is_not_there_unless_that_is_forbidden():
     with tf.device("/CPU:0"), tf.device(None), tf.device("/job:localhost/replica:0/task:0/device:CPU:0"):
         assert tf.add(1, 1).numpy() == 2
     present = len(tf.config.list_physical_devices("GPU"))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="device_name"), tf.device(f"/GPU:{present}"):
-        pass
-    tf.config.set_soft_device_placement(True)
-    try:
-        with tf.device(f"/GPU:{present}"):
+    assert tf.config.get_soft_device_placement()
+    for name in (f"GPU:{present}", f"/device:GPU:{present}", "CPU:9", "TPU:0"):
+        with tf.device(name):
             assert tf.add(1, 1).numpy() == 2
+            assert tf.function(lambda: tf.add(1, 1))().numpy() == 2
+    tf.config.set_soft_device_placement(False)
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="device_name"), tf.device(f"/GPU:{present}"):
+            pass
     finally:
-        tf.config.set_soft_device_placement(False)
+        tf.config.set_soft_device_placement(True)
     assert tf.config.list_physical_devices("CPU")[0].name == "/physical_device:CPU:0"
     assert tf.config.list_logical_devices("CPU")[0].name == "/device:CPU:0"
     with pytest.raises(ValueError, match="CPU"):

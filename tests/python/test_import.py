@@ -85,3 +85,39 @@ code = "try: import penstock" + chr(10) + "except ImportError as e: print('refus
 interpreters.run_string(other, code)
 """
     assert run_python(program).stdout == "refused\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("keras", "Keras is a package of its own"),
+        ("losses", "tf.optimizers"),
+        ("placeholder", "tf.compat.v1.placeholder"),
+        ("flags", "absl.flags"),
+        ("py_func", "tf.numpy_function"),
+    ],
+)
+def test_a_name_that_is_absent_says_where_to_look(name, where):
+    assert not hasattr(tf, name)
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{where}"):
+        getattr(tf, name)
+
+
+def test_a_name_that_nobody_knows_is_just_absent():
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'$"):
+        tf.no_such_name  # noqa: B018
+
+
+def test_options_of_the_optimiser_are_kept():
+    options = tf.config.optimizer
+    before = options.get_jit(), options.get_experimental_options()
+    try:
+        options.set_jit(True)
+        options.set_experimental_options({"constant_folding": True})
+        assert options.get_jit() == "autoclustering"
+        assert options.get_experimental_options()["constant_folding"] is True
+        with pytest.raises(ValueError, match="'enabled'"):
+            options.set_jit("sometimes")
+    finally:
+        options.set_jit(before[0])
+        options.set_experimental_options({"constant_folding": False})

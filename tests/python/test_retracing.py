@@ -4,7 +4,6 @@ import gc
 import inspect
 import math
 import types
-import warnings
 
 import pytest
 
@@ -101,57 +100,68 @@ def test_fields_of_named_tuples_and_methods_are_named():
 # --- the warning --------------------------------------------------------------
 
 
-def test_repeated_retracing_warns_with_leaf_line_and_fix():
+@pytest.fixture
+def logged(caplog):
+    """The warnings about retracing."""
+    return lambda: [r for r in caplog.records if "triggered tf.function retracing" in r.getMessage()]
+
+
+def test_repeated_retracing_warns_with_leaf_line_and_fix(logged):
     _, f = counted()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(5):
-            f(tf.zeros([n]))  # here
-    assert caught[0].category is tf.experimental.RetracingWarning
-    assert len(caught) == 1
-    text = str(caught[0].message)
-    assert "triggered tf.function retracing" in text
+    for n in range(5):
+        f(tf.zeros([n]))  # here
+    (record,) = logged()
+    text = record.getMessage()
+    assert text.startswith("5 out of the last 5 calls to ")
     assert "args[0].shape[0]: " in text
     assert "reduce_retracing=True" in text
-    assert caught[0].filename == __file__
+    assert record.name == tf.get_logger().name
+    assert (record.levelname, record.pathname) == ("WARNING", __file__)
     lines = open(__file__, encoding="utf-8").read().splitlines()  # noqa: PTH123, SIM115
-    assert lines[caught[0].lineno - 1].endswith("# here")
+    assert lines[record.lineno - 1].endswith("# here")
+    assert f"line {record.lineno}" in text
 
 
-def test_a_python_number_is_told_to_become_a_tensor():
+def test_a_python_number_is_told_to_become_a_tensor(logged):
     _, f = counted()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(5):
-            f(n)
-    assert "tf.constant(4)" in str(caught[0].message)
+    for n in range(5):
+        f(n)
+    assert "tf.constant(4)" in logged()[0].getMessage()
 
 
 @pytest.mark.parametrize("hits_between", [10, 20])
-def test_seldom_retracing_does_not_warn(hits_between):
+def test_seldom_retracing_does_not_warn(hits_between, logged):
     _, f = counted()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for n in range(8):
-            for _ in range(hits_between):
-                f(n)
-
-
-def test_two_warnings_are_enough():
-    _, f = counted()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for n in range(50):
+    for n in range(8):
+        for _ in range(hits_between):
             f(n)
-    assert len(caught) == 2
+    assert not logged()
 
 
-def test_asking_for_traces_does_not_warn():
+def test_two_warnings_are_enough(logged):
     _, f = counted()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for n in range(20):
-            f.get_concrete_function(n)
+    for n in range(50):
+        f(n)
+    assert len(logged()) == 2
+
+
+def test_asking_for_traces_does_not_warn(logged):
+    _, f = counted()
+    for n in range(20):
+        f.get_concrete_function(n)
+    assert not logged()
+
+
+def test_the_level_of_the_logger_silences_the_warning(logged):
+    _, f = counted()
+    level = tf.get_logger().level
+    tf.get_logger().setLevel("ERROR")
+    try:
+        for n in range(8):
+            f(n)
+    finally:
+        tf.get_logger().setLevel(level)
+    assert not logged()
 
 
 # --- reduce_retracing ---------------------------------------------------------

@@ -355,18 +355,68 @@ def test_an_index_outside_of_the_tensor_is_an_error():
 # --- text ---
 
 
-def test_repr_and_str():
+@pytest.mark.parametrize(
+    ("value", "dtype", "shown", "plain"),
+    [
+        (1, "int32", "1", "1"),
+        (250, "uint8", "250", "250"),
+        (0.1, "float32", "0.10000000149011612", "0.1"),
+        (0.1, "float64", "0.1", "0.1"),
+        (1e10, "float32", "10000000000.0", "1e+10"),
+        (1 / 3, "float16", "0.333251953125", "0.3333"),
+        (0.333984375, "bfloat16", "0.333984375", "0.333984"),
+        (float("-inf"), "float32", "-inf", "-inf"),
+        (1 + 2j, "complex64", "(1+2j)", "(1+2j)"),
+        (True, "bool", "True", "True"),
+        ("\xe9'", "string", """b"\\xc3\\xa9'\"""", """b"\\xc3\\xa9'\""""),
+    ],
+)
+def test_a_scalar_is_shown_as_python_shows_it_and_printed_in_the_digits_of_its_dtype(
+    value, dtype, shown, plain
+):
+    tensor = tf.constant(value, dtype)
+    assert repr(tensor) == f"<tf.Tensor: shape=(), dtype={dtype}, numpy={shown}>"
+    assert str(tensor) == f"tf.Tensor({plain}, shape=(), dtype={dtype})"
+    assert f"{tensor}" == shown
+    assert (
+        repr(tf.Variable(value, name="v", dtype=dtype))
+        == f"<tf.Variable 'v:0' shape=() dtype={dtype}, numpy={shown}>"
+    )
+
+
+def test_text_of_more_than_one_line_starts_on_a_line_of_its_own():
+    matrix = tf.constant([[1.5, 2.0], [3.0, -4.0]])
+    array = "array([[ 1.5,  2. ],\n       [ 3. , -4. ]], dtype=float32)"
+    assert repr(matrix) == f"<tf.Tensor: shape=(2, 2), dtype=float32, numpy=\n{array}>"
+    assert str(matrix) == "tf.Tensor(\n[[ 1.5  2. ]\n [ 3.  -4. ]], shape=(2, 2), dtype=float32)"
+    assert f"{matrix}" == "[[ 1.5  2. ]\n [ 3.  -4. ]]"
+    variable = tf.Variable(matrix, name="w")
+    assert str(variable) == f"<tf.Variable 'w:0' shape=(2, 2) dtype=float32, numpy=\n{array}>"
+    many = str(tf.reshape(tf.range(4000), [40, 100]))
+    assert many.startswith("tf.Tensor(\n[[   0    1    2 ...   97   98   99]\n")
+    assert len(many.splitlines()) == 8
+
+
+def test_vectors_are_shown_on_one_line():
     assert (
         repr(tf.constant([1, 2])) == "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>"
     )
-    assert str(tf.constant([[1.0]])) == "tf.Tensor([[1.]], shape=(1, 1), dtype=float32)"
     assert repr(tf.constant([1], tf.int64)) == "<tf.Tensor: shape=(1,), dtype=int64, numpy=array([1])>"
-    scalars = [(1, "int32", "1"), (0.1, "float32", "0.1"), (True, "bool", "True"), ("a", "string", "b'a'")]
-    for value, dtype, text in scalars:
-        assert repr(tf.constant(value)) == f"<tf.Tensor: shape=(), dtype={dtype}, numpy={text}>"
-        variable = f"<tf.Variable 'v:0' shape=() dtype={dtype}, numpy={text}>"
-        assert repr(tf.Variable(value, name="v")) == variable
+    assert str(tf.constant([[1.0]])) == "tf.Tensor([[1.]], shape=(1, 1), dtype=float32)"
+    assert str(tf.zeros([0])) == "tf.Tensor([], shape=(0,), dtype=float32)"
+    assert str(tf.constant(["a", "\0"])) == "tf.Tensor([b'a' b'\\x00'], shape=(2,), dtype=string)"
 
+
+def test_a_format_is_that_of_the_value():
+    assert f"{tf.constant(2.5):.3f}" == "2.500"
+    assert f"{tf.constant(7):>4d}" == "   7"
+    assert f"{tf.constant(2.5)!r:>4}" == repr(tf.constant(2.5))
+    for value in (tf.constant([1.0]), tf.constant("a")):
+        with pytest.raises(TypeError, match="unsupported format string"):
+            f"{value:.3f}"
+
+
+def test_symbolic_tensors_are_shown_by_name():
     texts = []
 
     @tf.function

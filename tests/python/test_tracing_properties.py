@@ -2,10 +2,8 @@
 
 import collections
 import dataclasses
-import warnings
 
 import numpy as np
-import pytest
 from hypothesis import given, settings, strategies as st
 
 import penstock as tf
@@ -17,13 +15,6 @@ Pair = collections.namedtuple("Pair", "first second")
 class Record:
     x: object
     y: object
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tf.experimental.RetracingWarning)
-        yield
 
 
 # --- the model ----------------------------------------------------------------

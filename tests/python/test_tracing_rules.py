@@ -7,7 +7,6 @@ import functools
 import gc
 import math
 import types
-import warnings
 
 import attrs
 import numpy as np
@@ -143,7 +142,6 @@ LITERALS = [
 @pytest.mark.parametrize("i", range(len(LITERALS)))
 def test_each_python_value_has_a_trace_of_its_own(i):
     seen, f = counted()
-    warnings.simplefilter("ignore", tf.experimental.RetracingWarning)
     f(LITERALS[i])
     for other in LITERALS[:i] + LITERALS[i + 1 :]:
         count = len(seen)

@@ -293,11 +293,7 @@ impl PyTensor {
     }
 
     fn __format__(slf: &Bound<'_, Self>, spec: &str) -> PyResult<String> {
-        let py = slf.py();
-        if spec.is_empty() || slf.get().var.tensor().is_none() {
-            return Self::__str__(slf);
-        }
-        py.import("builtins")?.getattr("format")?.call1((Self::numpy(slf)?, spec))?.extract()
+        layer::call(slf.py(), "tensor_format", (slf, spec))?.extract()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from penstock import _core
 from penstock._scope import Placement as _Placement, visible_devices as _visible
-from penstock.config import threading as threading
+from penstock.config import optimizer as optimizer, threading as threading
 
 __all__ = [
     "LogicalDevice",
@@ -16,6 +16,7 @@ __all__ = [
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
+    "optimizer",
     "run_functions_eagerly",
     "set_soft_device_placement",
     "set_visible_devices",
@@ -137,11 +138,13 @@ def set_soft_device_placement(enabled: bool) -> None:
     Args:
         enabled: accepted; the engine places operations itself.
 
+    Without it `tf.device` refuses a device that the machine lacks.
+
     >>> set_soft_device_placement(True)
     """
     _Placement.soft = bool(enabled)
 
 
 def get_soft_device_placement() -> bool:
-    """What `set_soft_device_placement` said last; false at first."""
+    """What `set_soft_device_placement` said last; true at first."""
     return _Placement.soft

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from penstock._explain import RetracingWarning as RetracingWarning
 from penstock.experimental import dlpack as dlpack
 
-__all__ = ["ExtensionType", "Optional", "RetracingWarning", "dlpack"]
+__all__ = ["ExtensionType", "Optional", "dlpack"]
 
 
 def __getattr__(name: str) -> Any:

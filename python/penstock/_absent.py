@@ -1,0 +1,41 @@
+"""Where to look for a name of TensorFlow's that the package does not have."""
+
+from __future__ import annotations
+
+__all__ = ["hint"]
+
+_KERAS = (
+    "Keras is a package of its own and is not part of this one; what it is built from is here: tf.Module, "
+    "tf.Variable, tf.GradientTape, tf.nn, tf.optimizers and tf.initializers"
+)
+_LATER = "it is TensorFlow's and not there yet; 'python -m penstock.api_report --missing' lists such names"
+
+_WHERE = {
+    **dict.fromkeys(("keras", "layers", "losses", "metrics", "models", "applications", "callbacks"), _KERAS),
+    "contrib": "TensorFlow 1 had it; its parts were packages of their own",
+    "app": "TensorFlow 1 had it: absl.app has taken its place",
+    "flags": "TensorFlow 1 had it: absl.flags has taken its place",
+    "logging": "TensorFlow 1 had it: tf.get_logger() gives the logger of the logging module",
+    "estimator": "TensorFlow has it no longer",
+    "py_func": "it is tf.numpy_function or tf.py_function",
+    "python": "it holds TensorFlow's own parts; the public names are here",
+}
+
+
+def hint(name: str) -> str:
+    """What `tf.name` is or where it is, behind a statement that it is absent; else an empty text.
+
+    >>> hint("py_func")
+    'it is tf.numpy_function or tf.py_function'
+    """
+    import importlib
+
+    from penstock._api_names import TIERS
+
+    if name in _WHERE:
+        return _WHERE[name]
+    if name in vars(importlib.import_module("penstock.compat.v1")):
+        return f"it is a name of TensorFlow 1: tf.compat.v1.{name}"
+    namespaces = {namespace.partition(".")[0] for tier in TIERS.values() for namespace in tier}
+    listed = any(name in tier.get("", ()) for tier in TIERS.values())
+    return _LATER if name in namespaces or listed else ""
