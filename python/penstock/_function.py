@@ -242,10 +242,14 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
             from penstock.autograph import convert_function
 
             target = convert_function(python_function)
+        from penstock.autograph._state import freeze
+
         new: list[Any] = []
+        before = [freeze(value) for value in (*args, *kwargs.values())]
         _variable.created.notes.append(new.append)
         try:
             result = target(*args, **kwargs)
+            _check_unchanged(python_function, before, args, kwargs)
         finally:
             _variable.created.notes.remove(new.append)
         _made.count = len(new)
@@ -256,6 +260,27 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
     if not hasattr(run, "__name__"):
         run.__name__ = type(python_function).__name__
     return run
+
+
+def _check_unchanged(
+    function: Callable[..., Any], before: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raises a ValueError where a function has changed containers among its arguments."""
+    from penstock.autograph._state import same
+
+    pairs = zip(before, (*args, *kwargs.values()), strict=True)
+    changed = [i for i, (old, new) in enumerate(pairs) if not same(old, new)]
+    if not changed:
+        return
+    from penstock._annotations import signature_of
+
+    parameters = list(signature_of(function).parameters)
+    names = [*parameters[: len(args)], *[f"argument {i}" for i in range(len(parameters), len(args))], *kwargs]
+    raise ValueError(
+        f"{function.__qualname__}({', '.join(parameters)}) should not modify its Python input arguments. "
+        f"Modifying a copy is allowed. The following parameter(s) were modified: "
+        f"{', '.join(names[i] for i in changed)}"
+    )
 
 
 class _Options(TypedDict, total=False):

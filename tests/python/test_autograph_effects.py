@@ -355,6 +355,24 @@ def test_containers_that_a_helper_is_given_are_the_loops() -> None:
         assert list(map(int, traced(tf.constant(n)))) == list(map(int, f(tf.constant(n))))
 
 
+def test_what_a_helper_changes_in_a_container_under_a_condition_its_callers_see() -> None:
+    def change(items: Any, table: Any, n: Any) -> None:
+        if n > 1:
+            items[0] = n
+            table["a"] = table["a"] + items[0]
+        for i in tf.range(n):
+            items[1] += i
+
+    @tf.function
+    def f(n: Any) -> Any:
+        items, table = [n * 0, n * 0], {"a": n * 0}
+        change(items, table, n)
+        return items, table["a"]
+
+    assert tf.nest.map_structure(int, f(tf.constant(3))) == ([3, 3], 3)
+    assert tf.nest.map_structure(int, f(tf.constant(1))) == ([0, 0], 0)
+
+
 def test_objects_that_a_body_makes_are_no_variables_of_it() -> None:
     class Node:
         def __init__(self, value: Any) -> None:

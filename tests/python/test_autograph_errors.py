@@ -322,3 +322,82 @@ def test_an_exception_of_the_user_keeps_its_type_and_cause() -> None:
         tf.function(f)(tf.constant(1))
     assert isinstance(caught.value.__cause__, KeyError)
     assert user_frames(caught.value) == [("f", line_of(f, "raise Custom"))]
+
+
+def test_a_variable_that_an_iteration_reads_first_must_be_defined_before_the_loop() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        for i in tf.range(n):
+            if i == 0:
+                x = i
+            else:
+                x = x + i
+        return x
+
+    with pytest.raises(ValueError, match="'x' must be defined before the loop at .*test_autograph_errors.py"):
+        f(tf.constant(3))
+
+    @tf.function
+    def g(n: Any) -> Any:
+        i = tf.constant(0)
+        while i < n:
+            y = y + i
+            i += 1
+        return y
+
+    with pytest.raises(UnboundLocalError, match="'y' must be defined before the loop"):
+        g(tf.constant(3))
+
+
+def appended(items: Any, n: Any) -> Any:
+    items.append(n)
+    return n
+
+
+def appended_in_a_loop(items: Any, n: Any) -> Any:
+    for i in tf.range(n):
+        items.append(i)
+    return n
+
+
+def set_in_a_branch(items: Any, n: Any) -> Any:
+    if n > 1:
+        items[0] = n
+    return n
+
+
+def changed_by_a_helper(items: Any, n: Any) -> Any:
+    return appended(items, n)
+
+
+@pytest.mark.parametrize("autograph", [True, False])
+@pytest.mark.parametrize("body", [appended, appended_in_a_loop, set_in_a_branch, changed_by_a_helper])
+def test_a_list_among_the_arguments_is_not_to_be_changed(body: Any, autograph: bool) -> None:
+    given = [tf.constant(1)]
+    if not autograph and body in (appended_in_a_loop, set_in_a_branch):
+        pytest.skip("control flow needs AutoGraph")
+    with pytest.raises(ValueError, match=r"should not modify its Python input.*modified: items"):
+        tf.function(body, autograph=autograph)(given, tf.constant(2))
+    assert len(given) == 1
+
+
+def test_containers_within_arguments_are_not_to_be_changed_but_copies_are() -> None:
+    @tf.function
+    def changes(table: Any, pair: Any = None) -> Any:
+        if pair is not None:
+            pair[1]["b"] = 3
+        return table["a"]
+
+    @tf.function
+    def copies(table: Any, **more: Any) -> Any:
+        table = {**table, "b": more.pop("b")}
+        table["a"] += 1
+        rows = [*table["rows"]]
+        rows.append(table["b"])
+        return table["a"] + len(rows)
+
+    table = {"a": tf.constant(1), "rows": [tf.constant(2)]}
+    assert int(changes(table)) == 1
+    with pytest.raises(ValueError, match="modified: pair"):
+        changes(table, pair=(1, {"b": tf.constant(2)}))
+    assert int(copies(table, b=tf.constant(5))) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -221,3 +222,36 @@ def test_nothing_of_a_loop_in_a_generator_need_run() -> None:
         return next(counted(n))
 
     assert [int(run(tf.constant(n))) for n in (0, 1, 4)] == [0, 0, 12]
+
+
+def test_a_generator_expression_is_a_generator() -> None:
+    seen: list[int] = []
+
+    def noted(i: int) -> bool:
+        seen.append(i)
+        return i > 1
+
+    @tf.function
+    def f(x: Any, n: Any) -> Any:
+        assert isinstance((i for i in [x, x]), types.GeneratorType)
+        chosen = (i * 2 for i in [x, x + 1] if i > 3)
+        counted = (i for i in tf.range(n) if i % 2 == 0)
+        assert isinstance(chosen, types.GeneratorType)
+        assert isinstance(counted, types.GeneratorType)
+        begun = (y for y in [x, x + 7] if y is not None)
+        first = next(begun)
+        looped = 0
+        for y in (i for i in [x, x + 1] if i > 3):
+            looped += y
+        return (
+            sum(chosen),
+            tf.reduce_sum(list(counted)),
+            next(i for i in range(10) if noted(i)),
+            next(i for i in (3, 4)),
+            (first, sum(begun)),
+            looped,
+        )
+
+    result = f(tf.constant(3), tf.constant(5))
+    assert tf.nest.map_structure(int, result) == (8, 6, 2, 3, (3, 10), 4)
+    assert seen == [0, 1, 2]

@@ -742,3 +742,30 @@ def test_nesting_of_loops_that_replace_none_is_no_burden() -> None:
     # Each loop stands there for its first iteration and for the others, at each depth.
     text = traced.get_concrete_function(tf.constant(2)).graph.to_text()
     assert text.count("= while ") < 200
+
+
+def open_shape(*shape: int | None) -> tf.TensorSpec:
+    return tf.TensorSpec(shape if shape != (-1,) else None, tf.int32)
+
+
+@pytest.mark.parametrize("spec", [open_shape(1), open_shape(None), open_shape(1, None), open_shape(-1)])
+def test_a_condition_may_have_dimensions_if_it_has_one_element(spec: tf.TensorSpec) -> None:
+    @tf.function(input_signature=[spec])
+    def f(t: Any) -> Any:
+        count = 0
+        if t == 3 and t < 5:
+            count += 100
+        while t > count % 100:
+            count += 1
+        assert t > 0
+        chosen = 1000 if not t > 2 else 2000
+        (loops,) = tf.while_loop(lambda i: t > i, lambda i: [i + 1], [tf.constant(0)])
+        return count + chosen + loops * 10000 + tf.cond(t > 2, lambda: 0, lambda: 7)
+
+    for n in (3, 2):
+        shape = [1] * len(spec.shape) if spec.shape.rank else [1]
+        due = n + (100 if n == 3 else 0) + (2000 if n > 2 else 1000) + n * 10000 + (0 if n > 2 else 7)
+        assert int(f(tf.fill(shape, n))) == due
+    if spec.shape.num_elements() is None:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            f(tf.ones([1, 2] if spec.shape.rank == 2 else [2], tf.int32))

@@ -786,3 +786,28 @@ def test_elements_of_unknown_rank_and_large_ones_are_those_of_python():
     large = Dataset.from_tensor_slices(np.arange(7 * 9000, dtype=np.float32).reshape(7, 9000))
     assert summed_up(large) == pytest.approx(sum(x.numpy().sum() for x in large), rel=1e-5)
     assert summed_up(large.take(0)) == 0.0
+
+
+def test_a_loop_over_elements_of_unknown_shape_adds_up() -> None:
+    pairs = tf.data.Dataset.from_generator(lambda: iter([(1, 2), (3, 4)]), (tf.int32, tf.int32))
+
+    @tf.function
+    def total(data, start):
+        found, last = start, 0
+        for x, y in data:
+            if x > 1:
+                found += x * y
+            last = y
+        return found, last
+
+    assert [int(v) for v in total(pairs, 0)] == [12, 4]
+    assert [int(v) for v in total(iter(pairs), tf.constant(1))] == [13, 4]
+
+    @tf.function
+    def joined(data):
+        found = tf.zeros([1], tf.int64)
+        for x in data:
+            found = tf.concat([found, [x]], axis=0)
+        return found
+
+    assert joined(tf.data.Dataset.range(3)).numpy().tolist() == [0, 0, 1, 2]

@@ -148,11 +148,13 @@ def _next(iterator: Any, *default: Any) -> Any:
 
 
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    iterable = _iteration.whole(iterable)
     inner = _iteration.steps_of(iterable)
     return builtins.enumerate(iterable, start) if inner is None else _iteration.Enumerated(inner, start)
 
 
 def _zip(*iterables: Any, strict: bool = False) -> Any:
+    iterables = tuple(map(_iteration.whole, iterables))
     inners = [_iteration.steps_of(x) for x in iterables]
     if inners and all(x is not None for x in inners):
         return _iteration.Zipped(inners)
@@ -161,6 +163,7 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
 
 def _stacked(values: Any) -> Any:
     """What a reduction goes over: of a list of the graph, its elements as a tensor."""
+    values = _iteration.whole(values)
     return values.stack() if isinstance(values, _lists.TensorList) else values
 
 
@@ -290,6 +293,7 @@ def _filter(function: Any, iterable: Any) -> Any:
 
 def _list(*args: Any) -> Any:
     if len(args) == 1:
+        args = (_iteration.whole(args[0]),)
         steps = _iteration.steps_of(args[0])
         if steps is not None and not _iteration.has_known_length(steps):
             return _comprehension.list_comp(args[0], _same)

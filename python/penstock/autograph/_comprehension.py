@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.autograph import _iteration
@@ -53,6 +53,7 @@ def _each(
     iterable: Any, take: Callable[[Any], None], made: Held, where: str, key: Callable[[Any], Any]
 ) -> None:
     """Calls `take` on each item, in a loop of the graph where their number is unknown."""
+    iterable = _iteration.whole(iterable)
     steps = _iteration.steps_of(iterable)
     if steps is None or _iteration.has_known_length(steps):
         for item in _iteration.unrolled(iterable):
@@ -78,13 +79,22 @@ def generator(
     value: Callable[[Any], Any],
     keep: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """`(value(item) for item in iterable if keep(item))`, or `plain(iterable)`, which is the same in Python.
+    """`(value(item) for item in iterable if keep(item))`: `plain(iterable)`, which is Python's generator.
 
-    Where the number of items is unknown, or tensors decide which of them count, it is a list.
+    Where the number of items is unknown, or tensors may decide which of them count, what takes all of them
+    at once takes a list of the graph (`whole`).
     """
+    iterable = _iteration.whole(iterable)
     steps = _iteration.steps_of(iterable)
     if steps is not None:
         many = keep is not None or not _iteration.has_known_length(steps)
     else:
         many = keep is not None and isinstance(iterable, list | tuple) and any(map(is_symbolic, iterable))
-    return list_comp(iterable, value, keep) if many else plain(_iteration.unrolled(iterable))
+    made = plain(_each_of(iterable) if many else _iteration.unrolled(iterable))
+    if many:
+        _iteration.wholes[made] = lambda: list_comp(iterable, value, keep)
+    return made
+
+
+def _each_of(iterable: Any) -> Iterator[Any]:
+    yield from _iteration.unrolled(iterable, "a generator expression")

@@ -349,7 +349,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
-            put_back()
+            put_back((*args, *kwargs.values()))
             t.__dict__.update(outer, raises=t.raises)
 
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):

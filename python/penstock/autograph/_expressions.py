@@ -186,7 +186,8 @@ class Expressions(Transformer):
             return self._plain(node, "a generator of several parts, or that makes functions, or assigns,")
         iterable, value, test = self.visit(first.iter), self.visit(node.elt), self._test_of(first)
         first.iter = load(ITEM, iterable)
-        first.ifs = [] if test is None else [test]
+        what = ast.Constant("a generator that Python runs")
+        first.ifs = [] if test is None else [operation("wanted", test, test, what)]
         node.elt = value
         plain = ast.Lambda(ast.arguments([], [ast.arg(ITEM)], None, [], [], None, []), node)
         args = [iterable, placed(plain, node), _with_target(first.target, value)]

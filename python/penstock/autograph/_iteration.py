@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
+from types import GeneratorType
 from typing import Any
 
 from penstock import _core, raw_ops
@@ -13,7 +15,31 @@ from penstock.autograph._branch import is_symbolic
 from penstock.autograph._lists import TensorList
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["Course", "Enumerated", "Range", "Zipped", "has_known_length", "steps_of", "unrolled", "updated"]
+__all__ = [
+    "Course",
+    "Enumerated",
+    "Range",
+    "Zipped",
+    "has_known_length",
+    "steps_of",
+    "unrolled",
+    "updated",
+    "whole",
+    "wholes",
+]
+
+
+# What gives all elements of a generator as a list, perhaps one of the graph.
+wholes: weakref.WeakKeyDictionary[Any, Callable[[], Any]] = weakref.WeakKeyDictionary()
+
+
+def whole(iterable: Any) -> Any:
+    """All elements of a generator that a graph may have to make; everything else as it is."""
+    if type(iterable) is not GeneratorType or iterable not in wholes:
+        return iterable
+    # Once it has begun, what is left of it is Python's.
+    begun = iterable.gi_frame is None or iterable.gi_running or iterable.gi_suspended
+    return iterable if begun else wholes[iterable]()
 
 
 class Range:
@@ -179,6 +205,11 @@ class Course:
         dtype = _core.int64 if self._count is None else self._count.dtype
         self.start = [_core._convert(0, dtype), *_start(steps)]
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of items is known before the loop."""
+        return self._count is not None
+
     def more(self, carried: Sequence[Any]) -> Any:
         """Whether there is another item: a tensor."""
         if self._count is not None:
@@ -234,6 +265,7 @@ def has_known_length(steps: Any) -> bool:
 
 def unrolled(iterable: Any, what: str = "iterating here") -> Any:
     """The elements of a symbolic tensor as a list, if their number is known; everything else as it is."""
+    iterable = whole(iterable)
     if isinstance(iterable, Enumerated | Zipped) and not has_known_length(iterable):
         raise OperatorNotAllowedInGraphError(
             f"{what} over symbolic tensors needs their first dimensions to be known while tracing: use a for "

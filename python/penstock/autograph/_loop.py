@@ -27,6 +27,7 @@ from penstock.autograph._state import (
     Held,
     Note,
     State,
+    UnsetError,
     check_alike,
     describe,
     flatten,
@@ -38,6 +39,7 @@ from penstock.autograph._state import (
     pack,
     same,
     tracing,
+    unset_name,
     zeros,
 )
 from penstock.errors import DTypeError
@@ -57,6 +59,8 @@ class Options(NamedTuple):
     checkpoint_every: int | None = None
     # The variables in `shape_invariants`, where they are written as such.
     names: tuple[str | None, ...] = ()
+    # Whether shapes that change in an iteration are made wider, as the elements of data sets need it.
+    widens: bool = False
 
 
 class _Carried(NamedTuple):
@@ -211,6 +215,8 @@ class _Invariants:
     def __init__(self, state: State, options: Options, where: str) -> None:
         # By variable and leaf.
         self.shapes: dict[tuple[int, int], TensorShape] = {}
+        # Those that an iteration was found to need, by the keys of variables.
+        self.state, self.wider = state, dict[tuple[Any, int], TensorShape]()
         pairs = options.shape_invariants or ()
         for (value, shape), name in zip(pairs, options.names or [None] * len(pairs), strict=True):
             named = [slot.entry.name == name for slot in state.slots]
@@ -229,8 +235,15 @@ class _Invariants:
                 )
             self.shapes.update(dict.fromkeys(found, TensorShape(shape)))
 
+    def widen(self, i: int, k: int, before: TensorShape, after: TensorShape) -> None:
+        """Has a leaf keep to what two shapes have in common."""
+        self.wider[self.state.slots[i].key, k] = before.most_specific_compatible_shape(after)
+
     def spec(self, i: int, k: int, tensor: Any, where: str) -> TensorSpec:
         """The type that a leaf keeps in the loop."""
+        wider = self.wider.get((self.state.slots[i].key, k))
+        if wider is not None:
+            return TensorSpec(wider, tensor.dtype)
         shape = self.shapes.get((i, k))
         if shape is None:
             return TensorSpec(tensor.shape, tensor.dtype)
@@ -273,7 +286,7 @@ class _Loop:
     ) -> None:
         self.state, self.hidden, self.test, self.body, self.where = state, hidden, test, body, where
         self.invariants = invariants
-        self.checkpoint_every = options.checkpoint_every
+        self.checkpoint_every, self.widens = options.checkpoint_every, options.widens
         # Whether the first iteration stands in front of the loop already.
         self.peeled = False
         self.carried: list[_Carried] = []
@@ -411,6 +424,17 @@ class _Loop:
         except TypeError as error:
             self._add_hint(error)
             raise
+        except NameError as error:
+            name = unset_name(error)
+            unset = (
+                s for s, value in zip(self.state.slots, self.state.before, strict=True) if value is UNDEFINED
+            )
+            if getattr(error, "__notes__", None) or not any(slot.entry.name == name for slot in unset):
+                raise
+            raise UnsetError(
+                f"'{name}' must be defined before the loop at {self.where}, which depends on a tensor: "
+                "an iteration may read it before any sets it. Give it a value before the loop"
+            ) from None
 
     def _add_hint(self, error: TypeError) -> None:
         """Says which variables an error may be about: Python numbers that the loop made tensors."""
@@ -531,7 +555,7 @@ class _Loop:
                 f"iteration (line {line}){detail}"
             ) from None
         results = []
-        for leaf, spec in zip(leaves, c.specs, strict=True):
+        for k, (leaf, spec) in enumerate(zip(leaves, c.specs, strict=True)):
             tensor = _core._convert(leaf, None, spec.dtype)
             if tensor.dtype != spec.dtype:
                 raise TypeError(
@@ -540,6 +564,9 @@ class _Loop:
                     f"iteration (line {line}); start with a value of that dtype, or use tf.cast"
                 )
             if not tensor.shape.is_subtype_of(spec.shape):
+                if self.widens and not c.new:
+                    self.invariants.widen(c.slot, k, spec.shape, tensor.shape)
+                    raise _Wider
                 raise ValueError(
                     f"{name} must keep its shape {must} {spec.shape} before the loop and {tensor.shape} "
                     "after an iteration "

@@ -164,6 +164,7 @@ def for_stmt(
     broken: bool = False,
 ) -> None:
     """`for item in iterable: body(item)`, as long as `go_on()`. For `broken` see `while_stmt`."""
+    iterable = _iteration.whole(iterable)
     steps = _iteration.steps_of(iterable)
     if steps is None:
         _python_for(iterable, body, entries, go_on, attributes, names)
@@ -171,6 +172,7 @@ def for_stmt(
     where = _place(body)
     course = _iteration.Course(steps)
     chosen = Options(**options()) if options is not None else Options()
+    chosen = chosen._replace(widens=not course.is_counted)
 
     def test(hidden: list[Any]) -> Any:
         wanted = None if go_on is None else go_on()

@@ -360,6 +360,8 @@ class Scope:
             for deeper in walk(inner):
                 if isinstance(deeper, ast.Nonlocal):
                     self.effects.update(deeper.names)
+        # Variables whose items are assigned.
+        self.changed: set[str] = set()
         outside = self.globals | self.nonlocals
         bound = facts.of(node.body).bound
         self.locals = (self.parameters | bound.keys()) - outside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 import sys
 import threading
 import weakref
@@ -28,6 +29,7 @@ __all__ = [
     "Note",
     "Slot",
     "State",
+    "UnsetError",
     "attribute_of",
     "check_alike",
     "describe",
@@ -47,6 +49,7 @@ __all__ = [
     "touch",
     "touch_container",
     "tracing",
+    "unset_name",
     "zeros",
 ]
 
@@ -68,7 +71,8 @@ class Entry(NamedTuple):
         name: the name, or `base.attribute`.
         first: the line that assigns it in the body, 0 if none does.
         second: the line that assigns it in the `else` part, 0 if none does.
-        live: whether it may be read after the statement, or in a later iteration.
+        live: whether it may be read after the statement, or in a later iteration; None if that is so of a
+            container that it holds before.
         after: whether it may be read after the statement.
         held: whether only functions that the statement makes may read it then.
     """
@@ -76,7 +80,7 @@ class Entry(NamedTuple):
     name: str
     first: int
     second: int
-    live: bool = True
+    live: bool | None = True
     after: bool = True
     held: bool = False
 
@@ -123,6 +127,19 @@ class Slot:
             self.clear()
         else:
             self.set(value)
+
+
+class UnsetError(UnboundLocalError, ValueError):
+    """A variable has no value where a graph needs one."""
+
+
+_UNSET = re.compile(r"variable '(\w+)'")
+
+
+def unset_name(error: NameError) -> str | None:
+    """The variable that an error says has no value."""
+    found = _UNSET.search(str(error))
+    return found.group(1) if found else getattr(error, "name", None)
 
 
 class Place:
@@ -187,11 +204,20 @@ class _Tracing(threading.local):
         return found
 
 
-def put_back() -> None:
-    """Has objects that outlive the trace hold Python's lists again in place of the graph's."""
+def put_back(arguments: Sequence[Any]) -> None:
+    """Has variables that outlive the trace hold Python's lists again in place of the graph's.
+
+    A list among the arguments of the trace has been changed then, as the function that checks them shall see.
+    """
+    given: list[tuple[Any, Any]] = []
+    for value in arguments:
+        _collect(value, given, set())
     for slot, value in reversed(tracing.replaced):
-        if type(slot.get()) is TensorList:
+        grown = slot.get()
+        if type(grown) is TensorList:
             slot.put(value)
+            if any(value is container for container, _ in given):
+                value.append(grown)
 
 
 def fresh() -> dict[str, Any]:
@@ -341,10 +367,14 @@ def slots_of(
     for raw in entries:
         entry = Entry(*raw)
         cell = cells.get(entry.name)
+        slot: Slot
         if cell is not None:
-            slots.append(_Cell(entry, code.co_filename, cell))
+            slot = _Cell(entry, code.co_filename, cell)
         else:
-            slots.append(_Global(entry, code.co_filename, namespace))
+            slot = _Global(entry, code.co_filename, namespace)
+        if entry.live is None:
+            slot.entry = entry._replace(live=type(slot.get()) in (list, dict, TensorList))
+        slots.append(slot)
     for base, attribute, raw in attributes:
         try:
             found = base()

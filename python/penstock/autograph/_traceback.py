@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Sequence
 from types import FrameType, TracebackType
@@ -10,7 +9,7 @@ from typing import Any
 
 from penstock import debugging
 from penstock.autograph import _convert
-from penstock.autograph._state import Note
+from penstock.autograph._state import Note, UnsetError, unset_name
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["USER_LINES", "explained", "filtered"]
@@ -63,9 +62,6 @@ def _runs(piece: FrameType) -> FrameType | None:
     return frame
 
 
-_UNSET = re.compile(r"variable '(\w+)'")
-
-
 def explained(error: Exception, notes: Sequence[Note]) -> Exception:
     """The error, or one that says which traced statement left the variable without a value."""
     if isinstance(error, RecursionError) and "tf.function" not in str(error):
@@ -77,11 +73,10 @@ def explained(error: Exception, notes: Sequence[Note]) -> Exception:
         _say_why(error)
     if not isinstance(error, NameError) or not notes:
         return error
-    found = _UNSET.search(str(error))
-    name = found.group(1) if found else getattr(error, "name", None)
+    name = unset_name(error)
     for note in reversed(notes):
         if note.slot.entry.name == name:
-            return UnboundLocalError(note.message)
+            return UnsetError(note.message)
     return error
 
 

@@ -66,6 +66,7 @@ def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.Functio
         items = _ItemAssignments(scope)
         node.body = items.statements(node.body)
         if items.found:
+            scope.changed |= items.found
             facts = FactTable()
     liveness = Liveness(scope, facts)
     liveness.block(node.body, frozenset())
@@ -97,8 +98,8 @@ class _ItemAssignments:
 
     def __init__(self, scope: Scope) -> None:
         self.names = scope.locals
-        # Whether there was one.
-        self.found = False
+        # The variables of which there was one.
+        self.found: set[str] = set()
 
     def statements(self, block: list[ast.stmt]) -> list[ast.stmt]:
         return [new for s in block for new in (self._spread(s) or [self.statement(s)])]
@@ -152,7 +153,7 @@ class _ItemAssignments:
         return s
 
     def _rebound(self, name: str, value: ast.Call, s: ast.stmt, target: ast.AST) -> ast.stmt:
-        self.found = True
+        self.found.add(name)
         return placed(ast.Assign([placed(ast.Name(name, STORE), target)], value), s)
 
     def _item(self, target: ast.expr) -> str | None:
@@ -522,7 +523,14 @@ class _Statements:
             names = one.keys() | two.keys()
         if always:
             live, after = live | always, after | always
-        items = [_entry(n, one.get(n, 0), two.get(n, 0), n in live, n in after) for n in sorted(names)]
+        # What a container holds that is there before, others may see whom it belongs to.
+        changed = scope.changed | first.mutated.keys() | second.mutated.keys()
+        items = [
+            _entry(
+                n, one.get(n, 0), two.get(n, 0), n in live or (None if n in changed else False), n in after
+            )
+            for n in sorted(names)
+        ]
         if held:
             items = [(*item, True) if item[0] in held else item for item in items]
         self.shared |= names & scope.locals
@@ -611,7 +619,9 @@ class _Statements:
         return []
 
 
-def _entry(name: str, first: int, second: int, live: bool = True, after: bool = True) -> tuple[Any, ...]:
+def _entry(
+    name: str, first: int, second: int, live: bool | None = True, after: bool = True
+) -> tuple[Any, ...]:
     """A variable of a statement: the fields of its `Entry`."""
     return name, first, second, live, after
 
