@@ -55,20 +55,25 @@ def test_records_of_one_length(tmp_path):
         listed(tf.data.FixedLengthRecordDataset(str(path), 2))
 
 
-# A file that TensorFlow's format describes: two records, `ab` and the empty one.
-RECORDS = (
-    bytes.fromhex("020000000000000078270b34")
-    + b"ab????"
-    + bytes.fromhex("000000000000000029039807")
-    + b"????"
-)
+# A file that TensorFlow wrote: two records, `ab` and the empty one.
+RECORDS = bytes.fromhex("020000000000000078270b3461621cb0f0f4000000000000000029039807d8ea82a2")
 
 
 def test_records_of_tensorflow(tmp_path):
     path = tmp_path / "records"
-    path.write_bytes(RECORDS)
+    tf.data.experimental.TFRecordWriter(path).write(Dataset.from_tensor_slices(["ab", ""]))
+    assert path.read_bytes() == RECORDS
     assert listed(tf.data.TFRecordDataset([str(path), str(path)])) == [b"ab", b""] * 2
-    for broken in (RECORDS[:-1], RECORDS[:20], b"no records at all", b"\x01" + RECORDS[1:]):
-        path.write_bytes(broken)
-        with pytest.raises(tf.errors.DataLossError, match="records"):
-            listed(tf.data.TFRecordDataset(str(path)))
+
+
+def test_a_directory_is_no_file_of_records(tmp_path):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="filenames"):
+        listed(tf.data.TFRecordDataset(str(tmp_path)))
+
+
+def test_files_that_are_not_compressed_as_was_said_are_corrupted(tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntwo\n")
+    for compression in ("GZIP", "ZLIB"):
+        with pytest.raises(tf.errors.DataLossError, match="corrupted"):
+            listed(tf.data.TextLineDataset(str(path), compression))

@@ -7,10 +7,10 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use penstock_autodiff::Tape;
-use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_data::{Class, DType, Error, Result, Shape, Tensor};
 use penstock_ir::{Attr, Census, Function, HostFn, HostRef};
 use penstock_trace::{self as trace, Entry, Recorder, Var};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyStopIteration, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -142,7 +142,7 @@ impl Callback {
             None => args,
             Some(pack) => pack.bind(py).call1((args,))?.cast_into::<PyTuple>().map_err(PyErr::from)?,
         };
-        self.results(self.function.bind(py).call1(args)?)
+        self.results(self.function.bind(py).call1(args).map_err(|e| no_end(py, e))?)
     }
 
     fn results<'py>(&self, result: Bound<'py, PyAny>) -> PyResult<Tensors<'py>> {
@@ -232,6 +232,14 @@ impl Callback {
         }
         Ok(tensor)
     }
+}
+
+/// The exception of a callback. One that ends the iteration of whoever called would be seen by loops around that.
+fn no_end(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    caused(py, &Error::new(Class::OutOfRange, error.to_string()), error)
 }
 
 /// Whether an exception says that a value is not what it should be.
@@ -414,7 +422,7 @@ impl HostFn for Action {
             let _outside = (!trace::is_plain()).then(trace::suspend);
             let run = || -> PyResult<Vec<Tensor>> {
                 let args = inputs.iter().map(|t| wrap_eager(py, (*t).clone())).collect::<PyResult<Vec<_>>>()?;
-                let out = self.0.get().function.bind(py).call1(PyTuple::new(py, args)?)?;
+                let out = self.0.get().function.bind(py).call1(PyTuple::new(py, args)?).map_err(|e| no_end(py, e))?;
                 let symbolic =
                     || PyTypeError::new_err(format!("{} returned a symbolic tensor", self.0.get().describe()));
                 let tensor = |v: PyResult<Bound<'_, PyAny>>| {

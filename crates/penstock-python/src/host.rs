@@ -18,13 +18,67 @@ use crate::{exit, layer};
 /// The interpreter as the engine's host.
 pub(crate) struct Interpreter;
 
-/// The stateful generator: its key, and the next block.
+/// The stateful generator: its key, the next block, and how many streams were made of it.
 struct Generator {
     key: u64,
     counter: u128,
+    streams: u64,
+}
+
+impl Generator {
+    fn new(key: u64) -> Self {
+        Self { key, counter: 0, streams: 0 }
+    }
+
+    fn draw(&mut self, blocks: u64) -> (u64, u128) {
+        let start = self.counter;
+        self.counter = start.wrapping_add(u128::from(blocks));
+        (self.key, start)
+    }
+
+    fn stream(&mut self) -> u64 {
+        self.streams += 1;
+        mixed(self.key, self.streams)
+    }
 }
 
 static GENERATOR: Mutex<Option<Generator>> = Mutex::new(None);
+
+thread_local! {
+    /// The stream that this thread draws from in place of the generator.
+    static STREAM: std::cell::RefCell<Option<Generator>> = const { std::cell::RefCell::new(None) };
+}
+
+/// What `work` gives for the generator that this thread draws from.
+fn with_generator<T>(work: impl FnOnce(&mut Generator) -> T) -> T {
+    STREAM.with(|own| match &mut *own.borrow_mut() {
+        Some(stream) => work(stream),
+        None => {
+            let mut slot = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+            work(slot.get_or_insert_with(|| Generator::new(seed_from_clock())))
+        }
+    })
+}
+
+/// A key for the `number`th of what has this one: the finaliser of SplitMix64.
+fn mixed(key: u64, number: u64) -> u64 {
+    let z = key ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The key of another stream of random numbers: the generator's key fixes the sequence of them.
+#[pyfunction]
+pub(crate) fn _new_stream() -> u64 {
+    with_generator(Generator::stream)
+}
+
+/// Has this thread draw from the `number`th part of a stream from now on.
+#[pyfunction]
+pub(crate) fn _draw_from(stream: u64, number: u64) {
+    STREAM.set(Some(Generator::new(mixed(stream, number))));
+}
 
 fn seed_from_clock() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -36,7 +90,7 @@ fn seed_from_clock() -> u64 {
 #[pyo3(signature = (seed=None))]
 pub(crate) fn _set_seed(seed: Option<u64>) {
     let key = seed.unwrap_or_else(seed_from_clock);
-    *GENERATOR.lock().unwrap_or_else(PoisonError::into_inner) = Some(Generator { key, counter: 0 });
+    *GENERATOR.lock().unwrap_or_else(PoisonError::into_inner) = Some(Generator::new(key));
 }
 
 impl Env for Interpreter {
@@ -46,11 +100,7 @@ impl Env for Interpreter {
     }
 
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
-        let mut slot = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-        let generator = slot.get_or_insert_with(|| Generator { key: seed_from_clock(), counter: 0 });
-        let start = generator.counter;
-        generator.counter = start.wrapping_add(u128::from(blocks));
-        Ok((generator.key, start))
+        Ok(with_generator(|generator| generator.draw(blocks)))
     }
 
     fn poll(&self) -> Result<()> {

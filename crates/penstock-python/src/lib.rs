@@ -93,6 +93,12 @@ fn _taken_bytes() -> usize {
     penstock_data::taken_bytes()
 }
 
+/// The checksum CRC-32C of bytes.
+#[pyfunction]
+fn _crc32c(data: &[u8]) -> u32 {
+    crc32c::crc32c(data)
+}
+
 /// The names of all that `PENSTOCK_PASSES` can leave out.
 #[pyfunction]
 fn _switches() -> Vec<&'static str> {
@@ -140,6 +146,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ops::_op_families, m)?,
         wrap_pyfunction!(ops::_op_samples, m)?,
         wrap_pyfunction!(host::_set_seed, m)?,
+        wrap_pyfunction!(host::_new_stream, m)?,
+        wrap_pyfunction!(host::_draw_from, m)?,
         wrap_pyfunction!(tape::_record_custom, m)?,
         wrap_pyfunction!(tape::_with_gradient, m)?,
         wrap_pyfunction!(tape::_gradients, m)?,
@@ -152,6 +160,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,
         wrap_pyfunction!(_taken_bytes, m)?,
+        wrap_pyfunction!(_crc32c, m)?,
         wrap_pyfunction!(_switches, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,
         wrap_pyfunction!(graph::_current_trace, m)?,

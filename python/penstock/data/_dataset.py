@@ -14,11 +14,12 @@ from penstock.autograph._traceback import USER_LINES
 from penstock.data import _saved, _sources, _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
-from penstock.data._functions import traced
+from penstock.data._functions import traced_with_state
 from penstock.data._grouping import Grouping
 from penstock.data._rows import Pull, Reader, Rows, one
+from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure, checked_spec, converted, row_spec, spec_of
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 __all__ = ["Dataset"]
 
@@ -40,6 +41,14 @@ def _least(*sizes: int) -> int:
     return UNKNOWN if UNKNOWN in ends else min(ends, default=INFINITE)
 
 
+def _told(prefix: str, count: Callable[[Any], int]) -> int:
+    """A number that the files of saved elements tell."""
+    try:
+        return count(_saved.read_index(prefix))
+    except (NotFoundError, DataLossError):
+        return UNKNOWN
+
+
 def _slice_count(*leaves: Any) -> int:
     return next((_sources._length(leaf) for leaf in leaves if leaf is not None), 0)
 
@@ -49,8 +58,15 @@ SLICES = Kind("TensorSlice", _sources.slices, _slice_count)
 RANGE = Kind("Range", _sources.numbers, _range_size)
 RANDOM = Kind("Random", _sources.random, lambda *_: INFINITE)
 GENERATOR = Kind("Generator", lambda make, structure, args: _sources.generated(make, structure, args))
-SNAPSHOT = Kind("Snapshot", _saved.snapshot, lambda n, *_: n)
-LOADED = Kind("Load", _saved.loaded)
+SAVED = Kind("Save", _saved.saved, lambda *_: 1)
+SHARD_FILE = Kind("Shard", _saved.shard, lambda prefix, told, *_: told.size)
+SHARDS = Kind("Shards", _saved.shards, lambda prefix, *_: _told(prefix, lambda index: len(index.shards)))
+READ = Kind(
+    "Load",
+    lambda source, prefix: source._open(),
+    lambda n, prefix: _told(prefix, _saved.Index.size) if n == UNKNOWN else n,
+)
+LOADED = Kind("Load", _saved.loaded, lambda prefix, *_: _told(prefix, _saved.Index.size))
 CONCATENATE = Kind("Concatenate", _stages.concatenate, _summed)
 ZIP = Kind("Zip", _stages.zipped, _least)
 CHOOSE = Kind("DirectedInterleave", lambda *a: _stages.chosen(a[0], a[-1], *a[1:-1]))
@@ -383,16 +399,18 @@ class Dataset(Grouping):
     ) -> None:
         """Writes all elements to files, from which `load` reads them. The files are not TensorFlow's.
 
+        While a function is traced, its graph does.
+
         Args:
-            path: a directory, which is made.
-            compression: only None is supported.
-            shard_func: accepted and ignored.
+            path: a directory, which is made. What was saved there is replaced once all elements are written.
+            compression: `"GZIP"` or `"ZLIB"`; `"SNAPPY"` is GZIP here, None, `"AUTO"` and `"NONE"` are none.
+            shard_func: takes an element as `map` gives it; gives the number, `int64`, of its shard. By
+                default there is one.
             checkpoint_args: accepted and ignored.
 
         Raises:
-            InvalidArgumentError: for a compression.
+            InvalidArgumentError: for another compression; for a shard of a number below 0.
             TypeError: for elements that hold more than tensors and ragged tensors.
-            RuntimeError: while a function is traced.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -400,58 +418,90 @@ class Dataset(Grouping):
         ...     [int(x) for x in Dataset.load(folder)]
         [0, 1, 2]
         """
-        if compression is not None:
-            raise InvalidArgumentError(f"argument 'compression' must be None, got {compression!r}")
-        if _core._is_tracing():
-            raise RuntimeError("save() has no meaning while a function is traced")
-        _saved.save(self, str(path))
+        args = [_saved.path_of(path, "path"), _saved.compression_of(compression), self._to_shards(shard_func)]
+        _saved.portable(self.element_spec)
+        Dataset(SAVED, [self], args, TensorSpec([], _core.int64)).get_single_element()
 
     def snapshot(
         self,
         path: Any,
-        compression: Any = None,
+        compression: Any = "AUTO",
         reader_func: Any = None,
-        writer_func: Any = None,
-        pending_snapshot_expiry_seconds: Any = None,
+        shard_func: Any = None,
+        name: str | None = None,
     ) -> Dataset:
         """The elements, which come from files once an iterator has come to their end and written them.
 
         Args:
             path: a directory, as `save` has it.
-            compression: accepted and ignored; so are the next three.
-            reader_func: accepted and ignored.
-            writer_func: accepted and ignored.
-            pending_snapshot_expiry_seconds: accepted and ignored.
+            compression: as for `save`.
+            reader_func: as for `load`.
+            shard_func: as for `save`.
+            name: a name for the data set.
 
         Raises:
             TypeError: when it runs, for elements that cannot be saved, or where others were.
+            DataLossError: when it runs, where the files are corrupted.
         """
-        return self._same(SNAPSHOT, str(path))
+        prefix = _saved.prefix_in(_saved.path_of(path, "path"))
+        return self._kept(prefix, _saved.compression_of(compression), shard_func, reader_func, "path", name)
 
     @staticmethod
     def load(
-        path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
+        path: Any,
+        element_spec: Any = None,
+        compression: str | None = None,
+        reader_func: Any = None,
+        wait: bool = False,
     ) -> Dataset:
         """The elements that `save` wrote.
 
         Args:
             path: the directory.
             element_spec: what they must be; by default what they are.
-            compression: only None is supported.
-            reader_func: accepted and ignored.
+            compression: as for `save`, checked only: the files say how they are compressed.
+            reader_func: takes a data set of data sets, the shards; gives the data set. By default one
+                element of each comes in turn.
+            wait: accepted; only False has a meaning.
 
         Raises:
             NotFoundError: where nothing was saved.
-            InvalidArgumentError: for a compression.
-            TypeError: where the elements are others.
+            InvalidArgumentError: for another compression.
+            TypeError: where the elements are others, or the function gives no data set.
+            DataLossError: where the files are corrupted; for the elements when it runs.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Dataset.range(5).save(folder, shard_func=lambda x: x % 2)
+        ...     ds = Dataset.load(folder, reader_func=lambda shards: shards.flat_map(lambda x: x))
+        ...     [int(x) for x in ds]
+        [0, 2, 4, 1, 3]
         """
-        if compression is not None:
-            raise InvalidArgumentError(f"argument 'compression' must be None, got {compression!r}")
-        found = _saved.load_spec(str(path))
+        prefix, _ = _saved.prefix_in(_saved.path_of(path, "path")), _saved.compression_of(compression)
+        index = _saved.read_index(prefix)
         if element_spec is not None:
-            _saved.check(checked_spec(element_spec, "element_spec"), found, str(path))
-        structure = Structure(found)
-        return Dataset(LOADED, [], [str(path), structure], structure)
+            _saved.check(checked_spec(element_spec, "element_spec"), index.spec, prefix)
+        return Dataset._reader(reader_func)(prefix, Structure(index.spec))
+
+    @staticmethod
+    def _reader(reader_func: Any) -> Callable[[str, Structure], Dataset]:
+        """What makes the data set of saved elements: a function of how names begin and of the structure."""
+        if reader_func is None:
+            return lambda prefix, structure: Dataset(LOADED, [], [prefix, structure], structure)
+        if not callable(reader_func):
+            raise TypeError(f"argument 'reader_func' must be callable, got {reader_func!r}")
+
+        def read(prefix: str, structure: Structure) -> Dataset:
+            def make(*args: Any) -> Dataset:
+                return Dataset(SHARD_FILE, [], args, structure)
+
+            shards = Dataset(SHARDS, [], [prefix, structure, make], DatasetSpec(structure.spec))
+            found = reader_func(shards)
+            if not isinstance(found, Dataset):
+                raise TypeError(f"argument 'reader_func' must give a data set, got {found!r}")
+            return found._same(READ, prefix)
+
+        return read
 
     def apply(self, transformation_func: Callable[[Any], Any], name: str | None = None) -> Any:
         """What a function makes of this data set.
@@ -480,20 +530,16 @@ class Dataset(Grouping):
             name: accepted and ignored.
 
         Raises:
-            TypeError: where the function gives another kind of state.
+            TypeError: where the function gives a state of other dtypes.
+            InvalidArgumentError: where it gives one that is nested otherwise.
 
         >>> import penstock as tf
         >>> int(Dataset.range(5).reduce(tf.constant(0, tf.int64), lambda s, x: s + x))
         10
         """
         state = converted(initial_state, "argument 'initial_state'")
-        spec, before = spec_of(state), None
-        while spec != before:
-            # Sizes that the function changes are unknown.
-            loose = nest.map_structure(_any_shape, spec)
-            with USER_LINES:
-                found = traced(reduce_func, "reduce_func", (spec, self.element_spec), loose)
-            before, spec = spec, nest.map_structure(_joint, spec, found.gives.spec)
+        with USER_LINES:
+            found, spec = traced_with_state(reduce_func, "reduce_func", spec_of(state), self.element_spec)
         # Of the state as an element, so that it may depend on the graph, and the function too.
         whole = Dataset(REDUCED, [self], [found, *nest.flatten(state)], spec)
         with USER_LINES:
@@ -564,14 +610,6 @@ def _signature(types: Any, shapes: Any) -> Any:
     if isinstance(types, dict):
         return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
     return TensorSpec(shapes, types)
-
-
-def _any_shape(spec: Any) -> Any:
-    return TensorSpec(None, spec.dtype) if isinstance(spec, TensorSpec) else spec
-
-
-def _joint(a: Any, b: Any) -> Any:
-    return a.most_specific_common_supertype([b]) or a
 
 
 def _reduced(source: Any, function: Any, *state: Any) -> Pull:

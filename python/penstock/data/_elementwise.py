@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, nest
 from penstock._spec import TensorSpec
 from penstock.autograph._traceback import USER_LINES
-from penstock.data import _stages
+from penstock.data import _saved, _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
-from penstock.data._functions import traced, unpacked
+from penstock.data._functions import traced, traced_with_state, unpacked
 from penstock.data._options import Options
 from penstock.data._shuffling import shuffled
 from penstock.data._sources import Seeds
 from penstock.data._specs import DatasetSpec
-from penstock.data._structure import Structure, converted, spec_of
+from penstock.data._structure import converted, spec_of
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ SHUFFLE = Kind("Shuffle", shuffled, _same)
 PREFETCH = Kind("Prefetch", _stages.passed, _same)
 OPTIONS = Kind("Options", _stages.passed, _same)
 CACHE = Kind("Cache", _stages.cached, _same)
+KEPT = Kind("Snapshot", _saved.kept, _same)
 ENUMERATE = Kind("Enumerate", _stages.numbered, _same)
 SHARD = Kind("Shard", _stages.sharded, _sharded)
 UNIQUE = Kind("Unique", _stages.unique, _filtered)
@@ -262,26 +263,55 @@ class Elementwise(Base):
         return self._same(PREFETCH, name=name)
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """The elements, which are kept in memory once an iterator has come to their end.
+        """The elements, which are kept once an iterator has computed all of them.
 
         Args:
-            filename: only the default is supported: elements are kept in memory.
+            filename: how the names of the files begin that they are kept in; for the empty string, they are
+                kept in memory. Files are read by later programs too, until they are removed.
             name: a name for the data set.
 
         Raises:
-            InvalidArgumentError: for the name of a file.
+            TypeError: where it is no path; for elements that cannot be saved in files, and when it runs,
+                where those in the files are others.
+            NotFoundError: when it runs, where the directory of the files does not exist.
+            DataLossError: when it runs, where the files are corrupted.
 
         >>> import penstock as tf
         >>> ds = tf.data.Dataset.range(3).cache()
         >>> len(list(ds)), len(list(ds))
         (3, 3)
         """
-        if not isinstance(filename, str) or filename:
-            raise InvalidArgumentError(
-                f"argument 'filename' must be empty, got {filename!r}: elements are kept in memory; "
-                "numpy.save keeps arrays in files"
-            )
+        prefix = _saved.path_of(filename, "filename")
+        if prefix:
+            return self._kept(prefix, None, None, None, "filename", name)
         return self._same(CACHE, _stages.Store(), name=name)
+
+    def _kept(
+        self,
+        prefix: str,
+        compression: Any,
+        shard_func: Any,
+        reader_func: Any,
+        argument: str,
+        name: str | None,
+    ) -> Dataset:
+        """The elements, which are kept in files; the arguments are those of `snapshot`."""
+        structure = self._structure
+        _saved.portable(structure.spec)
+        read = self._make._reader(reader_func)
+
+        def opened(prefix: str) -> Any:
+            return read(prefix, structure)._open()
+
+        args = [prefix, compression, self._to_shards(shard_func), opened, argument]
+        return self._same(KEPT, *args, name=name)
+
+    def _to_shards(self, shard_func: Any) -> Any:
+        if shard_func is None:
+            return None
+        with USER_LINES:
+            number = TensorSpec([], _core.int64)
+            return traced(shard_func, "shard_func", unpacked(self.element_spec), number)
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, `int64`, and an element.
@@ -343,7 +373,8 @@ class Elementwise(Base):
             name: a name for the data set.
 
         Raises:
-            TypeError: where the function gives no such pair, or another kind of state.
+            TypeError: where the function gives a state of other dtypes.
+            InvalidArgumentError: where it gives no such pair, or a state that is nested otherwise.
 
         >>> import penstock as tf
         >>> zero = tf.constant(0, tf.int64)
@@ -351,24 +382,9 @@ class Elementwise(Base):
         [0, 2, 9]
         """
         state = converted(initial_state, "argument 'initial_state'")
-        spec, size = spec_of(state), len(nest.flatten(state))
-
-        def pair(state: Any, element: Any) -> Any:
-            found = call(state, element)
-            if not isinstance(found, tuple | list) or len(found) != 2:
-                raise TypeError(
-                    f"argument 'scan_func' must give a pair of a state and a result, got {found!r}"
-                )
-            following = Structure(spec).leaves_of(found[0], "the state that argument 'scan_func' gives")
-            return nest.pack_sequence_as(spec, following), found[1]
-
-        from penstock.autograph import convert_function
-
-        if not callable(scan_func):
-            raise TypeError(f"argument 'scan_func' must be callable, got {scan_func!r}")
-        call = convert_function(scan_func)
+        size = len(nest.flatten(state))
         with USER_LINES:
-            function = traced(pair, "scan_func", (spec, self.element_spec))
+            function, _ = traced_with_state(scan_func, "scan_func", spec_of(state), self.element_spec, True)
         return self._then(SCAN, function.gives.spec[1], function, size, *nest.flatten(state), name=name)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,26 +14,11 @@ from penstock._spec import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._base import Kind
 from penstock.data._dataset import Dataset
+from penstock.data._records import COMPRESSIONS, opened, reading, records
 from penstock.data._rows import Pull, Rows
-from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
-
-_COMPRESSIONS = (None, "", "GZIP", "ZLIB")
-
-
-def _opened(name: str, compression: str | None) -> IO[bytes]:
-    import gzip
-    import io
-
-    try:
-        if compression == "GZIP":
-            return gzip.open(name)  # type: ignore[return-value]
-        if compression == "ZLIB":
-            return io.BytesIO(zlib.decompress(Path(name).read_bytes()))
-        return Path(name).open("rb")
-    except FileNotFoundError as error:
-        raise NotFoundError(f"argument 'filenames': {error}") from None
 
 
 def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str], Iterator[bytes]]) -> Pull:
@@ -42,8 +26,9 @@ def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str],
 
     def pieces() -> Iterator[bytes]:
         for name in np.atleast_1d(names.numpy()).tolist():
-            with _opened(name.decode(), compression) as file:
-                yield from split(file, name.decode())
+            text = name.decode()
+            with reading(text), opened(text, compression) as file:
+                yield from split(file, text)
 
     source = pieces()
 
@@ -79,43 +64,7 @@ def _fixed(names: Any, compression: str | None, size: Any, header: Any, footer: 
 
 
 def _records(names: Any, compression: str | None) -> Pull:
-    # The length, 8 bytes, and a checksum of it; the record, and a checksum of it.
-    def split(file: IO[bytes], name: str) -> Iterator[bytes]:
-        while head := file.read(12):
-            size = int.from_bytes(head[:8], "little")
-            if len(head) < 12 or _masked_crc(head[:8]) != int.from_bytes(head[8:], "little"):
-                raise DataLossError(f"{name} is no file of records, or is corrupted")
-            record, tail = file.read(size), file.read(4)
-            if len(record) < size or len(tail) < 4:
-                raise DataLossError(f"{name} ends within a record")
-            yield record
-
-    return _read(names, compression, split)
-
-
-def _crc_of_byte(byte: int) -> int:
-    for _ in range(8):
-        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
-    return byte
-
-
-_CRC_OF_BYTES = [_crc_of_byte(byte) for byte in range(256)]
-
-
-def _masked_crc(data: bytes) -> int:
-    """The checksum of TensorFlow's records: CRC-32C, rotated and with a constant added."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = _CRC_OF_BYTES[(crc ^ byte) & 255] ^ (crc >> 8)
-    crc ^= 0xFFFFFFFF
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def framed(record: bytes) -> bytes:
-    """A record as TensorFlow's files have it."""
-    size = len(record).to_bytes(8, "little")
-    checksums = [_masked_crc(part).to_bytes(4, "little") for part in (size, record)]
-    return size + checksums[0] + record + checksums[1]
+    return _read(names, compression, records)
 
 
 _LINES = Kind("TextLine", _lines)
@@ -138,9 +87,9 @@ class _Files(Dataset):
         names = _core._convert(filenames)
         if names.dtype != _core.string or names.shape.rank not in (0, 1):
             raise TypeError(f"argument 'filenames' must be a string or a vector of them, got {filenames!r}")
-        if compression not in _COMPRESSIONS:
+        if compression not in COMPRESSIONS:
             raise InvalidArgumentError(
-                f"argument 'compression_type' must be one of {_COMPRESSIONS}, got {compression!r}"
+                f"argument 'compression_type' must be one of {COMPRESSIONS}, got {compression!r}"
             )
         super().__init__(kind, [], [names, compression, *args], TensorSpec([], _core.string), name)
 
@@ -218,9 +167,7 @@ class FixedLengthRecordDataset(_Files):
 
 
 class TFRecordDataset(_Files):
-    """The records of files that TensorFlow wrote.
-
-    The checksum of each length is verified, that of each record is not.
+    """The records of files that TensorFlow wrote. Their checksums are verified.
 
     Args:
         filenames: a name, several, a tensor or a data set of them.
@@ -232,7 +179,7 @@ class TFRecordDataset(_Files):
     Raises:
         TypeError: for names that are no strings.
         InvalidArgumentError: for another compression.
-        DataLossError: when it runs, for other files.
+        DataLossError: when it runs, for other files, and for those that are corrupted.
 
     >>> TFRecordDataset([]).element_spec
     TensorSpec(shape=(), dtype=tf.string, name=None)

@@ -7,11 +7,13 @@ from typing import Any
 
 from penstock import _core, nest
 from penstock._function import Function, function
+from penstock._spec import TensorSpec
 from penstock._variable import Variable, see_identity
 from penstock.data._rows import CHUNK_BYTES, Rows
-from penstock.data._structure import Structure, converted, spec_of
+from penstock.data._structure import Structure, check_form, converted, spec_of
+from penstock.errors import InvalidArgumentError, OutOfRangeError
 
-__all__ = ["Traced", "traced"]
+__all__ = ["EachRow", "Traced", "traced", "traced_with_state", "unpacked"]
 
 # Below so many elements a function runs for each of them.
 _FEW = 4
@@ -46,7 +48,12 @@ class Traced:
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         """The leaves of the result for these leaves."""
         tensors = self.takes.to_tensors(leaves)
-        return self.gives.from_tensors(self._concrete._run_on(tensors + self.captures))
+        try:
+            found = self._concrete._run_on(tensors + self.captures)
+        except OutOfRangeError as error:
+            # It is the end of something else than the data set that calls the function.
+            raise InvalidArgumentError(f"Function invocation produced OutOfRangeError: {error}") from error
+        return self.gives.from_tensors(found)
 
     def of_rows(self, columns: Sequence[Any]) -> list[Any]:
         """The columns of the results for columns of its arguments, for a function that is `pure`."""
@@ -64,7 +71,8 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         result: what it must give, if that is known: then its tensors become of these dtypes.
 
     Raises:
-        TypeError: where it is not callable, or gives what can be no tensors.
+        TypeError: where it is not callable, or gives what can be no tensors, or tensors of other dtypes.
+        InvalidArgumentError: where it gives another nest.
     """
     if not callable(func):
         raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
@@ -76,12 +84,13 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         args = takes.pack(takes.from_tensors(tensors))
         value = target(*args)
         # A list at the top is what operations give that have several results.
-        value = converted(
-            tuple(value) if isinstance(value, list) else value, f"the result of argument '{argument}'"
-        )
-        if result is not None:
-            value = Structure(result).leaves_of(value, f"the result of argument '{argument}'")
-            value = nest.pack_sequence_as(result, value)
+        value = tuple(value) if isinstance(value, list) else value
+        what = f"the result of argument '{argument}'"
+        if result is None:
+            value = converted(value, what)
+        else:
+            check_form(value, result, what)
+            value = nest.pack_sequence_as(result, Structure(result).leaves_of(value, what))
         given[:] = [spec_of(value)]
         gives = Structure(given[0])
         return gives.to_tensors(nest.flatten(value))
@@ -94,6 +103,60 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         if isinstance(variable, Variable) and _core._is_tracing():
             see_identity(variable)
     return Traced(concrete, takes, Structure(given[0]), captures)
+
+
+def traced_with_state(
+    func: Any, argument: str, state: Any, element: Any, rest: bool = False
+) -> tuple[Traced, Any]:
+    """Traces a function of a state and an element which gives the next state.
+
+    Args:
+        func: the function.
+        argument: the name of the argument that it is.
+        state: the specification of the first state.
+        element: that of an element.
+        rest: whether the function gives a pair, of which the state is the first.
+
+    Returns:
+        The function, and the specification of all states: sizes that the function changes are unknown.
+
+    Raises:
+        TypeError: where it is not callable, or gives a state of other dtypes.
+        InvalidArgumentError: where it gives a state that is nested otherwise, or no pair.
+    """
+    if not callable(func):
+        raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
+    what = f"the state that argument '{argument}' gives"
+    target = func if isinstance(func, Function) else _converted(func)
+
+    def step(held: Any, taken: Any) -> Any:
+        found = target(held, taken)
+        if rest and not (isinstance(found, tuple | list) and len(found) == 2):
+            raise InvalidArgumentError(
+                f"argument '{argument}' must give a pair of a state and a result, got {found!r}"
+            )
+        following = found[0] if rest else found
+        following = tuple(following) if isinstance(following, list) else following
+        check_form(following, loose, what)
+        following = nest.pack_sequence_as(loose, Structure(loose).leaves_of(following, what))
+        return (following, found[1]) if rest else following
+
+    step.__name__ = getattr(func, "__name__", argument)
+    before = None
+    while state != before:
+        loose = nest.map_structure(_any_shape, state)
+        made = traced(step, argument, (state, element))
+        given = made.gives.spec[0] if rest else made.gives.spec
+        before, state = state, nest.map_structure(_joint, state, given)
+    return made, state
+
+
+def _any_shape(spec: Any) -> Any:
+    return TensorSpec(None, spec.dtype) if isinstance(spec, TensorSpec) else spec
+
+
+def _joint(a: Any, b: Any) -> Any:
+    return a.most_specific_common_supertype([b]) or a
 
 
 def _converted(func: Callable[..., Any]) -> Callable[..., Any]:

@@ -276,14 +276,25 @@ def cached(source: Source, store: Store) -> Pull:
     if store.rows is not None:
         return _replayed(store.rows)
     pull: Pull = source._open()
-    seen: list[Rows] = []
+    size, count = source._size(), 0
+    seen: list[Rows] | None = []
 
     def run(limit: int) -> Rows | None:
-        rows = pull(limit)
-        if rows is not None:
-            seen.append(rows)
-        elif store.rows is None:
-            store.rows = list(_consolidated(seen))
+        nonlocal seen, count
+        try:
+            rows = pull(limit)
+        except BaseException:
+            # What cannot be computed is missing from what was seen.
+            seen = None
+            raise
+        if seen is not None:
+            if rows is not None:
+                seen.append(rows)
+                count += rows.count
+            if rows is None or count == size:
+                if store.rows is None:
+                    store.rows = list(_consolidated(seen))
+                seen = None
         return rows
 
     return run

@@ -14,6 +14,7 @@ from penstock import _core, nest
 from penstock._composite import is_composite, is_record
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["NoneTensorSpec", "Structure", "converted", "spec_of"]
 
@@ -154,6 +155,26 @@ class Structure:
             converted_leaf(leaf, spec, what)
             for leaf, spec in zip(nest.flatten(value), self.leaves, strict=True)
         ]
+
+
+def check_form(value: Any, spec: Any, what: str) -> None:
+    """Raises unless a value is nested as a specification says.
+
+    Raises:
+        InvalidArgumentError: where it is nested otherwise.
+    """
+    if isinstance(spec, Mapping):
+        same = isinstance(value, Mapping) and set(value) == set(spec)
+        pairs = [(value[key], spec[key]) for key in spec] if same else []
+    elif nest.is_nested(spec):
+        same = isinstance(value, tuple | list) and len(value) == len(spec)
+        pairs = list(zip(value, spec, strict=True)) if same else []
+    else:
+        same, pairs = not isinstance(value, tuple | Mapping) or is_composite(value), []
+    if not same:
+        raise InvalidArgumentError(f"{what} must be nested as {spec}, got {value!r}")
+    for item, of_item in pairs:
+        check_form(item, of_item, what)
 
 
 class _Leaf:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import contextlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from penstock import _core
@@ -13,7 +11,6 @@ from penstock._arguments import expect
 from penstock._spec import TensorSpec
 from penstock.data import Dataset
 from penstock.data._base import INFINITE, UNKNOWN
-from penstock.data._files import framed
 from penstock.data._options import (
     AutoShardPolicy as AutoShardPolicy,
     AutotuneOptions as AutotuneOptions,
@@ -21,6 +18,7 @@ from penstock.data._options import (
     OptimizationOptions as OptimizationOptions,
     ThreadingOptions as ThreadingOptions,
 )
+from penstock.data._records import COMPRESSIONS, Sink, framed
 from penstock.data._specs import DatasetSpec
 
 __all__ = [
@@ -152,7 +150,7 @@ class TFRecordWriter:
     """
 
     def __init__(self, filename: Any, compression_type: str | None = None) -> None:
-        if compression_type not in (None, "", "GZIP", "ZLIB"):
+        if compression_type not in COMPRESSIONS:
             raise ValueError(
                 f"argument 'compression_type' must be None, 'GZIP' or 'ZLIB', got {compression_type!r}"
             )
@@ -168,10 +166,9 @@ class TFRecordWriter:
         spec = dataset.element_spec
         if not isinstance(spec, TensorSpec) or spec.dtype != _core.string or spec.shape.rank not in (0, None):
             raise TypeError(f"argument 'dataset' must have scalar strings, got elements of {spec}")
-        content = b"".join(framed(record) for record in dataset.as_numpy_iterator())
-        if self._compression is not None:
-            content = (gzip if self._compression == "GZIP" else zlib).compress(content)
-        Path(self._filename).write_bytes(content)
+        with contextlib.closing(Sink(self._filename, self._compression)) as sink:
+            for record in dataset.as_numpy_iterator():
+                sink.write(framed(record))
 
 
 def map_and_batch(
