@@ -514,3 +514,204 @@ def test_objects_of_dataclasses_are_no_elements():
     for make in (tf.data.Dataset.from_tensors, lambda x: tf.data.Dataset.range(2).map(lambda _: x)):
         with pytest.raises(TypeError, match="must be tensors, or nests of what can be tensors"):
             make(kind(1, tf.constant(2)))
+
+
+def sampled(weights, count=6, **how):
+    sets = [Dataset.from_tensors(np.int64(i)).repeat() for i in range(3)]
+    return listed(Dataset.sample_from_datasets(sets, weights, **how).take(count))
+
+
+def test_data_sets_without_a_chance_are_not_read():
+    assert sampled([0.0, 0.0, 0.0]) == []
+    assert sampled([0.0, 1.0, 0.0]) == [1] * 6
+    endless = Dataset.from_tensors(np.int64(9)).repeat()
+    assert listed(Dataset.sample_from_datasets([numbers(3), endless], [1.0, 0.0])) == [0, 1, 2]
+    assert listed(Dataset.sample_from_datasets([numbers(3)], [0.0])) == []
+
+
+def test_each_element_has_weights_of_its_own_where_a_data_set_gives_them():
+    weights = Dataset.from_tensors([1.0, 0.0, 0.0]).repeat(2)
+    weights = weights.concatenate(Dataset.from_tensors([0.0, 0.0, 2.0]).repeat(2))
+    assert sampled(weights) == [0, 0, 2, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="weights"):
+        sampled(Dataset.from_tensors([0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="weights"):
+        sampled(Dataset.from_tensors([1.0, 0.0]))
+    with pytest.raises(ValueError, match="weights"):
+        sampled([[1.0, 0.0, 0.0]])
+    with pytest.raises(ValueError, match="weights"):
+        sampled([1.0, float("nan"), 1.0])
+
+    @tf.function
+    def total(weights):
+        sets = [numbers(5).map(lambda x: x * 0 + 1), numbers(5).map(lambda x: x * 0 + 10)]
+        s = tf.constant(0, tf.int64)
+        for x in Dataset.sample_from_datasets(sets, weights).take(3):
+            s += x
+        return s
+
+    assert (int(total(tf.constant([1.0, 0.0]))), int(total(tf.constant([0.0, 3.0])))) == (3, 30)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_iterations_have_the_same_choices_unless_others_are_asked_for(seed):
+    sets = [numbers(50), numbers(100, 150)]
+    same = Dataset.sample_from_datasets(sets, seed=seed)
+    assert listed(same) == listed(same)
+    other = Dataset.sample_from_datasets(sets, seed=seed, rerandomize_each_iteration=True)
+    assert listed(other) != listed(other)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([2, 0, 1], [[0, 1], [], [2], [3, 4], []]),
+        ([0, 2], [[], [0, 1], [], [2, 3], [], [4]]),
+        ([5, 0], [[0, 1, 2, 3, 4], []]),
+        (tf.constant([4, 1]), [[0, 1, 2, 3], [4]]),
+        (tf.constant(3, tf.int64), [[0, 1, 2], [3, 4]]),
+    ],
+)
+def test_batches_of_changing_sizes_may_have_no_rows(sizes, expected):
+    found = numbers(5).batch(2).rebatch(sizes)
+    assert listed(found) == expected
+    assert found.element_spec == tf.TensorSpec([None], tf.int64)
+
+
+def test_batches_of_no_rows_come_without_end():
+    assert listed(numbers(5).batch(2).rebatch(0).take(4)) == [[]] * 4
+    assert listed(numbers(2).batch(2).rebatch([0, 0]).take(3)) == [[]] * 3
+    words = Dataset.from_tensors((["a"], tf.zeros([1, 2], tf.bfloat16), tf.ragged.constant([[1, 2]])))
+    word, number, ragged = next(iter(words.rebatch(0)))
+    assert (word.shape, number.shape, ragged.to_list()) == ((0,), (0, 2), [])
+    for sizes in (-1, [1, -1], []):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="batch_size"):
+            numbers(2).batch(2).rebatch(sizes)
+
+
+def test_a_buffer_of_unknown_size_has_all_elements():
+    some = numbers(200).filter(lambda x: x % 2 == 0)
+    found = listed(some.shuffle(some.cardinality(), seed=1))
+    assert found == listed(some.shuffle(100, seed=1))
+    assert sorted(found) == list(range(0, 200, 2))
+    assert sorted(listed(some.shuffle(tf.data.UNKNOWN_CARDINALITY).repeat(2))) == sorted(found * 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="no end"):
+        listed(numbers(3).repeat().shuffle(tf.data.UNKNOWN_CARDINALITY))
+    for size in (0, tf.data.INFINITE_CARDINALITY):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="buffer_size"):
+            numbers(3).shuffle(size)
+
+
+def test_the_order_does_not_depend_on_how_elements_are_stored(monkeypatch):
+    def rows():
+        return Dataset.from_tensor_slices((tf.range(300), tf.strings.as_string(tf.range(300))))
+
+    expected = listed(rows().shuffle(70, seed=2))
+    monkeypatch.setattr("penstock.data._shuffling._PIECE", 160)
+    assert listed(rows().shuffle(70, seed=2)) == expected
+
+
+def test_a_source_gives_no_more_at_once_than_is_cheap():
+    for dataset in (numbers(10**12), Dataset.random(1), Dataset.counter()):
+        rows = dataset._open()(10**12)
+        assert rows.bytes_each() * rows.count <= 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("state", "function"),
+    [
+        ((0, 0), lambda s, x: (s[0],)),
+        (0, lambda s, x: (s, s)),
+        (0, lambda s, x: [s, s]),
+        (0, lambda s, x: {"a": s}),
+        ({"a": 0}, lambda s, x: {"b": s["a"]}),
+        ((0, (0, 0)), lambda s, x: (s[0], s[0])),
+    ],
+)
+def test_a_state_keeps_its_structure(state, function):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="state that argument 'reduce_func' gives"):
+        numbers(3).reduce(state, function)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="state that argument 'scan_func' gives"):
+        numbers(3).scan(state, lambda s, x: (function(s, x), x))
+
+
+def test_a_state_may_change_its_sizes():
+    def longer(s, x):
+        return tf.concat([s, [x]], 0)
+
+    empty = np.zeros([0], np.int64)
+    assert numbers(3).reduce(empty, longer).numpy().tolist() == [0, 1, 2]
+    sizes = numbers(3).scan(empty, lambda s, x: (longer(s, x), tf.size(s)))
+    assert listed(sizes) == [0, 1, 2]
+    assert numbers(3).reduce([1, 2], lambda s, x: s + 1).numpy().tolist() == [4, 5]
+
+
+def test_functions_may_give_numbers_of_python():
+    found = numbers(5).group_by_window(lambda x: 0, lambda key, w: w.batch(3), 3)
+    assert listed(found) == [[0, 1, 2], [3, 4]]
+    found = numbers(5).group_by_window(
+        lambda x: np.int64(0), lambda key, w: w.batch(3), window_size_func=lambda key: 2
+    )
+    assert listed(found) == [[0, 1], [2, 3], [4]]
+    assert float(numbers(3).reduce(0.5, lambda s, x: 1)) == 1.0
+    for key in (0.0, tf.constant(0), True):
+        with pytest.raises(TypeError, match="key_func"):
+            numbers(5).group_by_window(lambda x, key=key: key, lambda key, w: w, 3)
+
+
+def ending(x):
+    if x == 2:
+        raise StopIteration("it is done")
+    return x
+
+
+@pytest.mark.parametrize("call", [tf.py_function, tf.numpy_function])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda call: numbers(5).map(call),
+        lambda call: numbers(5).map(call, num_parallel_calls=2),
+        lambda call: numbers(5).filter(lambda x: call(x) >= 0),
+        lambda call: numbers(5).take_while(lambda x: call(x) >= 0),
+        lambda call: numbers(5).scan(0, lambda s, x: (s, call(x))),
+        lambda call: numbers(5).flat_map(lambda x: Dataset.from_tensors(call(x))),
+        lambda call: numbers(5).interleave(lambda x: Dataset.from_tensors(x).map(call)),
+        lambda call: numbers(5).group_by_window(call, lambda key, w: w, 1),
+        lambda call: numbers(5).map(call).prefetch(2),
+    ],
+)
+def test_what_ends_an_iteration_of_a_callback_does_not_end_that_of_the_data_set(call, use):
+    dataset = use(lambda x: tf.ensure_shape(call(ending, [x], tf.int64), []))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="StopIteration: it is done") as caught:
+        listed(dataset)
+    assert isinstance(caught.value.__cause__.__cause__, StopIteration)
+
+
+def test_what_ends_an_iteration_of_a_callback_is_out_of_range_elsewhere():
+    with pytest.raises(tf.errors.OutOfRangeError, match="it is done"):
+        tf.py_function(ending, [2], tf.int64)
+
+    @tf.function
+    def called(x):
+        return tf.numpy_function(ending, [x], tf.int64)
+
+    with pytest.raises(tf.errors.OutOfRangeError, match="it is done"):
+        sum(int(called(tf.constant(2))) for _ in range(3))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="it is done"):
+        numbers(5).reduce(np.int64(0), lambda s, x: tf.py_function(ending, [x], tf.int64))
+    over = iter(numbers(2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="OutOfRangeError"):
+        listed(numbers(5).map(lambda x: over.get_next()))
+
+
+def test_interleaving_goes_through_as_many_data_sets_as_there_are_processors():
+    def repeated(x):
+        return Dataset.from_tensors(x).repeat(2)
+
+    from penstock.data._threads import processors
+
+    expected = listed(numbers(40).interleave(repeated, cycle_length=processors()))
+    assert listed(numbers(40).interleave(repeated)) == expected
+    assert listed(numbers(40).interleave(repeated, cycle_length=tf.data.AUTOTUNE)) == expected
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cycle_length"):
+        numbers(3).interleave(repeated, cycle_length=0)

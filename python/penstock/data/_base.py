@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator as PyIterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from penstock import _core
+from penstock import _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.data._functions import Traced
-from penstock.data._handles import HANDLE, handle, held, in_graph
+from penstock.data._handles import HANDLE, ByHandle, handle, held, in_graph
 from penstock.data._options import Options
 from penstock.data._rows import Pull, Reader
 from penstock.data._structure import Structure
@@ -50,7 +50,7 @@ def _given(argument: Any) -> Pull:
 GIVEN = Kind("Given", _given)
 
 
-class Base:
+class Base(ByHandle):
     """The part of `tf.data.Dataset` that is the same for all kinds."""
 
     __slots__ = (
@@ -201,9 +201,19 @@ class Base:
         if not self._is_in_graph():
             return handle(self)
         # A function that is traced for it as an argument asks again, and must not make it within.
-        if self._given is None or self._given._trace == _core._current_trace():
-            self._given = self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
+        if self._given is None or (
+            self._given._trace == _core._current_trace() and not _is_in_scope(self._given)
+        ):
+            try:
+                self._given = self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
+            except InvalidArgumentError:
+                # Who asks behind the branch that it was made in wants to know what it is.
+                if self._given is None:
+                    raise
         return self._given
+
+    def _with_spec(self, element_spec: Any) -> Any:
+        return self._make(GIVEN, [], [self._handle()], element_spec)
 
     @classmethod
     def _of_handle(cls, tensor: Any, element_spec: Any) -> Any:
@@ -236,14 +246,25 @@ class Base:
         return f"<_{self._kind.name}Dataset element_spec={self.element_spec!r}>"
 
 
+def _is_in_scope(tensor: Any) -> bool:
+    """Whether a tensor of the open trace is of a region that is open."""
+    try:
+        raw_ops.identity(tensor)
+    except InvalidArgumentError:
+        return False
+    return True
+
+
 def _symbolic_in(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [leaf for item in value for leaf in _symbolic_in(item)]
+    if isinstance(value, Base):
+        return _leaves(value)
     if isinstance(value, _core.Tensor):
         return [value] if value._is_symbolic else []
     if isinstance(value, Traced):
         return [leaf for leaf in value.captures if isinstance(leaf, _core.Tensor) and leaf._is_symbolic]
-    if hasattr(type(value), "_type_spec") and not isinstance(value, Base):
+    if hasattr(type(value), "_type_spec"):
         return [leaf for leaf in value._type_spec.to_tensors(value) if leaf._is_symbolic]
     return []
 
@@ -277,23 +298,24 @@ def _rebuilt(node: Base, tensors: dict[int, Any], made: dict[int, Base]) -> Base
     elif same and node._traced_in is None:
         new = node
     else:
-        new = node._make(
-            node._kind, inputs, [_valued(a, tensors) for a in node._args], node._structure, node.name
-        )
+        args = [_valued(a, tensors, made) for a in node._args]
+        new = node._make(node._kind, inputs, args, node._structure, node.name)
         new._options = node._options
     made[id(node)] = new
     return new
 
 
-def _valued(value: Any, tensors: dict[int, Any]) -> Any:
+def _valued(value: Any, tensors: dict[int, Any], made: dict[int, Base]) -> Any:
     if isinstance(value, list):
-        return [_valued(item, tensors) for item in value]
+        return [_valued(item, tensors, made) for item in value]
+    if isinstance(value, Base):
+        return _rebuilt(value, tensors, made)
     if isinstance(value, _core.Tensor):
         return tensors[value._id] if value._is_symbolic else value
     if isinstance(value, Traced):
-        here = [_valued(c, tensors) if isinstance(c, _core.Tensor) else c for c in value.captures]
+        here = [_valued(c, tensors, made) if isinstance(c, _core.Tensor) else c for c in value.captures]
         return value.on(here)
     if _symbolic_in(value):
-        parts = [_valued(t, tensors) for t in value._type_spec.to_tensors(value)]
+        parts = [_valued(t, tensors, made) for t in value._type_spec.to_tensors(value)]
         return value._type_spec.from_tensors(iter(parts))
     return value.fresh() if hasattr(value, "fresh") else value

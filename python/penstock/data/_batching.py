@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
+from penstock._spec import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._functions import Traced
 from penstock.data._rows import Pull, Reader, Rows, joined, one
+from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "windows"]
@@ -26,12 +28,35 @@ def batched(source: Source, batch_size: Any, drop_remainder: Any) -> Pull:
     return _gathered(source._open(), itertools.repeat(size), drop)
 
 
-def rebatched(source: Source, sizes: Sequence[int], drop_remainder: bool) -> Pull:
+def rebatched(source: Source, sizes: Any, drop_remainder: Any) -> Pull:
     """The rows of the elements, stacked in batches whose sizes come in turn."""
-    return _gathered(unbatched(source), itertools.cycle(sizes), drop_remainder)
+    if isinstance(sizes, _core.Tensor):
+        sizes = sizes.numpy().reshape(-1).tolist()
+    sizes = [integer(size, "batch_size", 0) for size in sizes]
+    if not sizes:
+        raise InvalidArgumentError("argument 'batch_size' must hold at least one size")
+    pull, empty = unbatched(source), _emptied(source._structure)
+    return _gathered(pull, itertools.cycle(sizes), bool(drop_remainder), empty)
 
 
-def _gathered(pull: Pull, sizes: Any, drop: bool) -> Pull:
+def _emptied(structure: Structure) -> list[Any]:
+    """Leaves like those of an element, of no rows. Sizes that are not known are 0."""
+    leaves = []
+    for spec in structure.leaves:
+        tensors = [_no_rows(s, i, spec) for i, s in enumerate(spec.flatten())]
+        leaves.append(spec.from_tensors(iter(tensors)))
+    return leaves
+
+
+def _no_rows(spec: Any, i: int, of: Any) -> Any:
+    dims = (
+        [1] if i and not isinstance(of, TensorSpec) else [0, *(d or 0 for d in (spec.shape.dims or [0])[1:])]
+    )
+    value = "" if spec.dtype == _core.string else False if spec.dtype == _core.bool else 0
+    return raw_ops.broadcast_to(_core._convert(value, spec.dtype), _core._convert(dims, _core.int64))
+
+
+def _gathered(pull: Pull, sizes: Any, drop: bool, empty: list[Any] | None = None) -> Pull:
     size: int = next(sizes)
     uniform = isinstance(sizes, itertools.repeat)
     held: list[Rows] = []
@@ -39,6 +64,9 @@ def _gathered(pull: Pull, sizes: Any, drop: bool) -> Pull:
 
     def run(limit: int) -> Rows | None:
         nonlocal held, count, size
+        if size == 0 and empty is not None:
+            size = next(sizes)
+            return one(empty)
         while count < size:
             try:
                 rows = pull(size * (limit if uniform else 1) - count)

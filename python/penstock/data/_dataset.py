@@ -11,7 +11,7 @@ import numpy as np
 from penstock import _core, nest
 from penstock._spec import TensorSpec, TypeSpec
 from penstock.autograph._traceback import USER_LINES
-from penstock.data import _saved, _sources, _stages
+from penstock.data import _elementwise, _saved, _sources, _stages
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
 from penstock.data._functions import traced_with_state
@@ -39,6 +39,13 @@ def _least(*sizes: int) -> int:
     if 0 in ends:
         return 0
     return UNKNOWN if UNKNOWN in ends else min(ends, default=INFINITE)
+
+
+def _chosen_size(choices: int, *args: Any) -> int:
+    """Without end where both the choices and the data sets that they come to are."""
+    *sizes, stop_on_empty = args
+    ends = [n != INFINITE for n in sizes]
+    return UNKNOWN if choices != INFINITE or (any(ends) if stop_on_empty else all(ends)) else INFINITE
 
 
 def _told(prefix: str, count: Callable[[Any], int]) -> int:
@@ -69,7 +76,8 @@ READ = Kind(
 LOADED = Kind("Load", _saved.loaded, lambda prefix, *_: _told(prefix, _saved.Index.size))
 CONCATENATE = Kind("Concatenate", _stages.concatenate, _summed)
 ZIP = Kind("Zip", _stages.zipped, _least)
-CHOOSE = Kind("DirectedInterleave", lambda *a: _stages.chosen(a[0], a[-1], *a[1:-1]))
+CHOOSE = Kind("DirectedInterleave", lambda *a: _stages.chosen(a[0], a[-1], *a[1:-1]), _chosen_size)
+DRAWN_BY = Kind("Drawn", _stages.drawn_by, lambda n, *_: n)
 DRAWN = Kind("Drawn", _stages.drawn, lambda *_: INFINITE)
 
 
@@ -369,29 +377,43 @@ class Dataset(Grouping):
 
         Args:
             datasets: the data sets.
-            weights: how likely each is, by default all alike.
+            weights: how likely each is, by default all alike: a vector, or a data set of vectors, one for
+                each element. Data sets without a chance are not read; without any there are no elements.
             seed: an integer that fixes the choices.
             stop_on_empty_dataset: whether it ends when a data set has no element that is asked for; else that
                 one is passed over.
-            rerandomize_each_iteration: whether each iteration has other choices, by default it has.
+            rerandomize_each_iteration: whether each iteration has other choices, by default it has the same.
 
         Raises:
             TypeError: for something else, or elements of different types.
             ValueError: where there is not one weight, not less than 0, for each data set.
+            InvalidArgumentError: when it runs, for weights of a data set that are no chances.
 
         >>> sets = [Dataset.from_tensors(0).repeat(), Dataset.from_tensors(1).repeat()]
         >>> {int(x) for x in Dataset.sample_from_datasets(sets, [1.0, 0.0], seed=3).take(9)}
         {0}
         """
         sources = list(datasets)
-        chances = [1.0] * len(sources) if weights is None else [float(w) for w in weights]
-        if len(chances) != len(sources) or min(chances, default=0.0) < 0 or (chances and not sum(chances)):
-            raise ValueError(
-                f"argument 'weights' must have a chance for each of {len(sources)} data sets, got {weights}"
-            )
+        if not sources:
+            raise ValueError("argument 'datasets' must hold at least one data set")
         number = None if seed is None else integer(seed, "seed")
-        seeds = _sources.Seeds(rerandomize_each_iteration is not False)
-        choices = Dataset(DRAWN, [], [number, seeds, *chances], TensorSpec([], _core.int64))
+        seeds = _sources.Seeds(bool(rerandomize_each_iteration))
+        if isinstance(weights, Base):
+            _check_weights(weights.element_spec, len(sources), weights)
+            choices = Dataset(DRAWN_BY, [weights], [number, seeds], TensorSpec([], _core.int64))
+            return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
+        chances = _core._convert([1.0] * len(sources) if weights is None else weights)
+        _check_weights(chances, len(sources), weights)
+        if not chances._is_symbolic:
+            found = chances.numpy()
+            if not (found >= 0).all():
+                raise ValueError(f"argument 'weights' must hold no chance below 0, got {weights}")
+            spec = _common(sources, "datasets")
+            kept = [source for source, chance in builtins.zip(sources, found, strict=True) if chance > 0]
+            if len(kept) < 2:
+                return (kept[0] if kept else sources[0].take(0))._then(_elementwise.OPTIONS, spec)  # type: ignore[no-any-return]
+            sources, chances = kept, _core._convert(found[found > 0])
+        choices = Dataset(DRAWN, [], [number, seeds, chances], TensorSpec([], _core.int64))
         return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
 
     def save(
@@ -581,6 +603,17 @@ Base._make = Dataset
 def _check(value: Any, argument: str) -> None:
     if not isinstance(value, Base):
         raise TypeError(f"argument '{argument}' must hold tf.data.Dataset, got {value!r}")
+
+
+def _check_weights(spec: Any, count: int, weights: Any) -> None:
+    """Raises unless these are as many numbers as there are data sets."""
+    shape = spec.shape if isinstance(spec, TensorSpec | _core.Tensor) else None
+    if shape is None or not shape.is_compatible_with([count]):
+        raise ValueError(
+            f"argument 'weights' must have a chance for each of {count} data sets, got {weights}"
+        )
+    if not (spec.dtype.is_floating or spec.dtype.is_integer):
+        raise TypeError(f"argument 'weights' must hold numbers, got {weights}")
 
 
 def _common(sources: Sequence[Any], argument: str) -> Any:

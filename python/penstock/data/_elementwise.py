@@ -13,10 +13,11 @@ from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
 from penstock.data._functions import traced, traced_with_state, unpacked
 from penstock.data._options import Options
-from penstock.data._shuffling import shuffled
+from penstock.data._shuffling import buffer, shuffled
 from penstock.data._sources import Seeds
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import converted, spec_of
+from penstock.data._threads import AUTOTUNE, workers
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ TAKE = Kind("Take", _stages.take, _taken)
 SKIP = Kind("Skip", _stages.skip, _skipped)
 REPEAT = Kind("Repeat", _stages.repeat, _repeated)
 SHUFFLE = Kind("Shuffle", shuffled, _same)
-PREFETCH = Kind("Prefetch", _stages.passed, _same)
+PREFETCH = Kind("Prefetch", _stages.prefetched, _same)
 OPTIONS = Kind("Options", _stages.passed, _same)
 CACHE = Kind("Cache", _stages.cached, _same)
 KEPT = Kind("Snapshot", _saved.kept, _same)
@@ -80,9 +81,6 @@ FLAT_MAP = Kind("FlatMap", _stages.flat_mapped, _filtered)
 INTERLEAVE = Kind("Interleave", _stages.interleaved, _filtered)
 
 RESAMPLE = Kind("RejectionResample", _stages.resampled, _filtered)
-
-# How many data sets `interleave` goes through where it is not said.
-_CYCLE = 8
 
 
 class Elementwise(Base):
@@ -106,22 +104,26 @@ class Elementwise(Base):
         Args:
             map_func: takes an element, the items of a tuple as arguments of their own; gives a tensor or a
                 nest.
-            num_parallel_calls: accepted and ignored; so are the next three.
-            deterministic: accepted and ignored.
-            synchronous: accepted and ignored.
+            num_parallel_calls: how many calls run at once, each on a thread, where the function does more
+                than compute: calls Python, for example. `AUTOTUNE` is as many as there are processors.
+            deterministic: whether results come in order even if others are ready before; None is True.
+            synchronous: accepted and ignored; so is the next one.
             use_unbounded_threadpool: accepted and ignored.
             name: a name for the data set.
 
         Raises:
             TypeError: where the function gives what can be no tensors.
+            InvalidArgumentError: for a number of calls below 1.
 
         >>> import penstock as tf
         >>> [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x * x)]
         [0, 1, 4]
         """
+        calls = workers(num_parallel_calls)
         with USER_LINES:
             function = traced(map_func, "map_func", unpacked(self.element_spec))
-        return self._then(MAP, function.gives, function, name=name)
+        in_order = deterministic is not False
+        return self._then(MAP, function.gives, function, calls, in_order, name=name)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which a function gives True.
@@ -222,33 +224,35 @@ class Elementwise(Base):
         """The elements in a random order: each is drawn from a buffer of the next ones.
 
         Args:
-            buffer_size: how many elements are drawn from; the number of elements, or more, for orders that
-                are all equally likely.
+            buffer_size: how many elements are drawn from; the number of elements, or more, or
+                `UNKNOWN_CARDINALITY` for all of them, for orders that are all equally likely.
             seed: an integer that fixes the order, or the sequence of orders.
             reshuffle_each_iteration: whether each iteration, as by `repeat`, has another order; None is True.
             name: a name for the data set.
 
         Raises:
-            InvalidArgumentError: for a buffer of no elements.
+            InvalidArgumentError: for a buffer of no elements; when it runs, for all of elements without end.
+            ResourceExhaustedError: when it runs, where there is no memory for the buffer.
 
         >>> import penstock as tf
         >>> ds = tf.data.Dataset.range(5).shuffle(5, seed=1, reshuffle_each_iteration=False)
         >>> list(ds.as_numpy_iterator()) == list(ds.as_numpy_iterator())
         True
         """
-        size = integer(buffer_size, "buffer_size", 1)
+        size = integer(buffer_size, "buffer_size")
+        if isinstance(size, int):
+            buffer(size)
         number = None if seed is None else integer(seed, "seed")
         return self._same(SHUFFLE, size, number, Seeds(reshuffle_each_iteration is not False), name=name)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """The elements as they are.
+        """The elements, which a thread computes before they are asked for.
 
-        Nothing is computed ahead of time in another thread: the engine spreads the work on one element, or on
-        many at once, over its own threads, and Python code of a pipeline could not run beside that of the
-        program.
+        It begins when the first element is asked for, and ends with the iterator. An error comes where its
+        element would have been. Random numbers are drawn from a stream of the thread's own.
 
         Args:
-            buffer_size: checked and ignored.
+            buffer_size: how many elements are computed ahead at most; `AUTOTUNE` and None are 2, 0 is none.
             name: a name for the data set.
 
         Raises:
@@ -258,9 +262,8 @@ class Elementwise(Base):
         >>> len(tf.data.Dataset.range(3).prefetch(tf.data.AUTOTUNE))
         3
         """
-        if buffer_size is not None:
-            integer(buffer_size, "buffer_size", -1)
-        return self._same(PREFETCH, name=name)
+        size = AUTOTUNE if buffer_size is None else integer(buffer_size, "buffer_size", -1)
+        return self._same(PREFETCH, size, name=name)
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """The elements, which are kept once an iterator has computed all of them.
@@ -418,16 +421,17 @@ class Elementwise(Base):
 
         Args:
             map_func: takes an element as `map` gives it; gives a data set.
-            cycle_length: how many data sets are gone through in turn, by default 8; one that ends makes place
-                for the next.
+            cycle_length: how many data sets are gone through in turn, by default one for each processor
+                that the program may use; one that ends makes place for the next.
             block_length: how many elements each gives in a turn, by default one.
-            num_parallel_calls: accepted and ignored.
-            deterministic: accepted and ignored.
+            num_parallel_calls: how many of these data sets are computed at once, ahead of time and each on a
+                thread; `AUTOTUNE` is as many as there are processors.
+            deterministic: accepted and ignored: elements come in order.
             name: a name for the data set.
 
         Raises:
             TypeError: where the function gives no data set.
-            InvalidArgumentError: for lengths below 1.
+            InvalidArgumentError: for lengths and numbers below 1, and more calls than data sets.
 
         >>> import penstock as tf
         >>> ds = tf.data.Dataset.range(2).interleave(lambda x: tf.data.Dataset.from_tensors(x).repeat(2))
@@ -436,10 +440,16 @@ class Elementwise(Base):
         """
         with USER_LINES:
             function, spec = self._maker(map_func)
-        unset = cycle_length is None or (isinstance(cycle_length, int) and cycle_length == -1)
-        cycle = _CYCLE if unset else integer(cycle_length, "cycle_length", 1)
+        cycle = AUTOTUNE if cycle_length is None else integer(cycle_length, "cycle_length", -1)
+        if isinstance(cycle, int) and cycle == 0:
+            raise InvalidArgumentError("argument 'cycle_length' must be at least 1, or AUTOTUNE, got 0")
         block = 1 if block_length is None else integer(block_length, "block_length", 1)
-        return self._then(INTERLEAVE, spec, function, cycle, block, name=name)
+        calls = workers(num_parallel_calls)
+        if isinstance(calls, int) and isinstance(cycle, int) and 0 < cycle < calls:
+            raise InvalidArgumentError(
+                f"argument 'num_parallel_calls' must be at most cycle_length, {cycle}, got {calls}"
+            )
+        return self._then(INTERLEAVE, spec, function, cycle, block, calls, name=name)
 
     def _maker(self, map_func: Any) -> tuple[Any, Any]:
         function = traced(map_func, "map_func", unpacked(self.element_spec))

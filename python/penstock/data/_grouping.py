@@ -190,31 +190,41 @@ class Grouping(Elementwise):
             UNBATCH, self._structure.mapped(lambda s: row_spec(s, "unbatch: the elements")), name=name
         )
 
-    def rebatch(self, batch_size: Any, drop_remainder: bool = False, name: str | None = None) -> Dataset:
+    def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Dataset:
         """The rows of the elements in batches of another size.
 
         Args:
-            batch_size: how many rows; or a list of sizes, which come in turn.
+            batch_size: how many rows; or a vector of sizes, which come in turn. For a size of 0 a batch of no
+                rows comes, also behind the last row: if all sizes are 0, without end.
             drop_remainder: whether fewer rows at the end are left out.
             name: a name for the data set.
 
         Raises:
-            InvalidArgumentError: for a size below 1.
+            InvalidArgumentError: for a size below 0.
 
         >>> import penstock as tf
         >>> [x.numpy().tolist() for x in tf.data.Dataset.range(5).batch(2).rebatch(3)]
         [[0, 1, 2], [3, 4]]
         """
-        several = isinstance(batch_size, list | tuple)
-        sizes = [integer(s, "batch_size", 1) for s in (batch_size if several else [batch_size])]
-        if not sizes:
-            raise InvalidArgumentError("argument 'batch_size' must hold at least one size")
-        known = sizes[0] if drop_remainder and len(set(sizes)) == 1 else None
+        drop, known = flag(drop_remainder, "drop_remainder"), None
+        sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
+        if len(sizes) == 1 and getattr(sizes[0], "shape", None):
+            sizes = _core._convert(sizes[0])
+            if not sizes.dtype.is_integer or sizes.shape.rank != 1:
+                raise TypeError(
+                    f"argument 'batch_size' must be an integer or a vector of them, got {batch_size!r}"
+                )
+        if not isinstance(sizes, _core.Tensor) or not sizes._is_symbolic:
+            sizes = [integer(size, "batch_size", 0) for size in sizes]
+            if not sizes:
+                raise InvalidArgumentError("argument 'batch_size' must hold at least one size")
+            same = all(isinstance(size, int) and size == sizes[0] for size in sizes)
+            known = _fixed(sizes[0], drop) if same else None
 
         def spec(leaf: Any) -> Any:
             return batched_spec(row_spec(leaf, "rebatch: the elements"), known, "rebatch")
 
-        return self._then(REBATCH, self._structure.mapped(spec), sizes, bool(drop_remainder), name=name)
+        return self._then(REBATCH, self._structure.mapped(spec), sizes, drop, name=name)
 
     def window(
         self,

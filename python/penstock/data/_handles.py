@@ -21,7 +21,7 @@ from penstock._wrap import results
 from penstock.autograph._traceback import USER_LINES
 from penstock.errors import FailedPreconditionError
 
-__all__ = ["HANDLE", "handle", "held", "in_graph"]
+__all__ = ["HANDLE", "ByHandle", "handle", "held", "in_graph"]
 
 # Memory of more than 64 bytes is never copied.
 _WORDS = 9
@@ -69,6 +69,36 @@ def held(tensor: Any) -> Any:
     if kept is None:
         raise FailedPreconditionError("the data set, or iterator, of this handle is gone")
     return kept.value
+
+
+class ByHandle:
+    """A composite value whose only part is a handle: what is the same for data sets and iterators."""
+
+    __slots__ = ()
+
+    _type_spec: Any
+
+    def _with_spec(self, element_spec: Any) -> Any:
+        """What its handle stands for, as of another specification."""
+        raise NotImplementedError
+
+    def _check_like(self, other: Any) -> None:
+        if self._type_spec.most_specific_common_supertype([other._type_spec]) is None:
+            mine, its = self._type_spec.element_spec, other._type_spec.element_spec
+            raise TypeError(f"one has elements of {mine}, the other of {its}")
+
+    def _joined(self, other: Any) -> Any:
+        spec = self._type_spec.most_specific_common_supertype([other._type_spec])
+        return self if spec in (None, self._type_spec) else self._with_spec(spec.element_spec)
+
+    def _after_loop(self, after: Any) -> Any:
+        if not after._type_spec.is_subtype_of(self._type_spec):
+            mine, its = self._type_spec.element_spec, after._type_spec.element_spec
+            raise ValueError(
+                f"elements must keep their specification in a loop: it is {mine} before the loop and {its} "
+                "after an iteration"
+            )
+        return self
 
 
 def in_graph(

@@ -13,7 +13,7 @@ from penstock._spec import TensorSpec
 from penstock.autograph._state import zeros
 from penstock.autograph._traceback import USER_LINES
 from penstock.data._base import Base
-from penstock.data._handles import handle, held, in_graph
+from penstock.data._handles import ByHandle, handle, held, in_graph
 from penstock.data._rows import Reader, Rows
 from penstock.data._structure import Structure
 from penstock.errors import OperatorNotAllowedInGraphError, OutOfRangeError
@@ -23,7 +23,7 @@ __all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterato
 _FLAG = TensorSpec([], _core.bool)
 
 
-class Iterator(abc.ABC):
+class Iterator(ByHandle, abc.ABC):
     """An iterator of a data set: what `iter` gives.
 
     It can be an argument of traced functions, and what a `for` in one goes over: there it goes on where it
@@ -110,6 +110,9 @@ class Iterator(abc.ABC):
                 return Optional.empty(self.element_spec)
 
     # In graphs.
+
+    def _with_spec(self, element_spec: Any) -> Iterator:
+        return GraphIterator(self._handle(), Structure(element_spec))
 
     def _peeked(self) -> Any:
         """Whether there is another element: a tensor."""

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
-from penstock.data._rows import Pull, Rows, one
+from penstock.data._rows import CHUNK_BYTES, Pull, Rows, one
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
-__all__ = ["Seeds", "elements", "generated", "numbers", "random", "slices"]
+__all__ = ["MOST", "Seeds", "elements", "generated", "numbers", "random", "slices"]
+
+
+# How many numbers a source gives at once.
+MOST = CHUNK_BYTES // 8
 
 
 class Seeds:
@@ -25,22 +29,37 @@ class Seeds:
 
     def __init__(self, again: bool) -> None:
         self.again = again
-        self._source: _random.Random | None = None
-        self._fixed: int | None = None
+        # What fixes the sequence, and how many seeds of it were given; then where they come from.
+        self.state: tuple[int | None, int] = (None, 0)
+        self._source: tuple[_random.Random, tuple[int | None, int]] | None = None
 
     def next(self, seed: Any) -> int:
         """The next seed of the sequence that `seed` fixes; for None the program's generator does."""
-        if self._source is None:
-            self._source = _random.Random(self._first() if seed is None else int(seed))
-        if self.again or self._fixed is None:
-            self._fixed = self._source.getrandbits(63)
-        return self._fixed
+        first, count = self.state
+        if first is None:
+            first = self._first() if seed is None else int(seed)
+        if self._source is None or self._source[1] != self.state:
+            source = _random.Random(first)
+            for _ in range(count):
+                source.getrandbits(63)
+        else:
+            source = self._source[0]
+        found = source.getrandbits(63)
+        self.state = first, count + self.again
+        self._source = (source, self.state) if self.again else None
+        return found
 
     @staticmethod
     def _first() -> int:
         with _core._Outside():
             drawn = raw_ops.random_uniform_int(_core._convert([1]), 0, 2**31 - 1)
         return int(drawn[0])
+
+    def still(self) -> Seeds:
+        """The seeds of who reads elements by their numbers: always the same one."""
+        found = Seeds(False)
+        found.state = self.state[0], 0
+        return found
 
     def fresh(self) -> Seeds:
         """As it was when the data set was made."""
@@ -101,7 +120,7 @@ def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:
 
     def pull(limit: int) -> Rows | None:
         nonlocal at
-        size = limit if end is None else min(limit, end - at)
+        size = min(limit, MOST) if end is None else min(limit, MOST, end - at)
         if size <= 0:
             return None
         first = start + at * step
@@ -120,7 +139,8 @@ def random(seed: Any, seeds: Seeds) -> Pull:
     bits = np.random.PCG64(seeds.next(seed))
 
     def pull(limit: int) -> Rows | None:
-        return Rows(limit, [_core._convert((bits.random_raw(limit) >> np.uint64(32)).astype(np.int64))])
+        count = min(limit, MOST)
+        return Rows(count, [_core._convert((bits.random_raw(count) >> np.uint64(32)).astype(np.int64))])
 
     return pull
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import random
+import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +16,8 @@ from penstock import _core
 from penstock.data._arguments import integer
 from penstock.data._functions import EachRow, Traced
 from penstock.data._rows import CHUNK_BYTES, Pull, Reader, Rows, joined, one
+from penstock.data._sources import MOST
+from penstock.data._threads import AUTOTUNE, Ahead, Call, Crew, count_of, processors
 from penstock.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 
 __all__ = [
@@ -20,12 +27,14 @@ __all__ = [
     "concatenate",
     "counted",
     "drawn",
+    "drawn_by",
     "filtered",
     "flat_mapped",
     "interleaved",
     "mapped",
     "numbered",
     "passed",
+    "prefetched",
     "repeat",
     "resampled",
     "scanned",
@@ -42,13 +51,40 @@ __all__ = [
 Source = Any
 
 
-def mapped(source: Source, function: Traced) -> Pull:
-    """The results of a function."""
-    pull, each = source._open(), EachRow(function)
+def mapped(source: Source, function: Traced, calls: Any = None, in_order: bool = True) -> Pull:
+    """The results of a function, of which so many calls run at once."""
+    pull = source._open()
+    if calls is not None and not function.pure and (count := count_of(calls)) > 1:
+        return _mapped_by(pull, function, count, in_order)
+    each = EachRow(function)
 
     def run(limit: int) -> Rows | None:
         found = each(pull, limit)
         return None if found is None else found[1]
+
+    return run
+
+
+def _mapped_by(pull: Pull, function: Traced, count: int, in_order: bool) -> Pull:
+    crew, calls, ended = Crew(count), list[Call](), False
+
+    def run(limit: int) -> Rows | None:
+        nonlocal ended
+        while not ended and len(calls) < count:
+            try:
+                rows = pull(1)
+            except Exception as error:
+                calls.append(Call(error))
+                continue
+            if rows is None:
+                ended = True
+            else:
+                calls.append(crew.call(function, rows.at(0)))
+        if not calls:
+            return None
+        call = crew.wait(calls, in_order)
+        calls.remove(call)
+        return one(call.result())
 
     return run
 
@@ -341,6 +377,16 @@ def passed(source: Source, *_: Any) -> Pull:
     return source._open()  # type: ignore[no-any-return]
 
 
+# How many elements `prefetch` reads ahead where it is not said.
+_AHEAD = 2
+
+
+def prefetched(source: Source, buffer_size: Any) -> Pull:
+    """The elements, which a thread reads ahead."""
+    pull, size = source._open(), integer(buffer_size, "buffer_size", -1)
+    return pull if size == 0 else Ahead(lambda: pull, _AHEAD if size < 0 else size)
+
+
 def unique(source: Source) -> Pull:
     """The elements that did not come before."""
     read = Reader(source._open())
@@ -428,8 +474,6 @@ def counted(source: Source, expected: Any) -> Pull:
 
 def resampled(source: Source, classes: Traced, target: Any, initial: Any, seed: Any, seeds: Any) -> Pull:
     """The elements, each behind its class: some are left out, so that classes come as often as asked."""
-    import random
-
     read, draw = Reader(source._open()), random.Random(seeds.next(seed)).random
     wanted = target.numpy().astype(np.float64)
     # How often each class came, where that is not known before.
@@ -453,25 +497,58 @@ def resampled(source: Source, classes: Traced, target: Any, initial: Any, seed: 
     return run
 
 
-def interleaved(source: Source, function: Traced, cycle_length: Any, block_length: Any) -> Pull:
+def interleaved(
+    source: Source, function: Traced, cycle_length: Any, block_length: Any, calls: Any = None
+) -> Pull:
     """The elements of the data sets that a function gives, a block from each of a few in turn."""
     read = Reader(source._open())
     block = integer(block_length, "block_length", 1)
-    cycle: list[Pull | None] = [None] * integer(cycle_length, "cycle_length", 1)
+    length = integer(cycle_length, "cycle_length", -1)
+    cycle: list[Pull | None] = [None] * (
+        processors() if length == AUTOTUNE else integer(length, "cycle_length", 1)
+    )
+    count = 0 if calls is None else count_of(calls)
+    gate = threading.Semaphore(max(1, count))
+    # Those that threads have begun with before it is their turn.
+    begun: deque[Pull] = deque()
     place, left, ended = 0, block, False
 
+    def following() -> Pull | None:
+        """The next data set, opened."""
+        nonlocal ended
+        if count == 0:
+            leaves = read()
+            ended = leaves is None
+            return None if leaves is None else _opened(function, leaves)
+        while len(begun) <= count and not ended:
+            try:
+                leaves = read()
+            except Exception as error:
+                begun.append(_Failing(error))
+                break
+            if leaves is None:
+                ended = True
+                break
+            ahead = Ahead(functools.partial(_opened, function, leaves), block, gate)
+            ahead.start()
+            begun.append(ahead)
+        return begun.popleft() if begun else None
+
     def run(limit: int) -> Rows | None:
-        nonlocal place, left, ended
+        nonlocal place, left
         while True:
             pull = cycle[place]
-            if pull is None and not ended:
-                leaves = read()
-                if leaves is None:
-                    ended = True
+            if pull is None and (begun or not ended):
+                pull = cycle[place] = following()
+                if pull is None:
                     continue
-                pull = cycle[place] = function(leaves)[0]._open()
             if pull is not None:
-                rows = pull(min(limit, left))
+                try:
+                    rows = pull(min(limit, left))
+                except Exception:
+                    if not getattr(pull, "made", True):
+                        cycle[place] = None
+                    raise
                 if rows is not None:
                     left -= rows.count
                     if left == 0:
@@ -483,6 +560,22 @@ def interleaved(source: Source, function: Traced, cycle_length: Any, block_lengt
             place, left = (place + 1) % len(cycle), block
 
     return run
+
+
+def _opened(function: Traced, leaves: list[Any]) -> Pull:
+    return function(leaves)[0]._open()  # type: ignore[no-any-return]
+
+
+class _Failing:
+    """A stage that could not be opened."""
+
+    made = False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __call__(self, limit: int) -> Rows | None:
+        raise self._error
 
 
 def flat_mapped(source: Source, function: Traced) -> Pull:
@@ -537,14 +630,36 @@ def chosen(choices: Source, stop_on_empty: bool, *sources: Source) -> Pull:
 
 def drawn(seed: Any, seeds: Any, *weights: Any) -> Pull:
     """Numbers that are drawn by weight, without end."""
-    import random
+    chances = np.concatenate([np.atleast_1d(_floats(weight)) for weight in weights])
+    return _drawn(seed, seeds, itertools.repeat(chances), MOST)
 
+
+def drawn_by(source: Source, seed: Any, seeds: Any) -> Pull:
+    """A number for each element: one that is drawn by these weights."""
+    read = Reader(source._open())
+    return _drawn(seed, seeds, (_floats(leaves[0]) for leaves in iter(read, None)), 1)
+
+
+def _floats(weights: Any) -> Any:
+    return np.asarray(weights.numpy() if isinstance(weights, _core.Tensor) else weights, np.float64)
+
+
+def _drawn(seed: Any, seeds: Any, chances: Iterator[Any], most: int) -> Pull:
     source = random.Random(seeds.next(seed))
-    cumulative = np.cumsum([float(w) for w in weights])
 
     def run(limit: int) -> Rows | None:
-        draws = np.array([source.random() for _ in range(limit)]) * cumulative[-1]
-        numbers = np.searchsorted(cumulative, draws, side="right").astype(np.int64)
-        return Rows(limit, [_core._convert(np.minimum(numbers, len(weights) - 1))])
+        weights = next(chances, None)
+        if weights is None:
+            return None
+        if not (weights >= 0).all() or not weights.sum() > 0:
+            raise InvalidArgumentError(
+                f"sample_from_datasets: argument 'weights' must hold a chance above 0, got {weights}"
+            )
+        cumulative = np.cumsum(weights)
+        draws = np.array([source.random() for _ in range(min(limit, most))]) * cumulative[-1]
+        numbers = np.searchsorted(cumulative, draws, side="right")
+        # The last one that has a chance, where rounding leads behind it.
+        numbers = np.minimum(numbers, np.flatnonzero(weights)[-1]).astype(np.int64)
+        return Rows(len(numbers), [_core._convert(numbers)])
 
     return run
