@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._arguments import expect
 from penstock._ragged_spec import RaggedTensorSpec
 from penstock._shape import TensorShape
 
@@ -32,8 +33,8 @@ class RaggedTensor:
     __slots__ = ("__weakref__", "_row_splits", "_uniform", "_values")
 
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
-        self._values = values
-        self._row_splits = row_splits
+        self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
+        self._row_splits = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         self._uniform = uniform_row_length
 
     # --- construction ---
@@ -598,6 +599,7 @@ class RaggedTensor:
         >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_list()
         [[1, 2], [3]]
         """
+        self._check_known()
         values = (
             self._values.to_list()
             if isinstance(self._values, RaggedTensor)
@@ -605,6 +607,10 @@ class RaggedTensor:
         )
         splits = self._row_splits.numpy().tolist()
         return [values[a:b] for a, b in pairwise(splits)]
+
+    def _check_known(self) -> None:
+        if any(part._is_symbolic for part in self._parts()):
+            raise ValueError("the rows of a symbolic RaggedTensor have values only while the graph runs")
 
     def numpy(self) -> Any:
         """The rows as an array: of arrays where they differ in length, where the values are known.
@@ -614,6 +620,7 @@ class RaggedTensor:
         """
         import numpy as np
 
+        self._check_known()
         values, splits = self._values.numpy(), self._row_splits.numpy().tolist()
         rows = [values[a:b] for a, b in pairwise(splits)]
         if rows and all(row.shape == rows[0].shape and row.dtype == rows[0].dtype for row in rows):
@@ -694,5 +701,9 @@ def spec_value(spec: RaggedTensorSpec, tensors: Iterator[Any]) -> Any:
     splits = [next(tensors) for _ in range(spec.ragged_rank)]
     dims = spec.shape.dims
     for k in range(spec.ragged_rank, 0, -1):
-        made = RaggedTensor(made, splits[k - 1], None if dims is None else dims[k])
+        # Of what stands in the tensors' places, whatever it is.
+        outer = RaggedTensor.__new__(RaggedTensor)
+        outer._values, outer._row_splits = made, splits[k - 1]
+        outer._uniform = None if dims is None else dims[k]
+        made = outer
     return made

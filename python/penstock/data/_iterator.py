@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _control, _core, nest, raw_ops
+from penstock._arguments import expect
 from penstock._spec import TensorSpec
 from penstock.autograph._state import zeros
 from penstock.autograph._traceback import USER_LINES
@@ -170,7 +171,7 @@ class OwnedIterator(Iterator):
     __slots__ = ("_lock", "_read")
 
     def __init__(self, dataset: Base) -> None:
-        super().__init__(dataset._structure)
+        super().__init__(expect(dataset, Base, "dataset", "a tf.data.Dataset")._structure)
         self._read = Reader(dataset._open())
         self._lock = threading.RLock()
 
