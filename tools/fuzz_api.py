@@ -519,17 +519,15 @@ def _is_expected(error: BaseException) -> bool:
         return True
     if isinstance(error, RecursionError) and "repr" in str(error):
         return True
-    innermost = traceback.extract_tb(error.__traceback__)[-1]
-    # An attribute that the call itself asks for; an exception that is raised on purpose.
-    return innermost.filename == "<string>" or (innermost.line or "").startswith("raise ")
+    # What is raised on purpose.
+    return (traceback.extract_tb(error.__traceback__)[-1].line or "").startswith("raise ")
 
 
 def _finding(source: str, error: BaseException) -> dict[str, str]:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
-    inside = [f for f in frames if f"{os.sep}{PACKAGE}{os.sep}" in f.filename]
-    place = "outside"
-    for frame in (inside or frames)[-1:]:
-        place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}"
+    place = source.split("(")[0]
+    for frame in traceback.extract_tb(error.__traceback__):
+        if f"{os.sep}{PACKAGE}{os.sep}" in frame.filename:
+            place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}"
     try:
         message = str(error)[:200]
     except Exception:
@@ -537,20 +535,20 @@ def _finding(source: str, error: BaseException) -> dict[str, str]:
     return {"kind": type(error).__name__, "place": place, "call": source, "message": message}
 
 
-def _child(seed: int, first: int, last: int, seconds: float, gigabytes: float) -> None:
-    """Runs the calls of a batch; writes each before it is made, and findings, as lines of JSON."""
+def _child(seconds: float, gigabytes: float) -> None:
+    """Makes the calls that the standard input lists; writes how many are begun, and findings, as JSON."""
+    calls = json.load(sys.stdin)
     report = os.fdopen(os.dup(1), "w", buffering=1)
     quiet = os.open(os.devnull, os.O_RDWR)
     os.dup2(quiet, 0)
     os.dup2(quiet, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
-    space = _namespace()
-    callables = {path: _parameters(function) for path, function in functions().items()}
-    limit = int(gigabytes * 2**30)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     sys.unraisablehook = lambda _: None
     faulthandler.enable()
+    space = _namespace()
+    limit = int(gigabytes * 2**30)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
     def attempt(source: str) -> dict[str, str] | None:
         faulthandler.dump_traceback_later(seconds, exit=True)
@@ -559,14 +557,14 @@ def _child(seed: int, first: int, last: int, seconds: float, gigabytes: float) -
         faulthandler.cancel_dump_traceback_later()
         return found
 
-    for number in range(first, last):
-        source = call_source(seed, number, callables)
-        report.write(json.dumps({"number": number, "call": source}) + "\n")
+    for number, source in enumerate(calls):
+        report.write(json.dumps({"begun": number + 1}) + "\n")
         found = attempt(source)
         if found is not None:
             report.write(json.dumps(_shortened(found, attempt)) + "\n")
-    report.write(json.dumps({"number": last}) + "\n")
+    report.write(json.dumps({"done": True}) + "\n")
     report.flush()
+    # Whatever the calls have left running ends here.
     os._exit(0)
 
 
@@ -583,42 +581,39 @@ def _shortened(found: dict[str, str], attempt: Callable[[str], dict[str, str] | 
     return {**found, "call": ast.unparse(tree)}
 
 
-def run(
-    seed: int, calls: int, *, first: int = 0, batch: int = 500, seconds: float = 20, gigabytes: float = 4
+def run_calls(
+    calls: Sequence[str], *, batch: int = 500, seconds: float = 20, gigabytes: float = 4
 ) -> list[dict[str, str]]:
-    """Runs `calls` calls of a seed and gives the findings."""
+    """Makes the calls of these sources, in processes of `batch` calls, and gives the findings."""
     found: list[dict[str, str]] = []
-    at, end = first, first + calls
-    while at < end:
-        last = min(at + batch, end)
+    at = 0
+    while at < len(calls):
+        part = calls[at : at + batch]
+        words = [sys.executable, str(Path(__file__).resolve()), "--child", f"{seconds}:{gigabytes}"]
         with tempfile.TemporaryDirectory() as folder:
-            words = [
-                sys.executable,
-                str(Path(__file__).resolve()),
-                "--child",
-                f"{seed}:{at}:{last}:{seconds}:{gigabytes}",
-            ]
-            child = subprocess.run(words, capture_output=True, cwd=folder, check=False)
-        lines = [json.loads(line) for line in child.stdout.decode().splitlines() if line.endswith("}")]
+            child = subprocess.run(
+                words,
+                input=json.dumps(part),
+                capture_output=True,
+                text=True,
+                errors="replace",
+                cwd=folder,
+                check=False,
+                # As many threads on every machine: each takes of the memory.
+                env={**os.environ, "PENSTOCK_THREADS": "2"},
+            )
+        lines = [json.loads(line) for line in child.stdout.splitlines() if line.endswith("}")]
         found.extend(line for line in lines if "kind" in line)
-        begun = [line for line in lines if "number" in line]
+        begun = max((line["begun"] for line in lines if "begun" in line), default=0)
         if not begun:
-            raise RuntimeError(f"the batch did not begin: {child.stderr.decode()[-2000:]}")
-        if begun[-1]["number"] == last:
-            at = last
-            continue
-        text = child.stderr.decode(errors="replace")
-        hang = "Timeout (" in text
-        how = "hang" if hang else f"abort ({child.returncode})"
-        found.append(
-            {
-                "kind": how,
-                "place": _native_place(text, begun[-1]["call"]),
-                "call": begun[-1]["call"],
-                "message": text[-300:] if not hang else "",
-            }
-        )
-        at = begun[-1]["number"] + 1
+            raise RuntimeError(f"no call was made: {child.stderr[-2000:]}")
+        at += begun
+        if "done" not in lines[-1]:
+            hangs = "Timeout (" in child.stderr
+            kind = "hang" if hangs else f"abort ({child.returncode})"
+            place = _native_place(child.stderr, part[begun - 1])
+            message = "" if hangs else child.stderr.strip()[:200]
+            found.append({"kind": kind, "place": place, "call": part[begun - 1], "message": message})
     return found
 
 
@@ -627,6 +622,12 @@ def _native_place(text: str, call: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip().startswith("File")]
     inside = next((line for line in lines if f"/{PACKAGE}/" in line), None)
     return inside or call.split("(")[0]
+
+
+def calls_of(seed: int, count: int, first: int = 0) -> list[str]:
+    """The sources of `count` calls of a seed, from number `first` on."""
+    callables = {path: _parameters(function) for path, function in functions().items()}
+    return [call_source(seed, number, callables) for number in range(first, first + count)]
 
 
 def grouped(found: Iterable[dict[str, str]]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -652,12 +653,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.child:
-        seed, first, last, seconds, gigabytes = options.child.split(":")
-        _child(int(seed), int(first), int(last), float(seconds), float(gigabytes))
-    found = run(
-        options.seed,
-        options.calls,
-        first=options.first,
+        seconds, gigabytes = options.child.split(":")
+        _child(float(seconds), float(gigabytes))
+    found = run_calls(
+        calls_of(options.seed, options.calls, options.first),
         batch=options.batch,
         seconds=options.seconds,
         gigabytes=options.gigabytes,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._arguments import expect
 from penstock._making import _as, _zero
 from penstock._shape import TensorShape
 from penstock._wrap import axes, axis_of, extents, integer, known_rank, product, results, sizes
@@ -598,7 +599,7 @@ def pad(
     >>> pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
     [3, 2, 1, 2, 3, 2]
     """
-    kind = mode.upper()
+    kind = expect(mode, str, "mode", "a string").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
     x = _core._convert(tensor)

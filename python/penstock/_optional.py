@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock import _core, errors, nest, raw_ops
+from penstock._arguments import expect
 from penstock._element_spec import ElementSpec
 from penstock._spec import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._tensor_array import _dims
@@ -15,7 +16,8 @@ __all__ = ["Optional", "OptionalSpec"]
 
 def _leaves(element_spec: Any) -> list[TensorSpec]:
     """The specification of each tensor of an element; a flag stands for an element without tensors."""
-    found = [leaf for spec in nest.flatten(element_spec) for leaf in spec.flatten()]
+    specs = [expect(s, TypeSpec, "element_spec", "a nest of tf.TypeSpec") for s in nest.flatten(element_spec)]
+    found = [leaf for spec in specs for leaf in spec.flatten()]
     return found or [TensorSpec([], _core.bool)]
 
 

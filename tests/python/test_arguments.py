@@ -16,6 +16,7 @@ import penstock as tf
         (lambda: tf.data.experimental.get_single_element(None), "dataset"),
         (lambda: tf.data.NumpyIterator([1]), "dataset"),
         (lambda: tf.data.Dataset.list_files([1.0]), "file_pattern"),
+        (lambda: tf.pad([1], [[0, 1]], mode=3), "mode"),
         (lambda: tf.Module(name=3), "name"),
         (lambda: tf.random.Generator(copy_from=3), "copy_from"),
         (lambda: tf.RaggedTensor([1], [0, 1]), "values"),

@@ -105,7 +105,7 @@ def test_a_name_that_is_absent_says_where_to_look(name, where):
 
 def test_a_name_that_nobody_knows_is_just_absent():
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'$"):
-        tf.no_such_name  # noqa: B018
+        tf.no_such_name
 
 
 def test_options_of_the_optimiser_are_kept():

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 from penstock._fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._wrap import axis_of, known_rank
+from penstock._wrap import axis_of, integer, known_rank
 from penstock.array_api._arrays import DEFAULT_FLOAT, Array, array, cast, check_device, new
 
 __all__ = [
@@ -226,16 +226,20 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 
 def _frequencies(
-    function: str, numbers: Sequence[int], n: int, d: float, dtype: DType | None, device: str | None
+    function: str, n: int, d: float, dtype: DType | None, device: str | None, both: bool
 ) -> Tensor:
+    """The first half of the frequencies, and with `both` the negative ones."""
     check_device(device, function)
+    n = integer(n, "n")
     if n < 1:
         raise ValueError(f"{function}: argument 'n' must be at least 1, got {n}")
     target = DEFAULT_FLOAT if dtype is None else DType(dtype)
     if target not in (_core.float32, _core.float64, _core.float16, _core.bfloat16):
         raise TypeError(f"{function}: argument 'dtype' must be real floating, got {target.name}")
-    exact = _core._convert([k / (n * d) for k in numbers], _core.float64)
-    return new(cast(exact, target))
+    ends = [(0, (n + 1) // 2), (-(n // 2), 0)] if both else [(0, n // 2 + 1)]
+    numbers = [raw_ops.range(*(_core._convert(k, _core.int64) for k in (*end, 1))) for end in ends]
+    exact = raw_ops.cast(raw_ops.concat(numbers, axis=0), dtype=_core.float64)
+    return new(cast(exact / _core._convert(n * d, _core.float64), target))
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
@@ -254,8 +258,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: st
     >>> xp.fft.fftfreq(4).tolist()
     [0.0, 0.25, -0.5, -0.25]
     """
-    half = (n + 1) // 2
-    return _frequencies("fftfreq", [*range(half), *range(-(n // 2), 0)], n, d, dtype, device)
+    return _frequencies("fftfreq", n, d, dtype, device, True)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
@@ -265,7 +268,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: s
     >>> xp.fft.rfftfreq(4).tolist()
     [0.0, 0.25, 0.5]
     """
-    return _frequencies("rfftfreq", range(n // 2 + 1), n, d, dtype, device)
+    return _frequencies("rfftfreq", n, d, dtype, device, False)
 
 
 def _shifted(x: Array, function: str, axes: int | Sequence[int] | None, back: bool) -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import _core, nest
+from penstock._arguments import expect
 from penstock._composite import is_composite, is_record
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec
@@ -109,7 +110,9 @@ class Structure:
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
-        self.leaves: list[Any] = nest.flatten(spec)
+        self.leaves: list[Any] = [
+            expect(leaf, TypeSpec, "spec", "a nest of tf.TypeSpec") for leaf in nest.flatten(spec)
+        ]
         self.tensor_specs: list[TensorSpec] = [leaf for s in self.leaves for leaf in s.flatten()]
         # Whether every leaf is a tensor or None.
         self.plain = all(isinstance(s, TensorSpec | NoneTensorSpec) for s in self.leaves)
