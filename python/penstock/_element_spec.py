@@ -36,13 +36,21 @@ class ElementSpec(TypeSpec):
         """The specifications of both at each leaf that may differ, where both are nested alike."""
         if type(other) is not type(self):
             return None
-        if self._element_spec is other._element_spec:
+        if self is other:
             return []
         try:
             nest.assert_same_structure(self._element_spec, other._element_spec)
         except (TypeError, ValueError):
             return None
-        return list(zip(nest.flatten(self._element_spec), nest.flatten(other._element_spec), strict=True))
+        return list(zip(self._leaves(), other._leaves(), strict=True))
+
+    def _leaves(self) -> list[Any]:
+        """The specifications that make it up."""
+        return nest.flatten(self._element_spec)
+
+    def _with_leaves(self, leaves: list[Any]) -> Self:
+        """The same with others in their places."""
+        return type(self)(nest.pack_sequence_as(self._element_spec, leaves))
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a value, or some value of another specification, is described by this one."""
@@ -67,17 +75,17 @@ class ElementSpec(TypeSpec):
                 return None
             if not pairs:
                 continue
-            found = type(self)(nest.pack_sequence_as(found._element_spec, joined))
+            found = found._with_leaves(joined)
         return found
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return False
         mine, its = self._element_spec, other._element_spec
-        return mine is its or bool(mine == its)
+        return (mine is its or bool(mine == its)) and self._leaves() == other._leaves()
 
     def __hash__(self) -> int:
-        return hash((type(self), *nest.flatten(self._element_spec)))
+        return hash((type(self), *self._leaves()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._element_spec!r})"

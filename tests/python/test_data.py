@@ -261,7 +261,6 @@ def test_generators_take_arguments_and_the_older_kind_of_signature():
         (lambda: numbers(3).concatenate(Dataset.from_tensors("x")), TypeError, "one type"),
         (lambda: numbers(3).concatenate(3), TypeError, "dataset"),
         (lambda: numbers(3).with_options(3), TypeError, "options"),
-        (lambda: numbers(3).window(2).batch(2), TypeError, "stacked"),
         (lambda: numbers(3).padded_batch(2, [1]), ValueError, "padded_shapes"),
         (lambda: numbers(3).scan(0, lambda s, x: s), tf.errors.InvalidArgumentError, "scan_func"),
         (lambda: numbers(3).scan(0, lambda s, x: (x, s)), TypeError, "scan_func"),
@@ -715,3 +714,38 @@ def test_interleaving_goes_through_as_many_data_sets_as_there_are_processors():
     assert listed(numbers(40).interleave(repeated, cycle_length=tf.data.AUTOTUNE)) == expected
     with pytest.raises(tf.errors.InvalidArgumentError, match="cycle_length"):
         numbers(3).interleave(repeated, cycle_length=0)
+
+
+def test_elements_are_had_by_their_numbers():
+    at = tf.data.experimental.at
+    shuffled = numbers(10).shuffle(4)
+    assert sorted(int(at(shuffled, i)) for i in range(10)) == list(range(10))
+    doubled = numbers(5).map(lambda x: x * 2).prefetch(2)
+    assert [int(at(doubled, i)) for i in (3, 0)] == [6, 0]
+    assert plain(at(numbers(5).batch(2), 2)) == [4]
+    assert int(at(numbers(10**9).map(lambda x: x + 1), 10**9 - 1)) == 10**9
+    for dataset, index, error in (
+        (doubled, 5, tf.errors.OutOfRangeError),
+        (doubled, -1, tf.errors.OutOfRangeError),
+        (numbers(5).filter(lambda x: x > 2), 0, tf.errors.UnimplementedError),
+        (numbers(5).repeat(), 0, tf.errors.FailedPreconditionError),
+        (doubled, 0.5, TypeError),
+    ):
+        with pytest.raises(error):
+            at(dataset, index)
+
+
+@pytest.mark.parametrize("seed", [None, 4])
+@pytest.mark.parametrize("count", [0, 7, 25, 40])
+def test_an_iterator_goes_on_where_it_was(seed, count):
+    dataset = numbers(20).shuffle(20, seed=seed).repeat(2).prefetch(2)
+    iterator = dataset.as_numpy_iterator()
+    for _ in range(count):
+        next(iterator)
+    state = iterator.save()
+    rest = [int(x) for x in iterator]
+    assert len(rest) == 40 - count
+    iterator.restore(state)
+    assert [int(x) for x in iterator] == rest
+    with pytest.raises(tf.errors.InvalidArgumentError, match="state"):
+        iterator.restore("nonsense")

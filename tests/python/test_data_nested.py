@@ -114,3 +114,43 @@ def test_data_sets_are_elements_of_data_sets_that_a_graph_makes():
     nested = Dataset.range(3).map(Dataset.range).window(2).flat_map(lambda w: w)
     found = nested.flat_map(lambda inner: Dataset.from_tensors(inner)).flat_map(lambda inner: inner)
     assert [int(x) for x in found] == [0, 0, 1]
+
+
+def listed(dataset):
+    return [[int(y) for y in inner] for inner in dataset]
+
+
+def test_data_sets_are_stacked_and_taken_apart():
+    inner = tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))
+    given = Dataset.from_tensor_slices([Dataset.range(3), Dataset.range(2)])
+    assert given.element_spec == inner
+    assert listed(given) == [[0, 1, 2], [0, 1]]
+    stacked = Dataset.range(3).map(Dataset.range).batch(2)
+    assert stacked.element_spec == tf.data.DatasetSpec(tf.TensorSpec([], tf.int64), [None])
+    assert [len(x) for x in stacked] == [2, 1]
+    assert stacked.unbatch().element_spec == inner
+    assert listed(stacked.unbatch()) == listed(stacked.batch(2).unbatch().unbatch()) == [[], [0], [0, 1]]
+    assert [len(x) for x in stacked.rebatch([0, 3])] == [0, 3, 0]
+    assert listed(Dataset.range(6).window(3).batch(2).unbatch()) == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(TypeError, match="one type"):
+        Dataset.from_tensor_slices([Dataset.range(3), Dataset.from_tensors("a")])
+    with pytest.raises(TypeError, match="unbatch"):
+        given.unbatch()
+
+    @tf.function
+    def total(n):
+        s = tf.constant(0, tf.int64)
+        made = Dataset.range(n).map(Dataset.range).batch(2).map(lambda stack: stack)
+        for x in made.unbatch().flat_map(lambda inner: inner):
+            s += x
+        return s
+
+    assert int(total(tf.constant(4, tf.int64))) == 4
+
+
+def test_specifications_of_stacks_tell_their_shapes_apart():
+    one, two, some = (tf.data.DatasetSpec(tf.TensorSpec([]), shape) for shape in ([], [2], [None]))
+    assert some.is_compatible_with(two)
+    assert not one.is_compatible_with(two)
+    assert two.most_specific_common_supertype([tf.data.DatasetSpec(tf.TensorSpec([]), [3])]) == some
+    assert len({one, two, some, tf.data.DatasetSpec(tf.TensorSpec([]))}) == 3

@@ -78,21 +78,25 @@ def test_callbacks_run_at_once(call, deterministic):
 
 
 def test_results_come_in_order_or_as_they_are_ready():
-    second_is_done = threading.Event()
+    until = threading.Event()
 
     def late(x):
         if x == 0:
-            second_is_done.wait(PATIENCE)
-        elif x == 1:
-            second_is_done.set()
+            until.wait(PATIENCE)
+        elif x == 1 and in_order is not False:
+            until.set()
         return x
 
-    def mapped(deterministic):
-        second_is_done.clear()
-        return listed(numbers(3).map(lambda x: tf.numpy_function(late, [x], tf.int64), 2, deterministic))
-
-    assert mapped(True) == mapped(None) == [0, 1, 2]
-    assert mapped(False)[0] == 1
+    for in_order in (None, True):
+        until.clear()
+        found = numbers(3).map(lambda x: tf.numpy_function(late, [x], tf.int64), 2, in_order)
+        assert listed(found) == [0, 1, 2]
+    in_order = False
+    until.clear()
+    iterator = iter(numbers(3).map(lambda x: tf.numpy_function(late, [x], tf.int64), 2, in_order))
+    assert int(next(iterator)) == 1
+    until.set()
+    assert sorted(int(x) for x in iterator) == [0, 2]
 
 
 def test_data_sets_are_read_at_once_and_interleaved_in_order():

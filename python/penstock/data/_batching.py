@@ -13,7 +13,10 @@ from penstock import _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._functions import Traced
+from penstock.data._handles import ByHandle
+from penstock.data._nested import Nested
 from penstock.data._rows import Pull, Reader, Rows, joined, one
+from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
@@ -35,14 +38,19 @@ def rebatched(source: Source, sizes: Any, drop_remainder: Any) -> Pull:
     sizes = [integer(size, "batch_size", 0) for size in sizes]
     if not sizes:
         raise InvalidArgumentError("argument 'batch_size' must hold at least one size")
-    pull, empty = unbatched(source), _emptied(source._structure)
-    return _gathered(pull, itertools.cycle(sizes), bool(drop_remainder), empty)
+    empty = _emptied(source._structure) if 0 in sizes else None
+    return _gathered(unbatched(source), itertools.cycle(sizes), bool(drop_remainder), empty)
 
 
 def _emptied(structure: Structure) -> list[Any]:
     """Leaves like those of an element, of no rows. Sizes that are not known are 0."""
     leaves = []
     for spec in structure.leaves:
+        if isinstance(spec, DatasetSpec):
+            leaves.append(
+                Nested([], DatasetSpec(spec.element_spec, [0, *(spec.dataset_shape.dims or [0])[1:]]))
+            )
+            continue
         tensors = [_no_rows(s, i, spec) for i, s in enumerate(spec.flatten())]
         leaves.append(spec.from_tensors(iter(tensors)))
     return leaves
@@ -151,6 +159,8 @@ def stack_values(values: Sequence[Any]) -> Any:
         return None
     if isinstance(first, _core.Tensor):
         return raw_ops.stack(list(values))
+    if isinstance(first, ByHandle):
+        return Nested.of(values)
     return stack_ragged(values, first.ragged_rank + 1, first.row_splits.dtype)
 
 

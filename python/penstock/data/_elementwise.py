@@ -14,11 +14,16 @@ from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
 from penstock.data._functions import traced, traced_with_state, unpacked
 from penstock.data._options import Options
 from penstock.data._shuffling import buffer, shuffled
-from penstock.data._sources import Seeds
+from penstock.data._sources import Seeds, elements
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import converted, spec_of
 from penstock.data._threads import AUTOTUNE, workers
-from penstock.errors import InvalidArgumentError
+from penstock.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    UnimplementedError,
+)
 
 if TYPE_CHECKING:
     from penstock.data._dataset import Dataset
@@ -81,6 +86,37 @@ FLAT_MAP = Kind("FlatMap", _stages.flat_mapped, _filtered)
 INTERLEAVE = Kind("Interleave", _stages.interleaved, _filtered)
 
 RESAMPLE = Kind("RejectionResample", _stages.resampled, _filtered)
+
+
+def _element(source: Any, index: Any) -> Any:
+    """The element of a number alone; those before it are computed only where they must be."""
+    kind, args, number = source._kind, source._args, int(index)
+    if kind is MAP:
+        leaves = _element(source._inputs[0], number)(1)
+        return elements([args[0](leaves.at(0))])
+    if kind in (PREFETCH, OPTIONS):
+        return _element(source._inputs[0], number)
+    if kind is SHUFFLE:
+        size, seed, seeds = args
+        return _stages.skip_in(shuffled(source._inputs[0], size, seed, seeds.still(seed)), number)
+    return _stages.skip(source, number)
+
+
+def _at(source: Any, index: Any) -> Any:
+    size, number = source._size(), int(index)
+    if size == INFINITE:
+        raise FailedPreconditionError("at: argument 'dataset' has elements without end")
+    if size == UNKNOWN:
+        raise UnimplementedError(
+            "at: Random access is not implemented where the number of elements is unknown"
+        )
+    if not 0 <= number < size:
+        raise OutOfRangeError(f"at: argument 'index': Index out of range [0, {size}):{number}")
+    pull = _element(source, number)
+    return elements([pull(1).at(0)])
+
+
+AT = Kind("At", _at, lambda *_: 1)
 
 
 class Elementwise(Base):

@@ -207,9 +207,9 @@ class Grouping(Elementwise):
         [[0, 1, 2], [3, 4]]
         """
         drop, known = flag(drop_remainder, "drop_remainder"), None
-        sizes = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
-        if len(sizes) == 1 and getattr(sizes[0], "shape", None):
-            sizes = _core._convert(sizes[0])
+        sizes: Any = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
+        if sizes is not batch_size and len(getattr(batch_size, "shape", ())) != 0:
+            sizes = _core._convert(batch_size)
             if not sizes.dtype.is_integer or sizes.shape.rank != 1:
                 raise TypeError(
                     f"argument 'batch_size' must be an integer or a vector of them, got {batch_size!r}"

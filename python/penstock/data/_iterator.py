@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import json
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -16,8 +17,9 @@ from penstock.autograph._traceback import USER_LINES
 from penstock.data._base import Base
 from penstock.data._handles import ByHandle, handle, held, in_graph
 from penstock.data._rows import Reader, Rows
+from penstock.data._sources import Seeds
 from penstock.data._structure import Structure
-from penstock.errors import OperatorNotAllowedInGraphError, OutOfRangeError
+from penstock.errors import InvalidArgumentError, OperatorNotAllowedInGraphError, OutOfRangeError
 
 __all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterator", "Steps"]
 
@@ -354,17 +356,75 @@ class NumpyIterator:
     [1, 2]
     """
 
-    __slots__ = ("_iterator",)
+    __slots__ = ("_count", "_dataset", "_iterator", "_seeds")
 
     def __init__(self, dataset: Any) -> None:
-        self._iterator = OwnedIterator(dataset)
+        self._dataset = dataset
+        self._begin([seeds.state for seeds in _seeds(dataset)], 0)
+
+    def _begin(self, seeds: list[Any], count: int) -> None:
+        """Goes on behind so many elements of an iteration that began with these states of the seeds."""
+        for mine, state in zip(_seeds(self._dataset), seeds, strict=True):
+            mine.state = state
+        self._seeds, self._count = seeds, count
+        self._iterator = OwnedIterator(self._dataset.skip(count) if count else self._dataset)
 
     def __iter__(self) -> NumpyIterator:
         return self
 
     def __next__(self) -> Any:
         with USER_LINES:
-            return nest.map_structure(_numpy, self._iterator._next())
+            found = nest.map_structure(_numpy, self._iterator._next())
+        self._count += 1
+        return found
+
+    def save(self) -> Any:
+        """Where the iterator is, for `restore`: a scalar string.
+
+        >>> import penstock as tf
+        >>> it = tf.data.Dataset.range(9).shuffle(9).as_numpy_iterator()
+        >>> first, state = next(it), it.save()
+        >>> rest = [int(x) for x in it]
+        >>> it.restore(state)
+        >>> [int(x) for x in it] == rest
+        True
+        """
+        return _core._convert(json.dumps([self._seeds, self._count]))
+
+    def restore(self, state: Any) -> None:
+        """Goes on where an iterator of this data set was.
+
+        The elements before are computed again. Shuffled ones come in the same order; random numbers that
+        functions draw are others.
+
+        Args:
+            state: what `save` gave.
+
+        Raises:
+            InvalidArgumentError: for something else.
+        """
+        try:
+            seeds, count = json.loads(_core._convert(state, _core.string).numpy())
+            self._begin([(int(first), int(n)) for first, n in seeds], int(count))
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"argument 'state' is no state of this iterator: {error}") from None
+
+
+def _seeds(dataset: Base) -> list[Seeds]:
+    """The seeds of the data sets that a data set is made of; what fixes them is drawn."""
+    found: dict[int, Seeds] = {}
+    waiting, seen = [dataset], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            waiting.extend(node._inputs)
+            for i, arg in enumerate(node._args):
+                if isinstance(arg, Seeds):
+                    # The seed comes before what it fixes.
+                    arg.begin(node._args[i - 1])
+                    found[id(arg)] = arg
+    return list(found.values())
 
 
 def _numpy(leaf: Any) -> Any:

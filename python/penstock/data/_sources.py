@@ -33,11 +33,17 @@ class Seeds:
         self.state: tuple[int | None, int] = (None, 0)
         self._source: tuple[_random.Random, tuple[int | None, int]] | None = None
 
-    def next(self, seed: Any) -> int:
-        """The next seed of the sequence that `seed` fixes; for None the program's generator does."""
+    def begin(self, seed: Any) -> tuple[int, int]:
+        """The state, with what fixes the sequence."""
         first, count = self.state
         if first is None:
             first = self._first() if seed is None else int(seed)
+            self.state = first, count
+        return first, count
+
+    def next(self, seed: Any) -> int:
+        """The next seed of the sequence that `seed` fixes; for None the program's generator does."""
+        first, count = self.begin(seed)
         if self._source is None or self._source[1] != self.state:
             source = _random.Random(first)
             for _ in range(count):
@@ -55,10 +61,10 @@ class Seeds:
             drawn = raw_ops.random_uniform_int(_core._convert([1]), 0, 2**31 - 1)
         return int(drawn[0])
 
-    def still(self) -> Seeds:
-        """The seeds of who reads elements by their numbers: always the same one."""
+    def still(self, seed: Any) -> Seeds:
+        """As `seed` fixes it, always the same one: for who reads elements by their numbers."""
         found = Seeds(False)
-        found.state = self.state[0], 0
+        found.state = self.begin(seed)[0], 0
         return found
 
     def fresh(self) -> Seeds:

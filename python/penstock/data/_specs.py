@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator as PyIterator
 from typing import Any
 
-from penstock import _core
+from penstock import _core, nest
 from penstock._element_spec import ElementSpec
+from penstock._shape import TensorShape
+from penstock._spec import TensorSpec
 from penstock.data._handles import HANDLE, held
 from penstock.data._structure import Structure, checked_spec
 
@@ -18,7 +20,7 @@ class DatasetSpec(ElementSpec):
 
     Args:
         element_spec: a nest of `tf.TypeSpec`.
-        dataset_shape: accepted; only the default has a meaning.
+        dataset_shape: the shape of a stack of data sets; by default it is one.
 
     >>> import penstock as tf
     >>> ds = tf.data.Dataset.range(3)
@@ -26,17 +28,36 @@ class DatasetSpec(ElementSpec):
     True
     """
 
-    __slots__ = ()
+    __slots__ = ("_shape",)
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         super().__init__(checked_spec(element_spec, "element_spec"))
+        self._shape = TensorShape(dataset_shape)
+
+    @property
+    def dataset_shape(self) -> TensorShape:
+        """The shape of a stack of data sets."""
+        return self._shape
 
     @property
     def value_type(self) -> type:
-        """`tf.data.Dataset`."""
+        """`tf.data.Dataset`, or the class of stacks."""
         from penstock.data._dataset import Dataset
+        from penstock.data._nested import Nested
 
-        return Dataset
+        return Nested if self._shape.rank else Dataset
+
+    def _leaves(self) -> list[Any]:
+        return [*super()._leaves(), TensorSpec(self._shape, HANDLE.dtype)]
+
+    def _with_leaves(self, leaves: list[Any]) -> DatasetSpec:
+        *elements, shape = leaves
+        return DatasetSpec(nest.pack_sequence_as(self._element_spec, elements), shape.shape)
+
+    def __repr__(self) -> str:
+        if not self._shape.rank:
+            return super().__repr__()
+        return f"DatasetSpec({self._element_spec!r}, {self._shape!r})"
 
     def flatten(self) -> list[Any]:
         """The specification of the tensor that stands for it."""
@@ -48,7 +69,11 @@ class DatasetSpec(ElementSpec):
 
     def from_tensors(self, tensors: PyIterator[Any]) -> Any:
         """The data set that a tensor stands for."""
-        return self.value_type._of_handle(next(tensors), self._element_spec)  # type: ignore[attr-defined]
+        if not self._shape.rank:
+            return self.value_type._of_handle(next(tensors), self._element_spec)  # type: ignore[attr-defined]
+        tensor = next(tensors)
+        at_hand = isinstance(tensor, _core.Tensor) and not tensor._is_symbolic
+        return held(tensor) if at_hand else self.value_type(None, self, tensor)
 
 
 class IteratorSpec(ElementSpec):

@@ -40,6 +40,7 @@ __all__ = [
     "scanned",
     "sharded",
     "skip",
+    "skip_in",
     "take",
     "take_while",
     "unique",
@@ -152,10 +153,13 @@ def take(source: Source, count: Any) -> Pull:
 
 def skip(source: Source, count: Any) -> Pull:
     """What comes after the first elements; nothing for a negative number."""
-    left = int(count)
-    if left < 0:
+    if (left := int(count)) < 0:
         return lambda limit: None
-    pull: Pull = source._open()
+    return skip_in(source._open(), left)
+
+
+def skip_in(pull: Pull, left: int) -> Pull:
+    """What a stage gives after its first elements."""
     most = 16
 
     def run(limit: int) -> Rows | None:

@@ -15,6 +15,7 @@ from penstock._arguments import expect
 from penstock._composite import is_composite, is_record
 from penstock._shape import TensorShape
 from penstock._spec import TensorSpec, TypeSpec
+from penstock.data._handles import ByHandle
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["NoneTensorSpec", "Structure", "converted", "spec_of"]
@@ -62,6 +63,10 @@ def converted(value: Any, what: str) -> Any:
         return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
     if value is None or isinstance(value, _core.Tensor) or (is_composite(value) and not is_record(value)):
         return value.read_value() if isinstance(value, _core._Variable) else value
+    if isinstance(value, list) and value and all(isinstance(item, ByHandle) for item in value):
+        from penstock.data._nested import Nested
+
+        return Nested.of(value)
     try:
         return _core._convert(value)
     except (TypeError, ValueError) as error:
@@ -238,6 +243,9 @@ def row_spec(spec: Any, what: str) -> Any:
         if spec.ragged_rank == 1:
             return TensorSpec(shape, spec.dtype)
         return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    stack = getattr(spec, "dataset_shape", None)
+    if stack is not None and stack.rank:
+        return type(spec)(spec.element_spec, stack.dims[1:])
     if not isinstance(spec, TensorSpec):
         raise TypeError(f"{what} must hold tensors, got {spec}")
     dims = spec.shape.dims
@@ -259,6 +267,9 @@ def batched_spec(spec: Any, size: int | None, what: str) -> Any:
     if isinstance(spec, RaggedTensorSpec):
         shape = spec.shape if spec.shape.dims is None else TensorShape([size, *spec.shape.dims])
         return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+    stack = getattr(spec, "dataset_shape", None)
+    if stack is not None:
+        return type(spec)(spec.element_spec, [size, *stack.dims])
     if not isinstance(spec, TensorSpec):
         raise TypeError(f"{what}: {spec} cannot be stacked")
     dims = spec.shape.dims

@@ -71,9 +71,10 @@ class _Buffer:
         # How many elements there are, and how many were asked for at once.
         self.count = 0
         self.limit = 1
-        # Whether nobody asks any more, and whether there are no more.
+        # Whether nobody asks any more, whether there are no more, and whether the stage could not be opened.
         self.closed = False
         self.ended = False
+        self.failed = False
 
 
 def _fill(buffer: _Buffer, make: Callable[[], Pull], stream: int, gate: Any) -> None:
@@ -94,7 +95,8 @@ def _fill(buffer: _Buffer, make: Callable[[], Pull], stream: int, gate: Any) -> 
         except BaseException as error:
             found = error
         with buffer.changed:
-            buffer.ended = found is None or pull is None
+            buffer.failed = pull is None
+            buffer.ended = buffer.failed or found is None
             if found is not None:
                 buffer.items.append(found)
                 buffer.count += found.count if isinstance(found, Rows) else 1
@@ -158,7 +160,7 @@ class Ahead:
             else:
                 buffer.count -= 1
             buffer.changed.notify_all()
-            self.made = not buffer.ended or bool(buffer.items) or isinstance(found, Rows)
+            self.made = not buffer.failed
         if isinstance(found, Rows):
             return found
         try:

@@ -10,7 +10,9 @@ from penstock import _core
 from penstock._arguments import expect
 from penstock._spec import TensorSpec
 from penstock.data import Dataset
+from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN
+from penstock.data._elementwise import AT
 from penstock.data._options import (
     AutoShardPolicy as AutoShardPolicy,
     AutotuneOptions as AutotuneOptions,
@@ -35,6 +37,7 @@ __all__ = [
     "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
+    "at",
     "bucket_by_sequence_length",
     "cardinality",
     "choose_from_datasets",
@@ -81,6 +84,26 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
     (3, 3)
     """
     return lambda dataset: dataset._counted(expected_cardinality)
+
+
+def at(dataset: Any, index: Any) -> Any:
+    """The element of a number.
+
+    Of a shuffled data set it is one of a fixed order.
+
+    Args:
+        dataset: the data set, whose number of elements is known.
+        index: the number, from 0.
+
+    Raises:
+        OutOfRangeError: for a number that no element has.
+        FailedPreconditionError: for elements without end.
+        UnimplementedError: where it is not known how many elements there are.
+
+    >>> int(at(Dataset.range(5).map(lambda x: x * 2), 3))
+    6
+    """
+    return dataset._then(AT, dataset._structure, integer(index, "index")).get_single_element()
 
 
 def cardinality(dataset: Any) -> Any:
