@@ -1,4 +1,4 @@
-"""Data sets and iterators that branches and loops of graphs make, and data sets as elements."""
+"""Data sets that branches and loops of graphs make or go over, and data sets as elements."""
 
 import numpy as np
 import pytest
@@ -154,3 +154,20 @@ def test_specifications_of_stacks_tell_their_shapes_apart():
     assert not one.is_compatible_with(two)
     assert two.most_specific_common_supertype([tf.data.DatasetSpec(tf.TensorSpec([]), [3])]) == some
     assert len({one, two, some, tf.data.DatasetSpec(tf.TensorSpec([]))}) == 3
+
+
+def test_elements_of_unknown_shape_add_up_to_a_scalar():
+    def pairs():
+        yield 1, 2
+        yield 3, 4
+
+    @tf.function
+    def total(ds):
+        s = 0
+        for x, y in ds:
+            s += x * y
+        return s
+
+    ds = Dataset.from_generator(pairs, (tf.int32, tf.int32))
+    assert ds.element_spec == (tf.TensorSpec(None, tf.int32),) * 2
+    assert int(total(ds)) == int(total(ds.prefetch(1))) == 14
