@@ -157,11 +157,12 @@ _NOTHING: Any = object()
 
 
 def _over(value: Any, leaf: Any) -> Any:
-    """A nest of tuples and mappings with `leaf` applied to what is in it."""
+    """A nest of tuples and mappings with `leaf` applied to what is in it, in the order of `_leaves`."""
     if isinstance(value, tuple):
         return tuple(_over(item, leaf) for item in value)
     if isinstance(value, Mapping):
-        return ImmutableDict((key, _over(item, leaf)) for key, item in value.items())
+        made = {key: _over(value[key], leaf) for key in sorted(value, key=str)}
+        return ImmutableDict((key, made[key]) for key in value)
     return leaf(value)
 
 

@@ -274,20 +274,20 @@ class _Listing:
 
 
 def _is_users(function: FunctionType) -> bool:
-    from penstock.autograph._convert import _is_library
+    from penstock.autograph._convert import is_library
 
-    return not _is_library(function.__code__.co_filename)
+    return not is_library(function.__code__.co_filename)
 
 
 def _is_library_value(value: Any) -> bool:
     """Whether it is what no program changes: a library's module, function or class."""
-    from penstock.autograph._convert import _is_library
+    from penstock.autograph._convert import is_library
 
     if isinstance(value, ModuleType):
         file = getattr(value, "__file__", None)
-        return file is None or _is_library(file)
+        return file is None or is_library(file)
     if isinstance(value, FunctionType):
-        return _is_library(value.__code__.co_filename)
+        return is_library(value.__code__.co_filename)
     module = getattr(value, "__module__", None) if isinstance(value, type) or callable(value) else None
     return isinstance(module, str) and module.partition(".")[0] in ("penstock", "numpy", "builtins")
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["Writer", "shrunk"]
+__all__ = ["STATE", "StateWriter", "Writer", "shrunk"]
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -290,6 +290,173 @@ class Writer:
         if self.random.random() < 0.4:
             self.simple(indent + 1)
         self.emit(indent + 1, f"return {self.result()}" if kind == "return" else kind)
+
+
+# What programs with state call. `variable` makes a variable of the engine, or of Python.
+STATE = """
+class Sum:
+    limit = 3
+
+    def __init__(self, start):
+        self.total, self.parts, self.pair, self.last = start, {"x": start, "y": 1}, (start, 2), None
+        if start > 2:
+            self.total = start - 1
+
+    def add(self, x):
+        self.total = (self.total + x) % 47
+
+    def choose(self, x):
+        if x > self.limit:
+            self.total = (self.total * 2 + x) % 41
+            return x - self.total
+        return self.total
+
+    def store(self, key, x):
+        self.parts[key] = (self.parts[key] + x) % 31
+        self.pair = (self.pair[1], self.parts[key])
+
+    def lazily(self, x):
+        if self.last is None:
+            self.last = x * 0 + 1
+        self.last = (self.last + x) % 29
+        return self.last
+
+    def repeat(self, x, times):
+        for _ in range(times):
+            self.add(x)
+        return self
+
+
+class Held:
+    def __init__(self):
+        self.built, self.calls = False, 0
+
+    def begin(self):
+        if self.built:
+            self.v.assign(0)
+
+    def bump(self, x):
+        self.calls += 1
+        if not self.built:
+            self.v, self.built = variable(0), True
+        self.v.assign((self.v + x) % 13)
+        return x + 1
+
+    def read(self):
+        return self.v + 0 if self.built else 0
+
+
+def push(items, x):
+    items.append(x)
+
+
+def bump(table, key, x):
+    table[key] = (table[key] + x) % 37
+
+
+def swap(items, i):
+    items[0], items[i] = items[i], items[0] + 1
+    return items
+
+
+def apply(function, x, times=2):
+    for _ in range(times):
+        x = function(x) % 17
+    return x
+
+
+held = Held()
+
+
+"""
+
+
+class StateWriter(Writer):
+    """Writes programs whose objects, containers and functions have a state that what they call changes."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.has_held = self.random.random() < 0.4
+        self.has_list = self.has_list or self.random.random() < 0.3
+        self.lazy = self.random.random() < 0.1
+
+    def emit(self, indent: int, line: str) -> None:
+        super().emit(indent, line)
+        if line == "def program(a, b, f):":
+            self.begin()
+
+    def begin(self) -> None:
+        super().emit(1, f"acc, other = Sum(a * 0 + {self.constant()}), Sum(b)")
+        super().emit(1, f"table_of = {{'m': Sum(a), 'n': Sum({self.constant()})}}")
+        super().emit(1, "box, pairs = [Sum(b), Sum(a + b)], [a, b, 3]")
+        super().emit(1, f"shift = lambda x: x * 2 + {self.constant()}")
+        if self.has_held:
+            super().emit(1, "held.begin()")
+
+    def name(self) -> str:
+        more = ["acc.total", "other.total", "table_of['m'].total", "box[1].total", "pairs[0]", "acc.pair[1]"]
+        return self.pick(*more) if self.random.random() < 0.3 else super().name()
+
+    def result(self) -> str:
+        every = "(acc.total * 3 + table_of['n'].total + box[0].total + other.parts['y'] + pairs[2]) % 61"
+        if self.pair:
+            return f"(a * 0 + b * 0 + {self.name()} + {every}, f * 0.0 + {self.number(1)})"
+        state = f"{every} + held.read()" if self.has_held else every
+        return f"a * 0 + b * 0 + {self.expression(1)} + {state}"
+
+    def simple(self, indent: int) -> None:
+        if self.random.random() < 0.45:
+            self.effect(indent, self.pick(*NAMES))
+        else:
+            super().simple(indent)
+
+    def effect(self, indent: int, target: str) -> None:
+        """A statement that calls what changes something."""
+        whose = self.pick("acc", "other", "table_of['m']", "table_of['n']", "box[0]", "box[(1 + 1) // 2]")
+        kind = self.random.randrange(16)
+        self.counter += 1
+        k = f"o{self.counter}"
+        if kind < 3:
+            self.emit(indent, f"{whose}.add({self.expression(1)})")
+        elif kind == 3:
+            self.emit(indent, f"{target} = {whose}.choose({self.expression(1)}) % 43")
+        elif kind == 4:
+            self.emit(
+                indent,
+                f"{whose}.store({self.pick(chr(39) + 'x' + chr(39), repr('y'))}, {self.expression(1)})",
+            )
+        elif kind == 5:
+            self.emit(indent, f"{whose}.total = {self.expression(1)}")
+        elif kind == 6:
+            self.emit(indent, f"{whose}.total += {self.expression(1)}")
+            self.emit(indent, f"{whose}.total %= 39")
+        elif kind == 7:
+            self.emit(
+                indent, f"{k} = Sum({self.expression(1)}).repeat({self.name()}, {self.random.randint(1, 2)})"
+            )
+            self.emit(indent, f"{k}.store('x', {self.expression(0)})")
+            self.emit(indent, f"{target} = ({k}.total + {k}.parts['x']) % 23")
+        elif kind == 8 and self.has_list:
+            self.emit(indent, f"push(items, {self.expression(1)})")
+        elif kind == 9 and self.has_dict:
+            self.emit(indent, f"bump(table, 'x', {self.expression(1)})")
+        elif kind == 10:
+            self.emit(indent, f"bump({whose}.parts, 'y', {self.expression(1)})")
+        elif kind == 11:
+            self.emit(indent, f"{target} = swap(pairs, {self.random.randint(1, 2)})[1] % 33")
+        elif kind == 12:
+            extra = f"lambda x, y={self.name()}: x + y * {self.pick(*NAMES)}"
+            function = self.pick("shift", extra, f"({extra})", "lambda x: x if x > 3 else x + acc.total")
+            self.emit(indent, f"{target} = apply({function}, {self.expression(1)})")
+        elif kind == 13 and self.has_held:
+            self.emit(indent, f"{target} = held.bump({self.expression(1)}) % 19")
+        elif kind == 14 and self.lazy:
+            self.emit(indent, f"{target} = {whose}.lazily({self.expression(1)})")
+        else:
+            self.emit(indent, f"{k} = [Sum({self.name()}), Sum({self.constant()})]")
+            self.emit(indent, f"for {k}x in {k}:")
+            self.emit(indent + 1, f"{k}x.add({self.expression(1)})")
+            self.emit(indent, f"{target} = ({k}[0].total * 2 + {k}[1].total) % 27")
 
 
 def _smaller(tree: ast.Module) -> Iterator[ast.Module]:

@@ -437,6 +437,66 @@ def test_what_a_body_leaves_behind_in_an_object_does_no_harm() -> None:
     assert layer.losses == []
 
 
+def test_a_tensor_that_is_only_stored_costs_a_loop_nothing() -> None:
+    class Layer:
+        def __call__(self, x: Any) -> Any:
+            self.last = x
+            return x * 2.0
+
+    class Plain:
+        def __call__(self, x: Any) -> Any:
+            return x * 2.0
+
+    def size(layer: Any) -> int:
+        @tf.function
+        def f(x: Any, n: Any) -> Any:
+            for _ in tf.range(n):
+                x = layer(x)
+            return x
+
+        concrete = f.get_concrete_function(tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int32))
+        return len(str(concrete.graph).splitlines())
+
+    assert size(Layer()) == size(Plain())
+
+
+def test_a_tensor_that_an_iteration_leaves_for_the_next_is_the_loops() -> None:
+    class Cell:
+        def __init__(self) -> None:
+            self.h: Any = None
+
+        @property
+        def state(self) -> Any:
+            return self.h
+
+        def by_none(self, x: Any) -> Any:
+            if self.state is None:
+                self.h = x * 0
+            self.h = self.state + x
+            return self.h
+
+        def by_name(self, x: Any) -> Any:
+            if not hasattr(self, "g"):
+                self.g = x * 0
+            self.g = self.g + x
+            return self.g
+
+    cell = Cell()
+
+    @tf.function
+    def f(n: Any) -> Any:
+        cell.h, total, named = None, n * 0, n * 0
+        if hasattr(cell, "g"):
+            del cell.g
+        for i in tf.range(n):
+            total += cell.by_none(i)
+            named += cell.by_name(i)
+        return total, named, cell.h
+
+    # The sums of 0, 1, 3, 6.
+    assert [int(v) for v in f(tf.constant(4))] == [10, 10, 6]
+
+
 def test_an_object_in_a_list_is_found_by_a_computed_index() -> None:
     class Item:
         x: Any = None

@@ -135,3 +135,103 @@ def test_a_module_does_what_it_did(name: str) -> None:
     plain = CASES[name](module, lambda f: f)
     for left, right in zip(plain, CASES[name](module, tf.autograph.to_graph), strict=True):
         assert outcome(left) == outcome(right)
+
+
+INSTALLED = """
+import functools
+
+import penstock as tf
+
+
+def doubled(function):
+    @functools.wraps(function)
+    def run(*args):
+        result = function(*args)
+        if result > 100:
+            return result
+        return result * 2
+    return run
+
+
+class Layer:
+    def __init__(self):
+        self.is_built = False
+
+    def __call__(self, x):
+        if not self.is_built:
+            self.w = tf.Variable(3)
+            self.is_built = True
+        if x > 2:
+            return x * self.w
+        return -x
+
+
+@tf.function
+def decorated(x):
+    while x < 10:
+        x += 3
+    return x
+
+
+def strange():
+    class Odd:
+        pass
+    return eval("lambda x: x + 1")
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], types.ModuleType]]:
+    """What imports a module of a source from a directory of installed packages."""
+    place = tmp_path / "site-packages"
+    place.mkdir()
+    monkeypatch.syspath_prepend(str(place))
+    names = []
+
+    def load(name: str) -> types.ModuleType:
+        (place / f"{name}.py").write_text(INSTALLED)
+        names.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in names:
+        del sys.modules[name]
+
+
+def test_installed_code_is_converted(installed: Callable[[str], types.ModuleType]) -> None:
+    module = installed("some_layers")
+    layer = module.Layer()
+
+    @tf.function
+    def f(x: Any, n: Any) -> Any:
+        for _ in tf.range(n):
+            x = layer(x)
+        return module.strange()(x)
+
+    assert [int(f(tf.constant(x), tf.constant(n))) for x, n in ((3, 2), (2, 1), (2, 2))] == [28, -1, 3]
+    assert int(module.decorated(tf.constant(2))) == 11
+
+    @tf.function
+    @module.doubled
+    def g(x: Any) -> Any:
+        if x > 0:
+            return x
+        return -x
+
+    assert [int(g(tf.constant(x))) for x in (60, -70, 101)] == [120, 140, 101]
+
+
+def test_modules_can_be_exempt_from_conversion(installed: Callable[[str], types.ModuleType]) -> None:
+    first, second = installed("plain_layers"), installed("other_layers")
+    known = tf.autograph.experimental.unconverted_modules("plain_layers", "other")
+    assert {"plain_layers", "numpy", "penstock"} <= known
+    assert known == tf.autograph.experimental.unconverted_modules()
+    assert int(tf.function(second.Layer())(tf.constant(5))) == 15
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError) as caught:
+        tf.function(first.Layer())(tf.constant(5))
+    assert "unconverted_modules" in "".join(caught.value.__notes__)
+    tf.autograph.experimental.unconverted_modules("other_layers.sub", "other_layers")
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError):
+        tf.function(second.Layer())(tf.constant(5))
+    with pytest.raises(TypeError, match="argument 'more'"):
+        tf.autograph.experimental.unconverted_modules(second)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -769,3 +769,35 @@ def test_a_condition_may_have_dimensions_if_it_has_one_element(spec: tf.TensorSp
     if spec.shape.num_elements() is None:
         with pytest.raises(tf.errors.InvalidArgumentError):
             f(tf.ones([1, 2] if spec.shape.rank == 2 else [2], tf.int32))
+
+
+class Rows(NamedTuple):
+    rows: Any
+    count: Any
+
+
+def test_lists_in_a_named_tuple_change_in_place() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        made = Rows([n * 0, n * 0], n * 0)
+        i = tf.constant(0)
+        while i < n:
+            made.rows[0] += i
+            if i > 1:
+                made.rows[1] = i
+            last = Rows([i, i + 1], {"i": i})
+            i += 1
+        return made, last
+
+    result = tf.nest.map_structure(int, f(tf.constant(4)))
+    assert result == (Rows([6, 3], 0), Rows([3, 4], {"i": 3}))
+
+    @tf.function
+    def grows(n: Any) -> Any:
+        made = Rows([n], 0)
+        for i in tf.range(n):
+            made.rows.append(i)
+        return made
+
+    with pytest.raises(TypeError, match="'made.rows' cannot change its length"):
+        grows(tf.constant(3))

@@ -355,3 +355,29 @@ def test_an_object_of_a_dataclass_in_a_field_is_kept_as_it_is():
     layer = Layer(1.0, Options(0.5))
     assert [float(x) for x in tf.nest.flatten(layer, expand_composites=True)] == [1.0]
     assert tf.function(lambda x: x)(layer).options == Options(0.5)
+
+
+class Named(tf.experimental.ExtensionType):
+    parts: Mapping[str, tuple[tf.Tensor, ...]]
+    kind: str = "named"
+
+
+def test_a_mapping_in_a_field_comes_back_from_a_function():
+    @tf.function
+    def made(x, n):
+        found = Named({"b": (x,), "a": (x + 1, x * 2)})
+        for _ in tf.range(n):
+            found = Named({"b": (found.parts["b"][0] + 1,), "a": found.parts["a"]})
+        if n > 1:
+            found = Named({"b": found.parts["b"], "a": (x, x)})
+        return found, found.parts
+
+    for n, due in ((1, ([4], [4, 6])), (2, ([5], [3, 3]))):
+        result, parts = made(tf.constant(3), tf.constant(n))
+        for mapping in (result.parts, parts):
+            assert ([int(v) for v in mapping["b"]], [int(v) for v in mapping["a"]]) == due
+            assert type(mapping) is type(Named({}).parts)
+        assert list(result.parts) == ["b", "a"]
+        again = tf.function(lambda e: e)(result)
+        assert again.kind == "named"
+        assert int(again.parts["b"][0]) == due[0][0]

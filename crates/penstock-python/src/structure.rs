@@ -309,7 +309,8 @@ fn sort(items: &mut Items<'_>) {
     }
 }
 
-fn mapping_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Items<'py>> {
+/// The items of a mapping that is no dict, by key where the keys can be ordered.
+pub(crate) fn mapping_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Items<'py>> {
     let mut items: Items<'py> =
         value.call_method0("items")?.try_iter()?.map(|pair| pair?.extract()).collect::<PyResult<_>>()?;
     sort(&mut items);

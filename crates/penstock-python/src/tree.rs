@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use crate::convert::to_var;
 use crate::layer;
 use crate::objects::{Kind, kind};
-use crate::structure::{components, tracing_type};
+use crate::structure::{components, mapping_items, tracing_type};
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
 
@@ -29,6 +29,8 @@ pub(crate) enum Tree {
     Named(Py<PyAny>, Vec<Tree>),
     /// A dict, in its order.
     Dict(Vec<(Py<PyAny>, Tree)>),
+    /// Another mapping: one of its class with the same keys, without tensors, and the items.
+    Mapping(Py<PyAny>, Vec<(Py<PyAny>, Tree)>),
     /// An object that its trace type takes apart and puts together: the type, and how many tensors it has.
     Composite(Py<PyAny>, usize),
     /// An object that counts by its fields: one to copy, without tensors, and the fields.
@@ -52,6 +54,11 @@ impl Tree {
             (Tree::Named(a, x), Tree::Named(b, y)) => a.is(b) && all(x, y),
             (Tree::Dict(a), Tree::Dict(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|((k, x), (l, y))| equal(k, l) && x.same(py, y))
+            }
+            (Tree::Mapping(a, x), Tree::Mapping(b, y)) => {
+                a.bind(py).get_type().is(b.bind(py).get_type())
+                    && x.len() == y.len()
+                    && x.iter().zip(y).all(|((k, x), (l, y))| equal(k, l) && x.same(py, y))
             }
             (Tree::Composite(a, m), Tree::Composite(b, n)) => m == n && equal(a, b),
             (Tree::Fields(a, x), Tree::Fields(b, y)) => {
@@ -102,6 +109,15 @@ impl Tree {
             // The copy keeps no symbolic tensor alive.
             let blank = layer::call(py, "with_fields", (value, blank))?;
             return Ok(Tree::Fields(blank.unbind(), parts));
+        }
+        if matches!(kind, Kind::Mapping) {
+            let (blank, mut parts) = (PyDict::new(value.py()), Vec::new());
+            for (key, item) in mapping_items(value)? {
+                blank.set_item(&key, value.py().None())?;
+                parts.push((key.unbind(), Tree::within(&item, leaves, fields)?));
+            }
+            let blank = layer::call(value.py(), "rebuilt_mapping", (value, blank))?;
+            return Ok(Tree::Mapping(blank.unbind(), parts));
         }
         if matches!(kind, Kind::Protocol) {
             let ty = tracing_type(value)?;
@@ -160,6 +176,13 @@ impl Tree {
                 }
                 dict.into_any()
             }
+            Tree::Mapping(blank, parts) => {
+                let made = PyDict::new(py);
+                for (key, part) in parts {
+                    made.set_item(key, part.build_with(py, leaf)?)?;
+                }
+                layer::call(py, "rebuilt_mapping", (blank, made))?
+            }
             Tree::Composite(ty, count) => {
                 let parts = (0..*count).map(|_| leaf(py)).collect::<PyResult<Vec<_>>>()?;
                 ty.bind(py).call_method1("from_tensors", (PyList::new(py, parts)?.try_iter()?,))?
@@ -188,6 +211,13 @@ impl Tree {
                 visit.call(key)?;
                 t.visit(visit)
             }),
+            Tree::Mapping(blank, items) => {
+                visit.call(blank)?;
+                items.iter().try_for_each(|(key, t)| {
+                    visit.call(key)?;
+                    t.visit(visit)
+                })
+            }
             Tree::Fields(blank, parts) => {
                 visit.call(blank)?;
                 parts.iter().try_for_each(|(_, t)| t.visit(visit))

@@ -443,14 +443,15 @@ def _outcome(
         a, b = first.values[i], second.values[i]
         if a is b or (same(a, b) and not _has_symbolic(a)):
             return _known(a, i, state)
-        before = state.frozen[i]
-        changed = [v for v in (b, a) if not same(v, before)]
-        if not changed:
-            return _UNCHANGED
-        left = i in first.left or i in second.left or (i >= state.own and not _can_merge(a, b))
-        if left or all(state.is_python(i, v) for v in changed):
-            # An effect on Python's objects, or a tensor of a branch that is left behind in one.
-            return _known(changed[0], i, state)
+        if i >= state.own or state.has_created():
+            before = state.frozen[i]
+            changed = [v for v in (b, a) if not same(v, before)]
+            if not changed:
+                return _UNCHANGED
+            left = i in first.left or i in second.left or (i >= state.own and not _can_merge(a, b))
+            if left or all(state.is_python(i, v) for v in changed):
+                # An effect on Python's objects, or a tensor of a branch that is left behind in one.
+                return _known(changed[0], i, state)
     la, lb = leaves_of(a), leaves_of(b)
     if a is UNDEFINED or b is UNDEFINED:
         found, present = (b, second) if a is UNDEFINED else (a, first)

@@ -9,7 +9,7 @@ import linecache
 import os
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -23,11 +23,25 @@ DO_NOT_CONVERT = "_penstock_do_not_convert"
 
 # For each code object, by identity: the converted one, or None where it is called as it is.
 _by_code: dict[int, tuple[Any, CodeType | None]] = {}
-_by_file: dict[str, bool] = {}
+_by_file: dict[tuple[str, str], bool] = {}
 _warned: set[str] = set()
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120, PTH100
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120, PTH100
+
+# The modules, and packages of them, that need no conversion: they decide nothing by tensors, or convert by
+# themselves what they are given.
+# fmt: off
+unconverted: set[str] = {
+    "IPython", "PIL", "_pytest", "absl", "attr", "attrs", "cloudpickle", "coverage", "cv2", "dask", "debugpy",
+    "dill", "einops", "google", "grpc", "h5py", "hypothesis", "imageio", "ipdb", "ipykernel", "jax", "jaxlib",
+    "matplotlib", "ml_dtypes", "mock", "mpl_toolkits", "networkx", "numba", "numpy", "opt_einsum",
+    "packaging", "pandas", "penstock", "pkg_resources", "plotly", "pluggy", "polars", "psutil", "pyarrow",
+    "pydantic", "pytest", "requests", "rich", "scipy", "seaborn", "setuptools", "six", "skimage", "sklearn",
+    "statsmodels", "sympy", "tensorflow", "torch", "tqdm", "traitlets", "typing_extensions", "urllib3",
+    "wrapt", "xarray", "yaml", "zmq",
+}
+# fmt: on
 
 _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
@@ -47,16 +61,37 @@ class ConversionError(TypeError):
     """A function cannot be converted."""
 
 
-def _is_library(file: str) -> bool:
-    known = _by_file.get(file)
+def _is_exempt(file: str, module: str) -> bool:
+    """Whether code is to stay as it is: this package's, the standard library's, or of a listed module."""
+    known = _by_file.get((file, module))
     if known is None:
-        parts = file.replace("\\", "/").split("/")
-        known = _by_file[file] = (
-            file.startswith((_OWN, _STDLIB, "<frozen"))
-            or "site-packages" in parts
-            or "dist-packages" in parts
-        )
+        own = file.startswith((_OWN, "<frozen")) or (file.startswith(_STDLIB) and not _is_installed(file))
+        known = _by_file[file, module] = own or any(_prefixes(module))
     return known
+
+
+def _prefixes(module: str) -> Iterator[bool]:
+    """Whether a module, or a package that it is in, is listed."""
+    while module:
+        yield module in unconverted
+        module = module.rpartition(".")[0]
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file was installed, rather than written by who runs it."""
+    parts = file.replace("\\", "/").split("/")
+    return "site-packages" in parts or "dist-packages" in parts
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is this package's, the standard library's, or was installed."""
+    return file.startswith((_OWN, _STDLIB, "<frozen")) or _is_installed(file)
+
+
+def forget_decisions() -> None:
+    """Has every function asked for anew whether it is converted."""
+    _by_file.clear()
+    _by_code.clear()
 
 
 def has_source(function: FunctionType) -> bool:
@@ -73,8 +108,8 @@ def why_plain(code: CodeType) -> str | None:
                 "it. Append to a list, and return it, in place of 'yield'"
             )
         return None
-    if _is_library(code.co_filename):
-        return "library code is not converted"
+    if any(exempt for (file, _), exempt in _by_file.items() if file == code.co_filename):
+        return "it belongs to a module of tf.autograph.experimental.unconverted_modules()"
     known = _by_code.get(id(code))
     if known is not None and known[1] is None:
         return "its source is not available"
@@ -119,6 +154,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if tracing.converting:
+        tracing.called[id(function.__code__)] = function.__code__
         tracing.outside.update((id(cell), cell) for cell in cells.values())
     closure = tuple(
         CellType(_operators) if name == OPERATORS else cells[name] if name in cells else CellType()
@@ -136,7 +172,8 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
 
 def _target(function: FunctionType, strict: bool) -> CodeType | None:
     code = function.__code__
-    if _is_library(code.co_filename) or code.co_flags & _COROUTINE:
+    module = function.__globals__.get("__name__")
+    if code.co_flags & _COROUTINE or _is_exempt(code.co_filename, module if isinstance(module, str) else ""):
         return None
     # A syntax tree is thousands of objects, none of which is garbage before it is compiled: the collector
     # would go through them, and through what else is young, again and again.
@@ -147,10 +184,12 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
         if "logging" in sys.modules:
             sys.modules["logging"].getLogger("penstock.autograph").info("converted %s", code.co_qualname)
         return made
-    except _source.SourceError as error:
-        if strict:
+    except (_source.SourceError, ConversionError) as error:
+        of_others = _is_installed(getattr(sys.modules.get(function.__module__), "__file__", None) or "")
+        if strict or (isinstance(error, ConversionError) and not of_others):
             raise
-        _warn_once(function, str(error))
+        if not of_others:
+            _warn_once(function, str(error))
         return None
     finally:
         if collects:
@@ -339,6 +378,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
         outer = {**t.__dict__}
         t.__dict__.update(fresh())
         t.converting = True
+        if isinstance(code, CodeType):
+            t.called[id(code)] = code
         t.outside.update((id(cell), cell) for cell in getattr(unwrapped, "__closure__", None) or ())
         try:
             return outermost(changed(*args, **kwargs))

@@ -85,6 +85,10 @@ class _Peels(BaseException):
         self.found = found
 
 
+class _WrongGuess(BaseException):
+    """Variables have other types after the first iteration than the last time that the loop was traced."""
+
+
 class _Wider(BaseException):
     """The trace must start over: more variables change than were known."""
 
@@ -118,9 +122,12 @@ def graph_loop(
     holders = {slot.key: slot.holders() for slot in state.slots if slot.entry.held}
     loop = _Loop(state, hidden, test, body, where, options, invariants)
     attempts = 0
+    guess = _guess(state, where)
     try:
         while True:
             try:
+                if guess is not None:
+                    raise _Peels(guess)
                 outs = loop.trace()
                 break
             except _Wider:
@@ -134,7 +141,14 @@ def graph_loop(
             except _Peels as peels:
                 found = peels.found
             loop.last = None
-            hidden = _peeled(state, hidden, test, body, found, runs, where, holders)
+            try:
+                hidden = _peeled(state, hidden, test, body, found, runs, where, holders, guess is not None)
+            except _WrongGuess:
+                state.promoted.difference_update(state.slots[i].key for i in found)
+                guess = None
+                continue
+            guess = None
+            tracing.guesses[where] = found
             loop = _Loop(state, hidden, test, body, where, options, invariants)
             loop.peeled = True
     except BaseException:
@@ -171,6 +185,7 @@ def _peeled(
     runs: Any,
     where: str,
     holders: dict[Any, int],
+    guessed: bool,
 ) -> list[Any]:
     """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
     state.restore()
@@ -181,6 +196,9 @@ def _peeled(
     def first() -> None:
         for slot, value in zip(held, body(hidden), strict=True):
             slot.set(value)
+        for i, structure in found.items() if guessed else ():
+            if not _is_of(state.slots[i].get(), structure):
+                raise _WrongGuess
 
     def none() -> None:
         # Nobody sees them: what is read after the loop is asserted to have been set.
@@ -207,6 +225,26 @@ def _assert_runs(runs: Any, entry: Entry, where: str) -> None:
     if runs is not None:
         message = f"the loop at {where} must iterate at least once, to give {label(entry.name)} a value"
         _ASSERT(runs, message=message)
+
+
+def _guess(state: State, where: str) -> dict[int, Any] | None:
+    """What the first iteration gives to variables that are None, if it is as it was last."""
+    found = tracing.guesses.get(where)
+    if found is None or not all(i < state.own and state.slots[i].entry.live for i in found):
+        return None
+    before = [state.frozen[i] for i in found]
+    fits = all(value is UNDEFINED or _has_none(value) for value in before) and any(map(_has_none, before))
+    return found if fits else None
+
+
+def _is_of(value: Any, structure: Any) -> bool:
+    """Whether a value has these types, in one structure with them."""
+    found = _types_of(value)
+    try:
+        check_alike(_shell(found), _shell(structure))
+    except (TypeError, ValueError):
+        return False
+    return found is not None and flatten(found) == flatten(structure)
 
 
 class _Invariants:
@@ -329,11 +367,12 @@ class _Loop:
         before, slot = self.state.before[i], self.state.slots[i]
         if not slot.entry.live:
             return None
-        if slot.key not in self.state.promoted and (i >= self.state.own or holds_variables(before)):
-            # It is found to be the loop's when an iteration changes it.
+        # Others are found to be the loop's when an iteration changes them.
+        found = slot.key in self.state.promoted
+        if i >= self.state.own and not found:
             return None
         leaves = leaves_of(before)
-        if not leaves:
+        if not leaves or (not found and any(isinstance(leaf, _core._Variable) for leaf in leaves)):
             return None
         tensors = [_core._convert(leaf) for leaf in leaves]
         specs = [self.invariants.spec(i, k, t, self.where) for k, t in enumerate(tensors)]
@@ -387,7 +426,11 @@ class _Loop:
             if not slot.entry.live or i in carried or same(values[i], state.frozen[i]):
                 continue
             if i < state.own:
-                if holds_variables(state.frozen[i]) and leaves_of(values[i]) is not None:
+                if (
+                    state.frozen[i] is not UNDEFINED
+                    and holds_variables(state.frozen[i])
+                    and leaves_of(values[i]) is not None
+                ):
                     state.promoted.add(slot.key)
                     raise _Wider
             elif not state.is_python(i, values[i], 1):
@@ -408,7 +451,8 @@ class _Loop:
             if structure is None:
                 continue
             if before is UNDEFINED or _has_none(before):
-                if not self.peeled and (before is UNDEFINED or _is_like(before, value) or before is None):
+                alike = before is UNDEFINED or before is None or _is_like(before, value)
+                if not self.peeled and alike and state.is_read(i):
                     found[i] = structure
             elif _fits(before, structure, state.is_local(i)):
                 state.promoted.add(state.slots[i].key)

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType, FrameType, FunctionType
+from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from penstock import _composite, _core, raw_ops
@@ -191,6 +191,10 @@ class _Tracing(threading.local):
         self.made: dict[int, Any] = {}
         # Variables that hold a list of the graph in place of Python's, and that one.
         self.replaced: list[tuple[Slot, Any]] = []
+        # What loops made of variables that are None before them, by place: a guess for the next time.
+        self.guesses: dict[str, dict[int, Any]] = {}
+        # The code that it has called, by identity.
+        self.called: dict[int, CodeType] = {}
         # The cells of functions from outside that it has called, by identity.
         self.outside: dict[int, CellType] = {}
         # The objects whose attributes or items the open statements change, by identity.
@@ -327,8 +331,8 @@ def attribute_of(base: Any, name: str) -> Slot:
 class Contents(Slot):
     """What a container holds that no variable of the statement is known to hold."""
 
-    def __init__(self, container: Any) -> None:
-        super().__init__(Entry(f"the contents of a {type(container).__name__}", 0, 0), "")
+    def __init__(self, container: Any, entry: Entry | None = None, file: str = "") -> None:
+        super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0), file)
         self._place = tracing.place_of(container)
 
     @property
@@ -380,7 +384,12 @@ def slots_of(
             found = base()
         except (NameError, AttributeError):
             continue
-        if getattr(getattr(type(found), attribute, None), "fset", found) is not None:
+        if isinstance(found, tuple):
+            # A named tuple does not change, but containers in it do.
+            held = getattr(found, attribute, None)
+            if type(held) in (list, dict, TensorList):
+                slots.append(Contents(held, Entry(*raw), code.co_filename))
+        elif getattr(getattr(type(found), attribute, None), "fset", found) is not None:
             slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
     return slots
 
@@ -476,12 +485,14 @@ class State:
     def again(self, attempts: int) -> None:
         """The statement is traced once more, after so many attempts, with what is known now."""
         self.restore()
-        self.made.clear()
         if attempts > _FEW:
             # Objects that refer to each other may be left of the last attempt.
             gc.collect()
         self.closed = attempts > _MANY
         self.keep([i for i in range(len(self.slots)) if not self.is_gone(i)])
+        for key in self.made:
+            tracing.made.pop(key, None)
+        self.made.clear()
 
     def keep(self, indices: list[int]) -> None:
         """Forgets all variables but some; its own are among these."""
@@ -496,7 +507,9 @@ class State:
             return False
         if id(place.object) in self.made or is_stale(self.frozen[index]):
             return True
-        return place.references() <= _occurrences(place.object, values)
+        within = (getattr(owner, "__dict__", {}) for owner in self.made.values())
+        known = _occurrences(place.object, [*values, *within])
+        return place.references() <= known
 
     def is_python(self, index: int, value: Any, levels: int = 0) -> bool:
         """Whether a variable that came to hold another value remains Python's.
@@ -531,18 +544,39 @@ class State:
             return isinstance(slot, _Cell) and id(slot.cell) not in tracing.outside
         if id(place.object) in tracing.made:
             return True
-        return isinstance(slot, Contents) and self.holder_of(place.object, True) is not None
+        return isinstance(slot, Contents) and self._is_held_locally(place.object)
 
-    def holder_of(self, container: Any, local: bool = False) -> CellType | None:
-        """The cell that holds a container; only one of a local variable of the traced function if asked."""
-        names = _local_names() if local else None
+    def is_read(self, index: int) -> bool:
+        """Whether an attribute is read, as far as the code of its class and what was called tell."""
+        slot = self.slots[index]
+        if not isinstance(slot, _Attribute) or self.is_local(index):
+            return True
+        members = [vars(cls).values() for cls in type(slot.place.object).__mro__]
+        codes = [code for found in members for member in found for code in _codes_of(member)]
+        return any(_reads_attribute(code, slot.name) for code in (*codes, *tracing.called.values()))
+
+    def holder_of(self, container: Any) -> Slot | None:
+        """The variable, or the attribute of an object, that holds a container."""
+        owners = [owner for key, owner in tracing.made.items() if key not in self.made]
         for name, cell in _cells_of(self.functions):
-            try:
-                if cell.cell_contents is container and (names is None or name in names):
-                    return cell
-            except ValueError:
-                continue
+            held = _contents_of(cell)
+            if held is container:
+                return _Cell(Entry(name, 0, 0), "", cell)
+            owners.append(held)
+        for owner in owners:
+            for name, held in [*getattr(owner, "__dict__", {}).items()]:
+                if held is container and not isinstance(owner, type | FunctionType | ModuleType):
+                    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), "", owner, name)
         return None
+
+    def _is_held_locally(self, container: Any) -> bool:
+        """Whether a variable of the traced function, or an object that it made, has a container."""
+        names = _local_names()
+        held = [_contents_of(cell) for name, cell in _cells_of(self.functions) if name in names]
+        made = [
+            value for owner in tracing.made.values() for value in [*getattr(owner, "__dict__", {}).values()]
+        ]
+        return _occurrences(container, [*held, *made]) > 0
 
     def has_created(self) -> bool:
         """Whether variables of the engine were created since the statement began."""
@@ -551,7 +585,8 @@ class State:
     def settle(self, values: Sequence[Any], levels: int = 0) -> bool:
         """Has what remains Python's begin with its value at the end of a body; whether anything does."""
         some = False
-        for i, value in enumerate(values):
+        for i in range(0 if self.has_created() else self.own, len(values)):
+            value = values[i]
             if not same(value, self.frozen[i]) and self.is_python(i, value, levels):
                 self.before[i], self.frozen[i] = self._kept(i, value), value
                 some = True
@@ -571,9 +606,13 @@ class State:
         """Has a variable begin with another value."""
         slot = self.slots[index]
         if isinstance(slot, Contents):
-            cell = self.holder_of(slot.place.object)
-            assert cell is not None
-            slot = self.slots[index] = _Cell(slot.entry._replace(name="the list"), slot.file, cell)
+            found = self.holder_of(slot.place.object)
+            if found is None:
+                raise TypeError(
+                    f"the list {label(slot.entry.name)} cannot change its length under a condition on "
+                    "tensors, or in a loop on them: make it a variable, or an attribute that can be set"
+                )
+            slot = self.slots[index] = found
             touch([slot])
         self.promoted.add(slot.key)
         tracing.replaced.append((slot, slot.get()))
@@ -598,7 +637,10 @@ class State:
 
     def write(self, index: int, value: Any) -> None:
         """Sets a variable for good: a container that it held all along keeps its identity."""
-        before = self.before[index]
+        slot, before = self.slots[index], self.before[index]
+        if isinstance(slot, Contents):
+            slot.set(value)
+            return
         if type(before) in (list, dict, TensorList) and type(before) is type(value):
             _refill_all(before, value)
             value = before
@@ -606,16 +648,50 @@ class State:
 
 
 def _occurrences(target: Any, values: Sequence[Any]) -> int:
-    """How often an object is among values, or in nests of them."""
-    count = 0
-    for value in values:
-        if value is target:
-            count += 1
-        elif type(value) in (list, tuple):
-            count += _occurrences(target, value)
-        elif type(value) is dict:
-            count += _occurrences(target, [*value.values()])
+    """How often an object is among values, or in nests of them, each of which counts once."""
+    count, seen = 0, set[int]()
+    waiting: list[Any] = [values]
+    while waiting:
+        nest = waiting.pop()
+        for value in nest.values() if isinstance(nest, dict) else nest:
+            if value is target:
+                count += 1
+            elif isinstance(value, list | tuple | dict) and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(value)
     return count
+
+
+def _codes_of(member: Any) -> Iterator[CodeType]:
+    """The code of a member of a class."""
+    parts = (
+        (member.fget, member.fset) if isinstance(member, property) else (getattr(member, "__func__", member),)
+    )
+    for part in parts:
+        code = getattr(getattr(part, "python_function", part), "__code__", None)
+        if isinstance(code, CodeType):
+            yield code
+
+
+def _reads_attribute(code: CodeType, name: str) -> bool:
+    """Whether code loads an attribute of a name, or has the name as a text."""
+    import dis
+
+    if name in code.co_names and any(
+        found.argval == name and found.opname.startswith("LOAD") for found in dis.get_instructions(code)
+    ):
+        return True
+    return any(
+        _reads_attribute(inner, name) if isinstance(inner, CodeType) else inner == name and type(inner) is str
+        for inner in code.co_consts
+    )
+
+
+def _contents_of(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNDEFINED
 
 
 def _cells_of(functions: Sequence[Any]) -> Iterator[tuple[str, CellType]]:
@@ -625,10 +701,7 @@ def _cells_of(functions: Sequence[Any]) -> Iterator[tuple[str, CellType]]:
             continue
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             yield name, cell
-            try:
-                held = cell.cell_contents
-            except ValueError:
-                continue
+            held = _contents_of(cell)
             if type(held) is FunctionType:
                 yield from zip(held.__code__.co_freevars, held.__closure__ or (), strict=True)
 
@@ -724,8 +797,8 @@ def freeze(value: Any) -> Any:
         return [freeze(v) for v in value]
     if kind is dict:
         return {k: freeze(v) for k, v in value.items()}
-    if kind is tuple:
-        return tuple(freeze(v) for v in value)
+    if isinstance(value, tuple):
+        return tuple.__new__(kind, [freeze(v) for v in value])
     if kind is TensorList:
         return value.copy()
     if _composite.is_record(value):
@@ -773,7 +846,7 @@ def same(a: Any, b: Any) -> bool:
         return False
     if kind in (int, float, bool, str, bytes, complex):
         return bool(a == b) and repr(a) == repr(b)
-    if kind in (list, tuple):
+    if kind is list or isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if kind is dict:
         return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-__all__ = ["Feature", "do_not_convert", "set_loop_options"]
+__all__ = ["Feature", "do_not_convert", "set_loop_options", "unconverted_modules"]
 
 
 class Feature(enum.Enum):
@@ -100,3 +100,32 @@ def set_loop_options(
     >>> total
     3
     """
+
+
+def unconverted_modules(*more: str) -> frozenset[str]:
+    """The modules whose functions are traced as they are, beside the standard library's.
+
+    Every other function that converted code calls is converted, whether it was installed or not.
+
+    Args:
+        *more: names of modules or packages to add, from now on. What is in a package counts as well.
+
+    Returns:
+        All names.
+
+    Raises:
+        TypeError: where a name is no string.
+
+    >>> "numpy" in unconverted_modules()
+    True
+    >>> "my_plots" in unconverted_modules("my_plots")
+    True
+    """
+    from penstock.autograph import _convert
+
+    if not all(isinstance(name, str) for name in more):
+        raise TypeError(f"argument 'more' must be names of modules, got {more!r}")
+    if not _convert.unconverted.issuperset(more):
+        _convert.unconverted.update(more)
+        _convert.forget_decisions()
+    return frozenset(_convert.unconverted)
