@@ -359,7 +359,7 @@ class NumpyIterator:
     __slots__ = ("_count", "_dataset", "_iterator", "_seeds")
 
     def __init__(self, dataset: Any) -> None:
-        self._dataset = dataset
+        self._dataset = expect(dataset, Base, "dataset", "a tf.data.Dataset")
         self._begin([seeds.state for seeds in _seeds(dataset)], 0)
 
     def _begin(self, seeds: list[Any], count: int) -> None:
