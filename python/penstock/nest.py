@@ -1,15 +1,18 @@
-"""Nests: structures of lists, tuples, named tuples, dicts and dataclasses, with anything at the leaves."""
+"""Nests: lists, tuples, mappings, their views and some dataclasses, with anything at the leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
 from typing import Any
 
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether it is a list, tuple or mapping.
+    """Whether it is a list, a tuple, a mapping, a view of one, or a dataclass that takes itself apart.
+
+    The latter has a method `__tf_flatten__`, which gives a tuple of what stays as it is and one of the
+    children, and a class method `__tf_unflatten__`, which makes an instance of these.
 
     Args:
         structure: anything.
@@ -17,7 +20,13 @@ def is_nested(structure: Any) -> bool:
     >>> is_nested([1]), is_nested(1)
     (True, False)
     """
-    return isinstance(structure, list | tuple | Mapping)
+    return isinstance(structure, list | tuple | Mapping | MappingView) or _takes_itself_apart(structure)
+
+
+def _takes_itself_apart(value: Any) -> bool:
+    """Whether it is a dataclass with TensorFlow's protocol."""
+    kind = type(value)
+    return hasattr(kind, "__tf_flatten__") and hasattr(kind, "__dataclass_fields__")
 
 
 def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
@@ -30,6 +39,8 @@ def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
 def _children(structure: Any) -> Iterable[Any]:
     if isinstance(structure, Mapping):
         return [structure[key] for key in _sorted_keys(structure)]
+    if _takes_itself_apart(structure):
+        return structure.__tf_flatten__()[1]  # type: ignore[no-any-return]
     return structure  # type: ignore[no-any-return]
 
 
@@ -74,6 +85,10 @@ def _rebuild(structure: Any, items: list[Any]) -> Any:
         return type(structure)(ordered)  # type: ignore[call-arg]
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*items)
+    if isinstance(structure, MappingView):
+        return items
+    if _takes_itself_apart(structure):
+        return type(structure).__tf_unflatten__(structure.__tf_flatten__()[0], tuple(items))
     return type(structure)(items)
 
 
@@ -95,7 +110,10 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_compos
     source: Iterator[Any] = iter(flat)
     expected = len(flatten(structure, expand_composites))
     if expected != len(flat):
-        raise ValueError(f"the structure has {expected} leaves, argument 'flat_sequence' has {len(flat)}")
+        raise ValueError(
+            f"Could not pack sequence. Structure had {expected} atoms, "
+            f"but flat_sequence had {len(flat)} items."
+        )
 
     def build(node: Any) -> Any:
         if is_nested(node):
@@ -125,19 +143,32 @@ def assert_same_structure(
     >>> assert_same_structure([1, (2,)], ['a', ('b',)])
     """
     if is_nested(nest1) != is_nested(nest2):
-        raise ValueError(f"the two structures are not nested alike: {nest1!r} and {nest2!r}")
+        raise ValueError(
+            _different(nest1, nest2, f"one of {nest1!r} and {nest2!r} is a sequence, the other is not")
+        )
     if not is_nested(nest1):
         return
     both_mappings = isinstance(nest1, Mapping) and isinstance(nest2, Mapping)
     if check_types and type(nest1) is not type(nest2) and not both_mappings:
-        raise TypeError(f"the two structures have containers of types {type(nest1)} and {type(nest2)}")
+        raise TypeError(
+            _different(nest1, nest2, f"the containers are of types {type(nest1)} and {type(nest2)}")
+        )
     if both_mappings and set(nest1) != set(nest2):
-        raise ValueError(f"the two mappings have keys {set(nest1)} and {set(nest2)}")
+        raise ValueError(_different(nest1, nest2, f"the keys are {set(nest1)} and {set(nest2)}"))
     first, second = list(_children(nest1)), list(_children(nest2))
     if len(first) != len(second):
-        raise ValueError(f"the two structures have {len(first)} and {len(second)} elements")
+        raise ValueError(_different(nest1, nest2, f"they have {len(first)} and {len(second)} elements"))
     for a, b in zip(first, second, strict=True):
         assert_same_structure(a, b, check_types)
+
+
+def _different(nest1: Any, nest2: Any, how: str) -> str:
+    return (
+        "The two structures don't have the same nested structure.\n"
+        f"First structure: type={type(nest1).__name__} str={nest1!r}\n"
+        f"Second structure: type={type(nest2).__name__} str={nest2!r}\n"
+        f"More specifically: {how}"
+    )
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
