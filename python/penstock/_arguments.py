@@ -7,6 +7,16 @@ from types import FrameType
 from typing import Any
 
 
+def place_in_program() -> str:
+    """The line that called into this package, as a traceback shows it; empty where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "penstock":
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return f'File "{frame.f_code.co_filename}", line {frame.f_lineno}, in {frame.f_code.co_name}'
+
+
 def place_of(value: Any) -> str:
     """What goes in front of an error about a value: the argument by which it came into this package.
 

@@ -144,8 +144,9 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
     >>> cond(True, lambda: 1, lambda: 2)
     1
     """
-    if not callable(true_fn) or not callable(false_fn):
-        raise TypeError("arguments 'true_fn' and 'false_fn' must be callable")
+    for name, function in (("true_fn", true_fn), ("false_fn", false_fn)):
+        if not callable(function):
+            raise TypeError(f"'{name}' must be callable.")
     if not isinstance(pred, _core.Tensor | _core._Variable):
         if not isinstance(pred, bool) and not hasattr(pred, "dtype"):
             raise TypeError(f"argument 'pred' must be a bool, got {pred!r}")

@@ -1,87 +1,81 @@
-"""Traces in the layout of TensorFlow's documentation."""
+"""Traces as text, in the layout of TensorFlow's."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from penstock import _core, nest
 from penstock._classes import fields_of
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec, TypeSpec, VariableSpec
+from penstock._spec import TensorSpec, TypeSpec
 
-__all__ = ["describe", "signature_line"]
+__all__ = ["concrete_repr", "concrete_str", "describe", "output_parts", "signature_line"]
 
 
 def signature_line(trace: Any) -> str:
-    """`name(a, b=2)`: tensors by name, Python values as they were bound."""
-    args, kwargs = trace.structured_input_signature
-    parts = []
-    for name, value in [*zip(trace._parameter_names, args, strict=False), *kwargs.items()]:
-        plain = _has_tensor(value) or (name == "self" and not isinstance(value, int | float | str))
-        parts.append(name if plain else f"{name}={value!r}")
-    parts.extend(str(value) for value in args[len(trace._parameter_names) :])
-    return f"{trace._function_name}({', '.join(parts)})"
+    """`(a: TensorSpec(...), b: Literal[2]) -> TensorSpec(...)`."""
+    parameters = [
+        p.replace(annotation=_Text(type_text(p.annotation)), default=p.empty) for p in _parameters(trace)
+    ]
+    return f"{inspect.Signature(parameters)} -> {type_text(trace.structured_outputs)}"
 
 
 def describe(trace: Any) -> str:
-    """A trace: its name, its arguments that are tensors, and its results."""
-    args, kwargs = trace.structured_input_signature
-    lines = [signature_line(trace)]
-    named = [*zip(trace._parameter_names, args, strict=False), *kwargs.items()]
-    tensors = [(name, value) for name, value in named if _has_tensor(value)]
-    if tensors:
-        lines.append("  Args:")
-        for name, value in tensors:
-            lines.extend(_value_lines(f"{name}: ", value, 4))
-    lines.append("  Returns:")
-    lines.extend(_value_lines("", trace.structured_outputs, 4))
-    return "\n".join(lines)
+    """The parameters, a line each, the type of the result, and what the trace takes from outside."""
+    lines = ["Input Parameters:"]
+    lines += [f"  {p.name} ({p.kind.name}): {type_text(p.annotation)}" for p in _parameters(trace)]
+    lines += ["Output Type:", f"  {type_text(trace.structured_outputs)}", "Captures:"]
+    captured = [f"  {_capture_text(value)}" for value in trace.captured_inputs]
+    return "\n".join(lines + (captured or ["  None"]))
 
 
-def _fields(value: Any) -> tuple[str, ...] | None:
-    return None if isinstance(value, type | TypeSpec) else fields_of(type(value))
+def _parameters(trace: Any) -> list[inspect.Parameter]:
+    """The parameters, but for the object of a method."""
+    found = list(trace.function_type.parameters.values())
+    value = found[0].annotation if found and found[0].name == "self" else 0
+    return found if isinstance(value, TypeSpec | int | float | str | list | tuple | Mapping) else found[1:]
 
 
-def _has_tensor(value: Any) -> bool:
+def concrete_repr(trace: Any) -> str:
+    """`repr()` of a `ConcreteFunction`."""
+    return f"<ConcreteFunction {signature_line(trace)} at {id(trace):#x}>"
+
+
+def concrete_str(trace: Any) -> str:
+    """`str()` of a `ConcreteFunction`."""
+    return f"ConcreteFunction {describe(trace)}"
+
+
+def output_parts(trace: Any, part: str) -> Any:
+    """The structure of the results with the `part` of each specification in its place: its shape or dtype."""
+    return nest.map_structure(lambda spec: getattr(spec, part, spec), trace.structured_outputs)
+
+
+def type_text(value: Any) -> str:
+    """The type of an argument or a result: a specification, a container of such, or a literal."""
+    if isinstance(value, TensorSpec):
+        return repr(TensorSpec(value.shape, value.dtype))
+    if isinstance(value, TypeSpec):
+        return repr(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        parts = (f"[{name!r}, {type_text(item)}]" for name, item in zip(value._fields, value, strict=True))
+        return f"{type(value).__name__}[{', '.join(parts)}]"
     if isinstance(value, list | tuple):
-        return any(map(_has_tensor, value))
+        return f"{type(value).__name__.title()}[{', '.join(map(type_text, value))}]"
     if isinstance(value, Mapping):
-        return any(map(_has_tensor, value.values()))
-    if isinstance(value, TensorSpec | VariableSpec):
-        return True
-    return any(_has_tensor(getattr(value, name, None)) for name in _fields(value) or ())
+        return f"Dict[{', '.join(f'[{key!r}, {type_text(item)}]' for key, item in value.items())}]"
+    names = None if isinstance(value, type) else fields_of(type(value))
+    if names:
+        parts = (f"{name}={type_text(getattr(value, name, None))}" for name in names)
+        return f"{type(value).__name__}({', '.join(parts)})"
+    return f"Literal[{value!r}]"
 
 
-def _leaf_line(spec: Any) -> str:
-    kind = "Variable" if isinstance(spec, VariableSpec) else "Tensor"
-    return f"{spec.dtype.name} {kind}, shape={TensorShape(spec.shape)}"
-
-
-def _value_lines(label: str, value: Any, indent: int) -> list[str]:
-    pad = " " * indent
-    if isinstance(value, TensorSpec | VariableSpec):
-        return [f"{pad}{label}{_leaf_line(value)}"]
-    leaves: list[Any] = []
-
-    def number(nested: Any) -> Any:
-        if isinstance(nested, TensorSpec | VariableSpec):
-            leaves.append(nested)
-            return _Text(f"<{len(leaves)}>")
-        if isinstance(nested, tuple) and hasattr(nested, "_fields"):
-            return type(nested)(*map(number, nested))
-        if isinstance(nested, list | tuple):
-            return type(nested)(map(number, nested))
-        if isinstance(nested, Mapping):
-            return {key: number(item) for key, item in nested.items()}
-        names = _fields(nested)
-        if names:
-            parts = (f"{name}={number(getattr(nested, name, None))!r}" for name in names)
-            return _Text(f"{type(nested).__name__}({', '.join(parts)})")
-        return nested
-
-    lines = [f"{pad}{label}{number(value)!r}"]
-    lines.extend(f"{pad}  <{i}>: {_leaf_line(leaf)}" for i, leaf in enumerate(leaves, 1))
-    return lines
+def _capture_text(value: Any) -> str:
+    if isinstance(value, _core._Variable):
+        return f"{value._unique_id}: TensorSpec(shape=(), dtype=tf.resource, name=None)"
+    return f"{value._id}: {TensorSpec(value.shape, value.dtype)!r}"
 
 
 class _Text:

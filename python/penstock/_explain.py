@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from penstock._describe import signature_line
+from penstock._classes import fields_of
 from penstock._print import get_logger
+from penstock._spec import TensorSpec, TypeSpec, VariableSpec
 
 __all__ = [
     "CacheExplanation",
@@ -97,6 +99,29 @@ class CacheExplanation(NamedTuple):
         return "\n".join(lines)
 
 
+def _call_line(trace: Any) -> str:
+    """`name(a, b=2)`: tensors by name, Python values as they were bound."""
+    args, kwargs = trace.structured_input_signature
+    parts = []
+    names = [name for name in trace._parameter_names if name not in kwargs]
+    for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
+        plain = _has_tensor(value) or (name == "self" and not isinstance(value, int | float | str))
+        parts.append(name if plain else f"{name}={value!r}")
+    parts.extend(str(value) for value in args[len(names) :])
+    return f"{trace._function_name}({', '.join(parts)})"
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_tensor, value))
+    if isinstance(value, Mapping):
+        return any(map(_has_tensor, value.values()))
+    if isinstance(value, TensorSpec | VariableSpec):
+        return True
+    names = None if isinstance(value, type | TypeSpec) else fields_of(type(value))
+    return any(_has_tensor(getattr(value, name, None)) for name in names or ())
+
+
 def explain(function: Any) -> CacheExplanation:
     """What the cache of a function holds, and why."""
     calls, misses = function._history()
@@ -104,7 +129,7 @@ def explain(function: Any) -> CacheExplanation:
     for trace in function._traces():
         types = ", ".join(f"{t.name.rpartition(':')[0]}: {t.dtype.name}{t.shape}" for t in _arguments(trace))
         hits, seconds, instructions = trace._statistics()
-        line = signature_line(trace) + (f" [{types}]" if types else "")
+        line = _call_line(trace) + (f" [{types}]" if types else "")
         traces.append(TraceExplanation(line, hits, seconds, instructions))
     return CacheExplanation(
         function.__name__,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from penstock import _core, _variable
+from penstock._arguments import place_in_program
 from penstock._describe import describe, signature_line
 from penstock._explain import CacheExplanation, explain
 from penstock._signature import check_signature
@@ -67,9 +68,10 @@ class Function(_core._Function):
             if input_signature is None
             else check_signature(name, input_signature, params, varargs, varkw)
         )
+        traced = _guarded(python_function, autograph)
         self: Function = super().__new__(
             cls,
-            _guarded(python_function, autograph),
+            traced,
             name,
             params,
             varargs,
@@ -82,6 +84,7 @@ class Function(_core._Function):
         functools.update_wrapper(self, python_function)
         self.__dict__.update(
             _user_function=python_function,
+            _decorated=traced.decorated,  # type: ignore[attr-defined]
             _input_signature=specs,
             _autograph=autograph,
             _options={
@@ -101,6 +104,18 @@ class Function(_core._Function):
     def python_function(self) -> Callable[..., Any]:
         """The Python function that is traced."""
         return self.__dict__["_user_function"]  # type: ignore[no-any-return]
+
+    def _decorate(self, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Puts what `decorator` makes of the Python function in its place.
+
+        Raises:
+            ValueError: where the function was traced.
+        """
+        if self.experimental_get_tracing_count():
+            raise ValueError("Functions cannot be decorated after they have been traced.")
+        made = decorator(self.python_function)
+        self.__dict__["_user_function"] = made
+        self.__dict__["_decorated"](made)
 
     @property
     def input_signature(self) -> tuple[Any, ...] | None:
@@ -184,9 +199,9 @@ def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
 
 
 class _Made(threading.local):
-    """How many variables the traced function made that returned last on this thread."""
+    """Where the traced function made variables that returned last on this thread."""
 
-    count = 0
+    places: tuple[str, ...] = ()
 
 
 _made = _Made()
@@ -202,7 +217,7 @@ def made_variables(function: Any, instance: Any) -> bool:
     Raises:
         ValueError: where it made some, and not for the first time.
     """
-    count, _made.count = _made.count, 0
+    places, _made.places = _made.places, ()
     traced: dict[int | None, Any] = function.traced
     for key in [key for key, held in traced.items() if held() is None]:
         del traced[key]
@@ -210,13 +225,13 @@ def made_variables(function: Any, instance: Any) -> bool:
     first = key not in traced
     if first:
         traced[key] = _reference(instance)
-    if count and not first:
+    if places and not first:
         raise ValueError(
             "tf.function only supports singleton tf.Variables created on the first call: "
-            f"{function.__name__} created {count} more. Create them outside, or keep and "
-            "reuse those of the first call"
+            f"{function.__name__} created {len(places)} more. Create them outside, or keep and "
+            f"reuse those of the first call\n  {places[0]}"
         )
-    return count > 0
+    return bool(places)
 
 
 def _reference(instance: Any) -> Callable[[], Any]:
@@ -244,17 +259,26 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
             target = convert_function(python_function)
         from penstock.autograph._state import freeze
 
-        new: list[Any] = []
         before = [freeze(value) for value in (*args, *kwargs.values())]
-        _variable.created.notes.append(new.append)
+        places: list[str] = []
+
+        def note(_made_now: Any) -> None:
+            places.append(place_in_program())
+
+        _variable.created.notes.append(note)
         try:
             result = target(*args, **kwargs)
             _check_unchanged(python_function, before, args, kwargs)
         finally:
-            _variable.created.notes.remove(new.append)
-        _made.count = len(new)
+            _variable.created.notes.remove(note)
+        _made.places = tuple(places)
         return result
 
+    def decorated(made: Callable[..., Any]) -> None:
+        nonlocal python_function, target
+        python_function, target = made, None if autograph else made
+
+    run.decorated = decorated  # type: ignore[attr-defined]
     # Whose first trace is done: by the identity of the object of a method, or None for a function's own.
     run.traced = {}  # type: ignore[attr-defined]
     if not hasattr(run, "__name__"):

@@ -27,6 +27,26 @@ class FunctionType(inspect.Signature):
     __slots__ = ()
 
     @classmethod
+    def from_callable(
+        cls,
+        obj: Any,
+        *,
+        follow_wrapped: bool = True,
+        globals: Any = None,
+        locals: Any = None,
+        eval_str: bool = False,
+    ) -> FunctionType:
+        """Of a Python function: its parameters as they stand.
+
+        >>> FunctionType.from_callable(lambda x, y=1: x)
+        <FunctionType (x, y=1)>
+        """
+        found = inspect.signature(
+            obj, follow_wrapped=follow_wrapped, globals=globals, locals=locals, eval_str=eval_str
+        )
+        return cls(list(found.parameters.values()), return_annotation=found.return_annotation)
+
+    @classmethod
     def of_function(cls, function: Any) -> FunctionType:
         """Of a `Function`: its signature, with what `input_signature` demands."""
         parameters = list(signature_of(function.python_function).parameters.values())
@@ -46,16 +66,16 @@ class FunctionType(inspect.Signature):
     def of_concrete(cls, concrete: Any) -> FunctionType:
         """Of a `ConcreteFunction`: what each argument was, and what comes out."""
         args, kwargs = concrete.structured_input_signature
-        names = concrete._parameter_names
+        names = [name for name in concrete._parameter_names if name not in kwargs]
+        more = len(args) > len(names)
+        kind = inspect.Parameter.POSITIONAL_ONLY if more else inspect.Parameter.POSITIONAL_OR_KEYWORD
         out = [
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=value)
-            for name, value in zip(names, args, strict=False)
+            inspect.Parameter(name, kind, annotation=value) for name, value in zip(names, args, strict=False)
         ]
         out += [
             inspect.Parameter(f"args_{i}", inspect.Parameter.POSITIONAL_ONLY, annotation=value)
             for i, value in enumerate(args[len(names) :])
         ]
-        out.sort(key=lambda p: p.kind)
         out += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=value)
             for name, value in kwargs.items()

@@ -189,7 +189,7 @@ class Generator:
         target, dims = _core.DType(dtype), extents(shape)
         if target.is_integer:
             if maxval is None:
-                raise ValueError(f"argument 'maxval' must be given for dtype {target.name}")
+                raise ValueError(f"Must specify maxval for integer dtype {target!r}")
             low, high = _core._convert(minval, target), _core._convert(maxval, target)
             return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
         if not target.is_floating:

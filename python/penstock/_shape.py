@@ -16,7 +16,7 @@ def _dimension(value: Any) -> int | None:
     except AttributeError:
         raise TypeError(f"a dimension must be an int or None, got {value!r}") from None
     if size < 0:
-        raise ValueError(f"a dimension cannot be negative: {size}")
+        raise ValueError(f"Dimension {size} must be >= 0")
     return int(size)
 
 
@@ -78,7 +78,7 @@ class TensorShape:
             ValueError: for a shape of unknown rank.
         """
         if self._dims is None:
-            raise ValueError("as_list() is not defined on a shape of unknown rank")
+            raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def num_elements(self) -> int | None:
@@ -99,7 +99,7 @@ class TensorShape:
     def assert_is_fully_defined(self) -> None:
         """Raises ValueError unless rank and all sizes are known."""
         if not self.is_fully_defined():
-            raise ValueError(f"shape {self} is not fully defined")
+            raise ValueError(f"Shape {self} is not fully defined")
 
     def is_compatible_with(self, other: Any) -> bool:
         """Whether some concrete shape is described by both."""
@@ -113,7 +113,7 @@ class TensorShape:
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ValueError unless some concrete shape is described by both."""
         if not self.is_compatible_with(other):
-            raise ValueError(f"shapes {self} and {TensorShape(other)} are incompatible")
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def is_subtype_of(self, other: Any) -> bool:
         """Whether every concrete shape of this one is one of `other`."""
@@ -171,7 +171,7 @@ class TensorShape:
             ValueError: where it is known to have fewer dimensions.
         """
         if self.rank is not None and self.rank < rank:
-            raise ValueError(f"shape {self} must have rank at least {rank}")
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
@@ -181,13 +181,13 @@ class TensorShape:
             ValueError: where it is known to have more dimensions.
         """
         if self.rank is not None and self.rank > rank:
-            raise ValueError(f"shape {self} must have rank at most {rank}")
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
         """Raises ValueError where the rank is known to be another."""
         if self.rank not in (None, rank):
-            raise ValueError(f"shape {self} must have rank {rank}")
+            raise ValueError(f"Shape {self} must have rank {rank}")
 
     def assert_same_rank(self, other: Any) -> None:
         """Raises ValueError where both ranks are known and differ."""
@@ -197,7 +197,7 @@ class TensorShape:
 
     def __len__(self) -> int:
         if self._dims is None:
-            raise ValueError("a shape of unknown rank has no length")
+            raise ValueError("Cannot take the length of shape with unknown rank.")
         return len(self._dims)
 
     def __bool__(self) -> bool:

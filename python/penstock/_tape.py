@@ -66,7 +66,8 @@ class GradientTape(_core._Tape):
                 continue
             if not isinstance(item, _core.Tensor | _core._Variable):
                 raise ValueError(
-                    f"argument 'tensor' must be a tensor or a variable, got {type(item).__name__}"
+                    f"Passed in object {item!r} of type {type(item).__name__!r}, "
+                    "not tf.Tensor or tf.Variable or ExtensionType."
                 )
             warn_of_dtype("a watched tensor", item.dtype)
 
@@ -78,7 +79,7 @@ class GradientTape(_core._Tape):
             RuntimeError: where the tape is not recording.
         """
         if not self._recording:
-            raise RuntimeError("the tape is not recording")
+            raise RuntimeError("Tape is not recording.")
         self.__exit__()
         try:
             yield
@@ -239,16 +240,16 @@ class GradientTape(_core._Tape):
         Args:
             target: a tensor of shape `[b, y1, ...]`.
             source: a tensor of shape `[b, x1, ...]`.
-            unconnected_gradients: what to give where `target` does not depend on `source`: `"none"` or
-                `"zero"`.
+            unconnected_gradients: `"none"` or `"zero"`, which both give zeros where `target` does not
+                depend on `source`.
             parallel_iterations: accepted and ignored.
             experimental_use_pfor: as for `jacobian`.
 
         Returns:
-            A tensor of shape `[b, y1, ..., x1, ...]`, None or zeros.
+            A tensor of shape `[b, y1, ..., x1, ...]`.
 
         Raises:
-            ValueError: where the first dimensions are known to differ, or one has none.
+            ValueError: where the first dimensions are known to differ, or one has a rank below 2.
             RuntimeError: as for `jacobian`.
 
         >>> import penstock as tf
@@ -259,16 +260,18 @@ class GradientTape(_core._Tape):
         >>> tape.batch_jacobian(y, x).numpy()[1].tolist()
         [[6.0, 0.0], [0.0, 8.0]]
         """
-        unconnected = UnconnectedGradients(unconnected_gradients)
+        UnconnectedGradients(unconnected_gradients)
         (given,) = flat_sources([source])
         value = self._only_target(target)
         for name, shape in (("target", value.shape), ("source", given.shape)):
-            if shape.rank is None or shape.rank < 1:
-                raise ValueError(f"argument '{name}' must have a known rank of at least 1, got shape {shape}")
+            if shape.rank is None or shape.rank < 2:
+                raise ValueError(
+                    f"Shape {shape} must have rank at least 2: that of argument '{name}', which must be known"
+                )
         if not value.shape[:1].is_compatible_with(given.shape[:1]):
             raise ValueError(
-                "the first dimensions of arguments 'target' and 'source' differ: "
-                f"{value.shape} and {given.shape}"
+                f"Need first dimension of target shape ({value.shape}) and source shape ({given.shape}) "
+                "to match."
             )
         self._check_loop(experimental_use_pfor)
         self._use("batch_jacobian")
@@ -285,9 +288,7 @@ class GradientTape(_core._Tape):
         if rows is not None:
             perm = [1, 0, *range(2, given.shape.rank + 1)]
             return raw_ops.reshape(raw_ops.transpose(rows, perm=perm), shape)
-        if unconnected is UnconnectedGradients.ZERO:
-            return raw_ops.fill(shape, _core._convert(0, given.dtype))
-        return None
+        return raw_ops.fill(shape, _core._convert(0, given.dtype))
 
     def _check_loop(self, vectorised: bool) -> None:
         if not vectorised and not self._persistent and not _core._is_tracing():

@@ -7,9 +7,9 @@ import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock import _core, _open, raw_ops
 from penstock._arguments import shown
@@ -55,6 +55,32 @@ class VariableAggregation(enum.Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
+
+
+class SaveSliceInfo(NamedTuple):
+    """Which part of a larger variable a variable is.
+
+    Attributes:
+        full_name: the name of the larger one.
+        full_shape: its extents.
+        var_offset: where the part begins in each dimension.
+        var_shape: the extents of the part.
+
+    >>> SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
+    '4 6 2,2:0,6'
+    """
+
+    full_name: str | None = None
+    full_shape: Sequence[int] | None = None
+    var_offset: Sequence[int] | None = None
+    var_shape: Sequence[int] | None = None
+
+    @property
+    def spec(self) -> str:
+        """Extents, then offset and extent of each dimension, as checkpoints write them."""
+        parts = zip(self.var_offset or (), self.var_shape or (), strict=True)
+        extents = "".join(f"{size} " for size in self.full_shape or ())
+        return extents + ":".join(f"{start},{size}" for start, size in parts)
 
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
@@ -107,6 +133,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     array([2., 3.], dtype=float32)
     """
 
+    SaveSliceInfo = SaveSliceInfo
+
     def __new__(
         cls,
         initial_value: Any = None,
@@ -126,7 +154,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         if variable_def is not None:
             raise ValueError("argument 'variable_def' is not supported")
         if initial_value is None:
-            raise ValueError("argument 'initial_value' must be given")
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         graph = _open.current()
         if graph is not None:
             value = _core._convert(initial_value() if callable(initial_value) else initial_value, dtype)

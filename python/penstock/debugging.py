@@ -65,7 +65,7 @@ def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any],
         _check(
             holds,
             ["x:", x, "y:", y],
-            f"{_prefix(message)}Condition x {symbol} y did not hold elementwise.",
+            f"{_prefix(message)}Condition x {symbol} y did not hold element-wise.",
             summarize,
         )
 
@@ -109,7 +109,10 @@ def _sign(symbol: str, name: str, compare: Callable[[Any, Any], Any]) -> Callabl
         x = _core._convert(x)
         holds = raw_ops.reduce_all(compare(x, raw_ops.zeros_like(x)))
         _check(
-            holds, ["x:", x], f"{_prefix(message)}Condition x {symbol} 0 did not hold elementwise.", summarize
+            holds,
+            ["x:", x],
+            f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise.",
+            summarize,
         )
 
     function.__name__ = function.__qualname__ = name
@@ -178,12 +181,12 @@ def _assert_rank(
     if static is not None:
         if not any(fits(static, rank) for rank in wanted):
             raise ValueError(
-                f"{_prefix(message)}argument 'x' must have rank {what}, got rank {static} (shape {x.shape})"
+                f"{_prefix(message)}Tensor must have rank {what}.  Received rank {static}, shape {x.shape}"
             )
         return
     rank = raw_ops.rank(x)
     holds = raw_ops.reduce_any(raw_ops.stack([_core._convert(fits(rank, r)) for r in wanted]))
-    _check(holds, ["rank:", rank], f"{_prefix(message)}argument 'x' must have rank {what}.", None)
+    _check(holds, ["rank:", rank], f"{_prefix(message)}Tensor must have rank {what}.", None)
 
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:

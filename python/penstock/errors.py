@@ -32,6 +32,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "FailedPreconditionError",
+    "InaccessibleTensorError",
     "IndexOutOfBoundsError",
     "InternalError",
     "InvalidArgumentError",
@@ -191,6 +192,12 @@ class UnimplementedError(OpError, NotImplementedError):
     error_code = UNIMPLEMENTED
 
 
+class InaccessibleTensorError(OpError, TypeError, ValueError):
+    """A symbolic tensor is used outside of the function, or the branch or loop, in which it was made."""
+
+    error_code = INVALID_ARGUMENT
+
+
 class InternalError(OpError, RuntimeError):
     """A defect of the engine."""
 
@@ -223,6 +230,7 @@ _BY_CLASS: dict[str, type[Exception]] = {
     "InvalidArgument": InvalidArgumentError,
     "DType": DTypeError,
     "IndexOutOfBounds": IndexOutOfBoundsError,
+    "OutOfScope": InaccessibleTensorError,
     "OutOfRange": OutOfRangeError,
     "NotFound": NotFoundError,
     "FailedPrecondition": FailedPreconditionError,

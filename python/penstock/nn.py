@@ -233,7 +233,9 @@ def dropout(
         raise ValueError(f"argument 'x' must be floating point, got {v.dtype.name}")
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
-            raise ValueError(f"argument 'rate' must be at least 0 and below 1, got {rate}")
+            raise ValueError(
+                f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}"
+            )
         if rate == 0:
             return v
     rate = _core._convert(rate, None, v.dtype)
@@ -383,7 +385,7 @@ def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Te
     y = _core._convert(labels, None, x.dtype)
     if not x.shape.is_compatible_with(y.shape):
         raise ValueError(
-            f"arguments 'labels' and 'logits' must have the same shape, got {y.shape} and {x.shape}"
+            f"`logits` and `labels` must have the same shape, received ({x.shape} vs {y.shape})."
         )
     return y, x
 

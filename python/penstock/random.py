@@ -124,7 +124,7 @@ def _checked(dtype: Any, maxval: Any) -> _core.DType:
     if not target.is_floating and target not in _INTEGERS:
         raise ValueError(f"argument 'dtype' must be floating point, int32 or int64, got {target.name}")
     if target in _INTEGERS and maxval is None:
-        raise ValueError(f"argument 'maxval' must be given for dtype {target.name}")
+        raise ValueError(f"Must specify maxval for integer dtype {target!r}")
     return target
 
 

@@ -57,27 +57,25 @@ def test_without_arguments_the_input_signature_stands_for_them():
 
 
 def test_printing_in_the_documented_layout():
+    text = "TensorSpec(shape=(), dtype=tf.string, name=None)"
     assert str(double.get_concrete_function(tf.constant("a"))).splitlines() == [
-        "ConcreteFunction double(a)",
-        "  Args:",
-        "    a: string Tensor, shape=()",
-        "  Returns:",
-        "    string Tensor, shape=()",
+        "ConcreteFunction Input Parameters:",
+        f"  a (POSITIONAL_OR_KEYWORD): {text}",
+        "Output Type:",
+        f"  {text}",
+        "Captures:",
+        "  None",
     ]
     square = power.get_concrete_function(a=tf.TensorSpec(None, tf.float32), b=2)
-    assert str(square).splitlines() == [
-        "ConcreteFunction power(a, b=2)",
-        "  Args:",
-        "    a: float32 Tensor, shape=<unknown>",
-        "  Returns:",
-        "    float32 Tensor, shape=<unknown>",
-    ]
+    unknown = "TensorSpec(shape=<unknown>, dtype=tf.float32, name=None)"
+    assert repr(square).startswith(f"<ConcreteFunction (a: {unknown}, b: Literal[2]) -> {unknown} at 0x")
     nested = tf.function(lambda d, p: {"out": [d["k"], p.y]})
-    text = str(nested.get_concrete_function({"k": tf.constant(1)}, Point(3, tf.constant([1.0]))))
-    assert "    d: {'k': <1>}\n      <1>: int32 Tensor, shape=()" in text
-    assert "    p: Point(x=3, y=<1>)\n      <1>: float32 Tensor, shape=(1,)" in text
-    assert "    {'out': [<1>, <2>]}" in text
-    assert repr(square).startswith("<ConcreteFunction power(a, b=2) at 0x")
+    found = str(nested.get_concrete_function({"k": tf.constant(1)}, Point(3, tf.constant([1.0]))))
+    scalar = "TensorSpec(shape=(), dtype=tf.int32, name=None)"
+    vector = "TensorSpec(shape=(1,), dtype=tf.float32, name=None)"
+    assert f": Dict[['k', {scalar}]]\n" in found
+    assert f": Point[['x', Literal[3]], ['y', {vector}]]\n" in found
+    assert f"  Dict[['out', List[{scalar}, {vector}]]]\n" in found
 
 
 def test_python_values_are_bound_and_must_agree():
@@ -144,7 +142,8 @@ def test_methods_leave_their_object_out():
     assert concrete(tf.constant(2.0)).numpy() == 6
     assert concrete(x=tf.constant(2.0)).numpy() == 6
     assert concrete.variables[0] is scale.k
-    assert "__call__(self, x, n=1)" in str(concrete)
+    assert "self" not in str(concrete)
+    assert ": TensorSpec(shape=(), dtype=tf.resource, name=None)" in str(concrete)
     unbound = Scale.__call__.get_concrete_function(scale, tf.TensorSpec([], tf.float32))
     assert unbound(tf.constant(2.0)).numpy() == 6
     del scale

@@ -51,7 +51,7 @@ def test_misuse_of_a_tape():
     for use in (tape.gradient, tape.jacobian, tape.batch_jacobian):
         with pytest.raises((RuntimeError, ValueError)):
             use(y, x)
-    with pytest.raises(ValueError, match="tensor"):
+    with pytest.raises(ValueError, match="Passed in object 'a'"):
         tape.watch("a")
     with tf.GradientTape(persistent=True) as tape:
         y = x * x
@@ -169,7 +169,7 @@ def test_jacobians_of_what_is_unconnected():
     with tf.GradientTape(persistent=True) as tape:
         y = x * 2.0
     assert tape.jacobian(y, other) is None
-    assert tape.batch_jacobian(y, other) is None
+    assert tape.batch_jacobian(y, other).numpy().tolist() == [[[0.0], [0.0]]]
     assert tape.jacobian(y, other, unconnected_gradients="zero").shape == (1, 2, 1, 1)
     assert tape.batch_jacobian(y, other, unconnected_gradients="zero").shape == (1, 2, 1)
 
@@ -178,7 +178,7 @@ def test_jacobians_refuse_what_does_not_fit():
     x = tf.Variable([[1.0, 2.0]])
     with tf.GradientTape() as tape:
         y = tf.reduce_sum(x, axis=0)
-    with pytest.raises(ValueError, match="first dimensions"):
+    with pytest.raises(ValueError, match="rank at least 2"):
         tape.batch_jacobian(y, x)
     with pytest.raises(RuntimeError, match="persistent"):
         tape.jacobian(y, x, experimental_use_pfor=False)

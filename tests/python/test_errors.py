@@ -1,5 +1,7 @@
 """Bad input of every kind: an exception of the right class that names what is at fault; never a crash."""
 
+import re
+
 import numpy as np
 import pytest
 from support import run_python
@@ -109,7 +111,7 @@ CASES = {
     "random integers without a bound": (
         lambda: tf.random.uniform([1], dtype=tf.int32),
         ValueError,
-        "'maxval'",
+        "maxval",
     ),
     "random numbers of text": (lambda: tf.random.uniform([1], dtype=tf.string), ValueError, "'dtype'"),
     "a seed of another shape": (lambda: tf.random.stateless_normal([1], [1, 2, 3]), ValueError, "'seed'"),
@@ -281,3 +283,99 @@ def test_operations_of_long_functions_have_their_lines():
     for length, place in [(3000, 2987), (3000, 12), (2500, 2400), (3000, 1500), (200, 199)]:
         with pytest.raises(tf.errors.InvalidArgumentError, match=rf'File "<long>", line {place}, in f'):
             long(length, place)(tf.zeros([3]))
+
+
+# --- where it was --------------------------------------------------------------
+
+
+@tf.function
+def dividing(x, y):
+    return x // y  # divided
+
+
+@tf.function
+def between(x, y):
+    return dividing(x, y) + 1  # between
+
+
+@tf.function
+def outermost(x, y):
+    return between(x, y) * 2  # outermost
+
+
+@tf.function
+def in_branches(x, y):
+    if x > 0:
+        x = between(x, y)  # in a branch
+    return x
+
+
+@tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+def down(n):
+    if n == 0:
+        return dividing(1, n)  # the end
+    return down(n - 1) + 1  # down
+
+
+def line_of(comment):
+    lines = open(__file__, encoding="utf-8").read().splitlines()  # noqa: PTH123, SIM115
+    (line,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+    return line
+
+
+def places(error):
+    found = re.findall(r'\n  (called from )?File "(.*)", line (\d+), in (\w+)', str(error))
+    assert {file for _, file, _, _ in found} == {__file__}
+    assert [bool(called) for called, *_ in found] == [False] + [True] * (len(found) - 1)
+    return [(int(line), name) for _, _, line, name in found]
+
+
+@pytest.mark.parametrize(("function", "last"), [(outermost, "outermost"), (in_branches, "in a branch")])
+def test_an_error_of_a_run_shows_the_calls_that_led_to_it(function, last):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero") as caught:
+        function(tf.constant(1), tf.constant(0))
+    expected = [(line_of("divided"), "dividing"), (line_of("between"), "between")]
+    assert places(caught.value) == [*expected, (line_of(last), function.__name__)]
+
+
+def test_the_calls_of_a_recursion_are_shown_up_to_a_number():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero") as caught:
+        down(tf.constant(100))
+    found = places(caught.value)
+    assert found[:2] == [(line_of("divided"), "dividing"), (line_of("the end"), "down")]
+    assert set(found[2:]) == {(line_of("down"), "down")}
+    assert len(found) == 16
+    assert re.search(r"and \d+ more calls$", str(caught.value))
+
+
+def test_variables_that_a_later_call_makes_are_told_with_their_line():
+    @tf.function
+    def fresh(x):
+        return tf.Variable(1.0) + x  # a new variable
+
+    with pytest.raises(ValueError, match=f"singleton(?s:.*)line {line_of('a new variable')}, in fresh"):
+        fresh(tf.constant(1.0))
+
+
+def test_a_tensor_that_left_its_trace_is_inaccessible():
+    kept = []
+
+    @tf.function
+    def leaky(x):
+        kept.append(x + 1.0)
+        return x
+
+    leaky(tf.constant(1.0))
+    for use in (lambda: kept[0] * 2.0, lambda: tf.reduce_sum(kept[0]), tf.function(lambda: kept[0] * 2.0)):
+        with pytest.raises(tf.errors.InaccessibleTensorError, match="out of scope") as caught:
+            use()
+        assert isinstance(caught.value, TypeError)
+        assert not isinstance(caught.value, tf.errors.DTypeError)
+
+
+def test_words_take_the_article_that_they_need():
+    concrete = tf.function(lambda x: x).get_concrete_function(tf.TensorSpec([2], tf.int32))
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"an int32 Tensor, shape=\(2,\), got a float32 Tensor"
+    ):
+        concrete(tf.zeros([2]))

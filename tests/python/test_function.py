@@ -269,12 +269,111 @@ def test_concrete_functions_run_and_describe_themselves():
     assert concrete.structured_outputs["y"].shape.as_list() == [None, 3]
     (args, _) = concrete.structured_input_signature
     assert args[0].shape.as_list() == [None, 2]
-    text = str(concrete)
-    assert "affine(x, w, scale=2.0)" in text
-    assert "x: float32 Tensor, shape=(None, 2)" in text
-    assert "affine(x, w, scale=2.0)" in affine.pretty_printed_concrete_signatures()
+    assert concrete.output_shapes == {"y": tf.TensorShape([None, 3])}
+    assert concrete.output_dtypes == {"y": tf.float32}
     with pytest.raises((ValueError, TypeError)):
         concrete(tf.ones([4, 3]), w)
+
+
+def test_a_trace_is_shown_as_tensorflow_shows_it():
+    scale = tf.constant(2.0)
+
+    @tf.function
+    def f(x, n=2, *rest, k, **others):
+        return [x, (x * scale,), {"a": None}]
+
+    concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32), 3, 5, k="s", z=True)
+    spec = "TensorSpec(shape=(2,), dtype=tf.float32, name=None)"
+    result = f"List[{spec}, Tuple[{spec}], Dict[['a', Literal[None]]]]"
+    text = concrete.pretty_printed_signature()
+    lines = text.splitlines()
+    assert lines[0] == "Input Parameters:"
+    assert lines[1].endswith(f": {spec}")
+    assert lines[1].startswith("  x (POSITIONAL")
+    assert lines[2].endswith(": Literal[3]")
+    assert "  k (KEYWORD_ONLY): Literal['s']" in lines
+    assert "  z (KEYWORD_ONLY): Literal[True]" in lines
+    at = lines.index("Output Type:")
+    assert lines[at + 1 : at + 3] == [f"  {result}", "Captures:"]
+    assert lines[at + 3].endswith(": TensorSpec(shape=(), dtype=tf.float32, name=None)")
+    assert str(concrete) == f"ConcreteFunction {text}"
+    line = concrete.pretty_printed_signature(verbose=False)
+    assert line.startswith("(x: TensorSpec(")
+    assert line.endswith(f") -> {result}")
+    assert repr(concrete).startswith(f"<ConcreteFunction {line} at 0x")
+    assert f.pretty_printed_concrete_signatures() == text
+    nothing = tf.function(lambda: None).get_concrete_function()
+    assert nothing.pretty_printed_signature() == (
+        "Input Parameters:\nOutput Type:\n  Literal[None]\nCaptures:\n  None"
+    )
+
+
+def test_operations_of_a_graph_are_looked_at():
+    v = tf.Variable(1.0)
+    graph = tf.function(lambda x: tf.sin(x) + v).get_concrete_function(tf.TensorSpec([2], tf.float32)).graph
+    operations = graph.get_operations()
+    kinds = [op.type for op in operations]
+    assert kinds.count("Placeholder") == 2
+    assert {"Sin", "ReadVariableOp", "AddV2"} <= set(kinds)
+    add = operations[kinds.index("AddV2")]
+    assert graph.get_operation_by_name(add.name).type == "AddV2"
+    assert [t.dtype for t in add.inputs] == [tf.float32] * 2
+    assert add.outputs[0].shape == [2]
+    assert graph.get_tensor_by_name(add.outputs[0].name).shape == [2]
+    assert add.node_def.op == "AddV2"
+    with pytest.raises(KeyError, match="nothing"):
+        graph.get_operation_by_name("nothing")
+    with pytest.raises(KeyError, match="nothing:0"):
+        graph.get_tensor_by_name("nothing:0")
+
+
+def test_traces_of_a_method_count_for_each_instance():
+    class Model:
+        @tf.function
+        def step(self, x):
+            return x
+
+    a, b = Model(), Model()
+    a.step(1), a.step(2), a.step(2), b.step(1)
+    assert (a.step.experimental_get_tracing_count(), b.step.experimental_get_tracing_count()) == (2, 1)
+    assert Model.step.experimental_get_tracing_count() == 3
+
+
+def test_a_function_is_decorated_before_its_first_trace():
+    f = tf.function(lambda x: x + 1)
+    f._decorate(lambda inner: lambda x: inner(x) * 10)
+    assert f(tf.constant(1)).numpy() == 20
+    assert f.python_function(1) == 20
+
+
+def test_types_of_functions():
+    f = tf.function(lambda x: x)
+    assert isinstance(f, tf.types.experimental.GenericFunction)
+    assert isinstance(f.get_concrete_function(1), tf.types.experimental.Callable)
+    made = tf.types.experimental.FunctionType.from_callable(lambda x, y=1: x)
+    assert list(made.parameters) == ["x", "y"]
+
+
+def test_shapes_of_a_call_are_those_for_its_constants():
+    @tf.function
+    def zeros(dims):
+        return tf.zeros(dims)
+
+    @tf.function
+    def halved(x, n):
+        return tf.reshape(x, tf.stack([n, -1])), tf.range(n)
+
+    seen = []
+
+    @tf.function
+    def outer(x):
+        seen.append(zeros(tf.constant([2, 3])).shape.as_list())
+        rows, count = halved(x, tf.constant(2))
+        seen.append((rows.shape.as_list(), count.shape.as_list()))
+        return rows
+
+    assert outer(tf.zeros([6])).shape == [2, 3]
+    assert seen == [[2, 3], ([2, 3], [2])]
 
 
 def test_the_graph_lists_its_nodes():
@@ -336,7 +435,7 @@ def test_python_cannot_branch_on_a_symbolic_tensor_without_conversion():
     def g(x):
         return [y + 1 for y in x]
 
-    with pytest.raises(TypeError, match="iterat"):
+    with pytest.raises(TypeError, match="Iterating over a symbolic"):
         g(tf.constant([1, 2]))
 
 

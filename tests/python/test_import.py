@@ -104,7 +104,7 @@ def test_a_name_that_is_absent_says_where_to_look(name, where):
 
 
 def test_a_name_that_nobody_knows_is_just_absent():
-    with pytest.raises(AttributeError, match="no attribute 'no_such_name'$"):
+    with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
         tf.no_such_name
 
 

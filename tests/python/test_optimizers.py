@@ -194,7 +194,7 @@ def test_variables_without_gradient_constraints_and_decay():
     with pytest.warns(UserWarning, match="no gradient"):
         optimizer.apply_gradients([(tf.constant(0.5), free), (tf.constant(0.5), held), (None, idle)])
     assert (float(free), float(held), float(idle)) == (0.5, 0.25, 1.0)
-    with pytest.raises(ValueError, match="no gradient"):
+    with pytest.raises(ValueError, match="No gradients provided"):
         optimizer.apply_gradients([(None, idle)])
 
 

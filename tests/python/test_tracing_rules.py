@@ -45,14 +45,17 @@ def test_strings_integers_and_floats_each_get_a_trace_which_is_then_reused(capsy
         'Tracing with Tensor("a:0", shape=(), dtype=string)',
     ]
     listed = double.pretty_printed_concrete_signatures()
+    spec = "TensorSpec(shape=(), dtype=tf.string, name=None)"
     assert listed.split("\n\n")[2].splitlines() == [
-        "double(a)",
-        "  Args:",
-        "    a: string Tensor, shape=()",
-        "  Returns:",
-        "    string Tensor, shape=()",
+        "Input Parameters:",
+        f"  a (POSITIONAL_OR_KEYWORD): {spec}",
+        "Output Type:",
+        f"  {spec}",
+        "Captures:",
+        "  None",
     ]
-    assert double.pretty_printed_concrete_signatures(verbose=False).split("\n\n") == ["double(a)"] * 3
+    short = double.pretty_printed_concrete_signatures(verbose=False)
+    assert short.split("\n\n")[2] == f"(a: {spec}) -> {spec}"
 
 
 def test_the_most_specific_of_the_matching_traces_serves_a_call():

@@ -248,3 +248,9 @@ def test_what_is_assigned_to_a_slice_broadcasts():
     v.assign([0.0] * 5)
     fill(tf.constant(7.0))
     assert v.numpy().tolist() == [0, 7, 7, 7, 7]
+
+
+def test_a_part_of_a_larger_variable_is_told_as_checkpoints_tell_it():
+    part = tf.Variable.SaveSliceInfo(full_name="w", full_shape=[4, 6], var_offset=[2, 0], var_shape=[2, 6])
+    assert (part.full_name, part.spec) == ("w", "4 6 2,2:0,6")
+    assert tf.Variable.SaveSliceInfo().spec == ""

@@ -148,7 +148,7 @@ fn a_division_by_zero_is_reported_once_by_name_and_the_device_goes_on() {
     let error = gpu.synchronize().unwrap_err();
     assert_eq!(
         (error.class(), error.op(), error.message()),
-        (Class::InvalidArgument, Some("floormod"), "division by zero")
+        (Class::InvalidArgument, Some("floormod"), "Integer division by zero")
     );
     gpu.synchronize().expect("reported once");
     let got = good.iter().map(|t| gpu.download(t)).collect();

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::loc::Loc;
+use crate::loc::{Frame, Loc};
 
 /// What kind of fault an error is; each class is one exception class of the Python layer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,6 +24,8 @@ pub enum Class {
     NotFound,
     /// The state is not one in which the operation may run (a variable not initialised, say).
     FailedPrecondition,
+    /// A symbolic value is used where its trace is not open.
+    OutOfScope,
     /// The combination of arguments is not supported.
     Unimplemented,
     /// Memory or another resource is used up.
@@ -51,6 +53,7 @@ struct Inner {
     argument: Option<String>,
     loc: Option<Loc>,
     rounds: Vec<u64>,
+    callers: Vec<Loc>,
     payload: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -75,6 +78,7 @@ impl Error {
             argument: None,
             loc: None,
             rounds: Vec::new(),
+            callers: Vec::new(),
             payload: None,
         }))
     }
@@ -133,6 +137,20 @@ impl Error {
             self.0.loc = Some(loc);
         }
         self
+    }
+
+    /// Adds the place of the call that led to where it came up, outward.
+    #[must_use]
+    pub fn called_at(mut self, loc: Loc) -> Error {
+        if !loc.is_unknown() {
+            self.0.callers.push(loc);
+        }
+        self
+    }
+
+    /// Where it came up, and the places of the calls that led there, innermost first.
+    pub fn stack(&self) -> Vec<Frame> {
+        self.0.loc.iter().chain(&self.0.callers).flat_map(|loc| loc.stack()).collect()
     }
 
     /// Says in which rounds of loops it came up, counted from 1, the outermost loop first. They come before those

@@ -68,6 +68,17 @@ impl Loc {
         table().frames.get(index).cloned()
     }
 
+    /// This location where what it belongs to is called from `caller`: the outermost of its callers is called there.
+    #[must_use]
+    pub fn within(self, caller: Loc) -> Loc {
+        if caller.is_unknown() {
+            return self;
+        }
+        let Some(mut frame) = self.frame() else { return caller };
+        frame.caller = Some(frame.caller.map_or(caller, |outer| outer.within(caller)));
+        Loc::new(frame)
+    }
+
     /// This location and its callers, innermost first.
     pub fn stack(self) -> Vec<Frame> {
         let mut frames = Vec::new();
@@ -105,5 +116,8 @@ mod tests {
         assert_eq!(inner.to_string(), "a.py:9:5");
         assert_eq!(inner.stack().iter().map(|f| f.line).collect::<Vec<_>>(), [9, 3]);
         assert_eq!(Loc::UNKNOWN.to_string(), "?");
+        let called = inner.within(Loc::at("b.py", 1, 0));
+        assert_eq!(called.stack().iter().map(|f| f.line).collect::<Vec<_>>(), [9, 3, 1]);
+        assert_eq!((inner.within(Loc::UNKNOWN), Loc::UNKNOWN.within(inner)), (inner, inner));
     }
 }

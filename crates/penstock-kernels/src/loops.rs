@@ -64,7 +64,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::DivideByZero => "division by zero",
+            Fault::DivideByZero => "Integer division by zero",
             Fault::NegativePower => "integers to negative powers are not integers",
         })
     }

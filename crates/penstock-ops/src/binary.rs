@@ -195,7 +195,7 @@ pub(crate) fn broadcast(shapes: &[&Shape]) -> Result<Shape> {
     for shape in &shapes[1..] {
         out = out
             .broadcast(shape)
-            .ok_or_else(|| Error::invalid(format!("incompatible shapes: {out} and {shape} do not broadcast")))?;
+            .ok_or_else(|| Error::invalid(format!("Incompatible shapes: {out} vs. {shape}, which do not broadcast")))?;
     }
     Ok(out)
 }

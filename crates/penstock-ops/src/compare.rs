@@ -153,7 +153,7 @@ pub static STRING_SELECT: OpDef = OpDef {
 fn for_each_pair(call: &Call<'_>, mut f: impl FnMut(&Bytes, &Bytes)) -> Result<smallvec::SmallVec<[usize; 6]>> {
     let (x, y) = (call.inputs[0], call.inputs[1]);
     let dims = penstock_kernels::broadcast_dims(&[x.dims(), y.dims()]).ok_or_else(|| {
-        Error::invalid(format!("incompatible shapes: {:?} and {:?} do not broadcast", x.dims(), y.dims()))
+        Error::invalid(format!("Incompatible shapes: {:?} vs. {:?}, which do not broadcast", x.dims(), y.dims()))
     })?;
     let n = num_elements(&dims).ok_or_else(|| Error::exhausted(format!("shape {dims:?} is too large")))?;
     // The position of element `i` of the result in an operand, whose own extents count from the end.

@@ -236,7 +236,11 @@ fn infer_stack(cx: &InferCx<'_>) -> Result<OutTypes> {
     let mut shape = Shape::UNRANKED;
     for i in 0..cx.inputs.len() {
         shape = shape.merge(cx.shape(i)).ok_or_else(|| {
-            Error::invalid(format!("shape {} differs from {shape}", cx.shape(i))).argument(nth("values", i))
+            Error::invalid(format!(
+                "Shapes of all inputs must match: values[0].shape = {shape} != values[{i}].shape = {}",
+                cx.shape(i)
+            ))
+            .argument(nth("values", i))
         })?;
     }
     let Some(dims) = shape.dims() else { return one(like(cx, 0, shape)) };
@@ -251,8 +255,13 @@ fn run_stack(call: &mut Call<'_>) -> Result<()> {
     let mut dims = Dims::from(first.dims());
     for (i, x) in rest.iter().enumerate() {
         if x.dims() != first.dims() {
-            return Err(Error::invalid(format!("shape {:?} differs from {:?}", x.dims(), first.dims()))
-                .argument(nth("values", i + 1)));
+            return Err(Error::invalid(format!(
+                "Shapes of all inputs must match: values[0].shape = {} != values[{}].shape = {}",
+                Shape::known(first.dims()),
+                i + 1,
+                Shape::known(x.dims())
+            ))
+            .argument(nth("values", i + 1)));
         }
     }
     let axis = normalize_axis(call.attrs.int(0), dims.len() + 1, "axis")?;

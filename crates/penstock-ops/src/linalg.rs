@@ -176,7 +176,7 @@ fn plan(a: &[Dim], b: &[Dim], attrs: &Attrs) -> Result<(Shape, Dim, Dim, Dim)> {
     let (b_batch, inner, n) = split(b, View::of(attrs, 1)).ok_or_else(|| low(b, "b"))?;
     let Some(k) = k.merge(inner) else {
         return Err(Error::invalid(format!(
-            "matrix sizes are incompatible: {m}x{k} by {inner}x{n} (shapes {} and {})",
+            "Matrix size-incompatible: In[0]: {}, In[1]: {}: {m}x{k} by {inner}x{n}",
             Shape::new(a.iter().copied()),
             Shape::new(b.iter().copied())
         )));
@@ -403,7 +403,7 @@ pub(crate) fn squares<'s>(shape: &'s Shape, name: &str) -> Result<Option<(&'s [D
     let Some((batch, m, n)) = matrices(shape, name)? else { return Ok(None) };
     match m.merge(n) {
         Some(n) => Ok(Some((batch, n))),
-        None => Err(Error::invalid(format!("expected square matrices, got shape {shape}")).argument(name)),
+        None => Err(Error::invalid(format!("Input matrix must be square: got shape {shape}")).argument(name)),
     }
 }
 

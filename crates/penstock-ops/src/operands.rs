@@ -71,7 +71,7 @@ pub(crate) fn sizes(tensor: &Tensor, name: &str) -> Result<Dims> {
         .enumerate()
         .map(|(i, &n)| {
             usize::try_from(n)
-                .map_err(|_| Error::invalid(format!("dimension {i} must not be negative, got {n}")).argument(name))
+                .map_err(|_| Error::invalid(format!("Dimension {n} must be >= 0: entry {i}")).argument(name))
         })
         .collect()
 }

@@ -12,7 +12,7 @@ use penstock_kernels::{Binary, Fault, LoopFn, Unary};
 unsafe fn elementwise(f: LoopFn, inputs: &[&Tensor], dtype: DType, out: &mut Tensor) -> Result<()> {
     let shapes: Vec<&[usize]> = inputs.iter().map(|t| t.dims()).collect();
     let dims = penstock_kernels::broadcast_dims(&shapes)
-        .ok_or_else(|| Error::invalid(format!("incompatible shapes: {shapes:?} do not broadcast")))?;
+        .ok_or_else(|| Error::invalid(format!("Incompatible shapes: {shapes:?}, which do not broadcast")))?;
     let to = out.prepare(dtype, &dims)?;
     let lanes: Vec<_> = inputs.iter().map(|t| (t.as_ptr(), t.dims(), t.dtype().size())).collect();
     // SAFETY: tensors are row-major, contiguous and aligned, and their dimensions broadcast to `dims`, of

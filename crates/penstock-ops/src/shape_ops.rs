@@ -48,9 +48,8 @@ fn placeholder(sizes: &[i64]) -> Result<Option<usize>> {
         }
         if n == -1 {
             if let Some(first) = found {
-                return Err(
-                    Error::invalid(format!("only one size may be -1, not both {first} and {i}")).argument("shape")
-                );
+                return Err(Error::invalid(format!("Only one input size may be -1, not both {first} and {i}"))
+                    .argument("shape"));
             }
             found = Some(i);
         }
@@ -110,8 +109,7 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
             Some(dim) => dims[hole] = dim,
             None if certain && x.iter().all(|d| d.known().is_some()) => {
                 let shape = Shape::new(dims);
-                return Err(Error::invalid(format!("cannot reshape a tensor of shape {} to {shape}", cx.shape(0)))
-                    .argument("shape"));
+                return Err(no_multiple(cx.shape(0), &shape).argument("shape"));
             }
             None => {}
         }
@@ -121,9 +119,21 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
         && a != b
         && (x.is_static() && shape.is_static())
     {
-        return Err(Error::invalid(format!("cannot reshape {a} elements of shape {x} to {shape}")).argument("shape"));
+        return Err(Error::invalid(format!(
+            "Input to reshape is a tensor with {a} values, but the requested shape has {b}: {x} to {shape}"
+        ))
+        .argument("shape"));
     }
     one(like(cx, 0, shape))
+}
+
+/// The error of a size to be found that is no whole number.
+fn no_multiple(from: &Shape, to: &Shape) -> Error {
+    let others = to.dims().unwrap_or(&[]).iter().filter_map(|d| d.known()).product::<usize>();
+    let count = from.num_elements().unwrap_or(0);
+    Error::invalid(format!(
+        "Input to reshape is a tensor with {count} values, but the requested shape requires a multiple of {others}: {from} to {to}"
+    ))
 }
 
 fn run_reshape(call: &mut Call<'_>) -> Result<()> {
@@ -135,8 +145,7 @@ fn run_reshape(call: &mut Call<'_>) -> Result<()> {
         let others = dims.iter().enumerate().filter(|&(i, _)| i != hole).map(|(_, &d)| Dim::Known(d));
         dims[hole] = missing_size(&known_dims(x.dims()), others).and_then(Dim::known).ok_or_else(|| {
             let shown = Shape::new(sizes.iter().map(|&n| usize::try_from(n).map_or(Dim::Unknown, Dim::Known)));
-            Error::invalid(format!("cannot reshape {} elements of shape {:?} to {shown}", x.len(), x.dims()))
-                .argument("shape")
+            no_multiple(&Shape::known(x.dims()), &shown).argument("shape")
         })?;
     }
     call.set(0, x.reshaped(&dims).map_err(|e| e.argument("shape"))?);
@@ -244,7 +253,11 @@ fn squeezed(dims: &[Dim], axes: Option<&[i64]>) -> Result<Option<SmallVec<[Dim; 
     for &axis in axes {
         let i = normalize_axis(axis, dims.len(), "axes")?;
         if !dims[i].compatible(Dim::Known(1)) {
-            return Err(Error::invalid(format!("dimension {i} has size {}, not 1", dims[i])).argument("axes"));
+            return Err(Error::invalid(format!(
+                "Can not squeeze dim[{i}], expected a dimension of 1, got {}",
+                dims[i]
+            ))
+            .argument("axes"));
         }
         gone[i] = true;
     }

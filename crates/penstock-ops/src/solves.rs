@@ -91,7 +91,7 @@ pub(crate) fn each<W: Send>(
 fn error(failure: Failure, index: usize, count: usize) -> Error {
     let which = if count == 1 { String::new() } else { format!(", matrix {index} of the batch") };
     Error::invalid(match failure {
-        Failure::Singular => format!("the input matrix{which} is not invertible"),
+        Failure::Singular => format!("Input matrix{which} is not invertible"),
         Failure::NoConvergence => {
             format!("the decomposition was not successful: the input matrix{which} might not be valid")
         }

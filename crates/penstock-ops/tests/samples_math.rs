@@ -144,7 +144,7 @@ fn errors_name_the_argument_and_what_is_wrong_with_it() {
         (
             error("add", &[x(&[2]), x(&[3])], &[]),
             Class::InvalidArgument,
-            "incompatible shapes: [2] and [3] do not broadcast",
+            "Incompatible shapes: [2] vs. [3], which do not broadcast",
         ),
         (error("select", &[true.into(), x(&[2]), x(&[3])], &[]), Class::InvalidArgument, "do not broadcast"),
         (
@@ -176,7 +176,7 @@ fn errors_name_the_argument_and_what_is_wrong_with_it() {
         (
             error("matmul", &[x(&[2, 2, 3]), x(&[3, 3, 2])], &[]),
             Class::InvalidArgument,
-            "incompatible shapes: [2] and [3]",
+            "Incompatible shapes: [2] vs. [3]",
         ),
         (
             error("matmul", &[x(&[2, 2]), x(&[2, 2])], &[("transpose_a", true.into()), ("adjoint_a", true.into())]),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{Dim, Result, Shape, Symbol};
+use penstock_data::{Dim, Loc, Result, Shape, Symbol};
 use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value};
 use penstock_ops::control::{CALL, CONST, WHILE, WITH_GRADIENT, results_with_gradient};
 use rustc_hash::FxHashMap;
@@ -33,8 +33,8 @@ pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Graph> {
 
 struct Copier {
     builder: Builder,
-    /// The functions that are being inlined, outermost first.
-    callers: Vec<*const Function>,
+    /// The functions that are being inlined, and where they are called, outermost first.
+    callers: Vec<(*const Function, Loc)>,
 }
 
 /// The graph that is copied, and what became of its values and symbols.
@@ -98,7 +98,8 @@ impl Copier {
         let graph = source.graph;
         for &inst in &graph.regions[region].insts {
             let outer = self.builder.loc();
-            self.builder.set_loc(graph.locs[inst]);
+            let site = self.callers.last().map_or(Loc::UNKNOWN, |(_, site)| *site);
+            self.builder.set_loc(graph.locs[inst].within(site));
             let copied = self.inst(source, inst);
             self.builder.set_loc(outer);
             copied?;
@@ -112,7 +113,7 @@ impl Copier {
         let operands: SmallVec<[Value; 4]> = data.operands.iter().map(|v| source.values[v]).collect();
         let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs, &operands) {
             Some(callee) => {
-                self.callers.push(Arc::as_ptr(&callee));
+                self.callers.push((Arc::as_ptr(&callee), self.builder.loc()));
                 let outputs = callee.graph().map(|body| self.body(body, &operands));
                 self.callers.pop();
                 outputs.unwrap_or_else(|| Ok(SmallVec::new()))?
@@ -159,7 +160,8 @@ impl Copier {
         if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
             return None;
         }
-        (callee.graph().is_some() && !self.callers.contains(&Arc::as_ptr(callee))).then(|| callee.clone())
+        (callee.graph().is_some() && !self.callers.iter().any(|(open, _)| *open == Arc::as_ptr(callee)))
+            .then(|| callee.clone())
     }
 
     fn region(&mut self, source: &mut Source<'_>, region: Region, params: Vec<Type>) -> Result<Region> {

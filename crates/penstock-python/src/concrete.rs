@@ -239,6 +239,11 @@ impl PyConcrete {
         format!("ConcreteFunction {}({})", self.trace().name, self.trace().params.list())
     }
 
+    /// Whether it is of a method of this object.
+    pub(crate) fn is_of(&self, instance: &Bound<'_, PyAny>) -> bool {
+        self.trace().instance && self.bound_value(instance.py(), 0).is_some_and(|bound| bound.is(instance))
+    }
+
     /// The value that was bound to a named parameter when the function was traced.
     fn bound_value<'py>(&self, py: Python<'py>, i: usize) -> Option<Bound<'py, PyAny>> {
         let (args, kwargs) = &self.trace().signature;
@@ -324,7 +329,8 @@ impl PyConcrete {
     }
 
     fn mismatch(&self, py: Python<'_>, name: &str, due: &str, got: &str) -> PyErr {
-        let message = format!("argument '{name}' of {} must be a {due}, got a {got}", self.title());
+        let (due, got) = (with_article(due), with_article(got));
+        let message = format!("argument '{name}' of {} must be {due}, got {got}", self.title());
         crate::errors::to_py(py, &penstock_data::Error::invalid(message))
     }
 
@@ -431,6 +437,11 @@ fn accepts(due: &Type, got: &Type) -> bool {
         && got.shape().erased().is_subtype_of(&due.shape().erased())
 }
 
+fn with_article(words: &str) -> String {
+    let article = if words.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {words}")
+}
+
 fn due_words(ty: &Type) -> String {
     Token::Tensor(ty.dtype(), ty.shape().erased()).to_string()
 }
@@ -530,6 +541,24 @@ impl PyConcrete {
             let ty = types.next().ok_or_else(|| PyValueError::new_err("fewer results than the structure holds"))?;
             class.call1((crate::tensor::shape_object(py, ty.shape())?, crate::dtype::object(py, ty.dtype())?))
         })
+    }
+
+    /// The structure of the result, with a `TensorShape` for each tensor.
+    #[getter]
+    fn output_shapes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "output_parts", (slf, "shape"))
+    }
+
+    /// The structure of the result, with a dtype for each tensor.
+    #[getter]
+    fn output_dtypes<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "output_parts", (slf, "dtype"))
+    }
+
+    /// The parameters, the result and what is captured, or one line.
+    #[pyo3(signature = (verbose=true))]
+    fn pretty_printed_signature<'py>(slf: &Bound<'py, Self>, verbose: bool) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), if verbose { "concrete_text" } else { "concrete_line" }, (slf,))
     }
 
     /// The graph's inputs that are tensors, captured ones last: symbolic tensors, to look at.

@@ -227,7 +227,7 @@ fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut V
 
 fn ragged() -> PyErr {
     PyValueError::new_err(
-        "cannot convert a non-rectangular Python sequence to a tensor: all inner sequences must have the same length",
+        "Can't convert non-rectangular Python sequence to Tensor: all inner sequences must have the same length",
     )
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
 fn expect_dtype(var: Var, dtype: Option<DType>) -> PyResult<Var> {
     match dtype {
         Some(d) if d != var.dtype() => Err(PyValueError::new_err(format!(
-            "tensor conversion requested dtype {} for a tensor of dtype {}; use tf.cast",
+            "Tensor conversion requested dtype {} for Tensor with dtype {}; use tf.cast",
             d.tf_name(),
             var.dtype().tf_name()
         ))),
@@ -421,7 +421,7 @@ pub(crate) fn shape_of(value: &Bound<'_, PyAny>) -> PyResult<penstock_data::Shap
             v.extract().map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {v:?}")))?;
         match usize::try_from(n) {
             Ok(n) => Ok(Dim::Known(n)),
-            Err(_) => Err(PyValueError::new_err(format!("a dimension cannot be negative: {n}"))),
+            Err(_) => Err(PyValueError::new_err(format!("Dimension {n} must be >= 0"))),
         }
     };
     if value.is_instance_of::<PyInt>() {

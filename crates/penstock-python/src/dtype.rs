@@ -36,7 +36,7 @@ pub(crate) fn parse(value: &Bound<'_, PyAny>) -> PyResult<DType> {
         "object" | "str" | "bytes" => Some(DType::Str),
         _ => ALL_DTYPES.into_iter().find(|d| d.tf_name() == name),
     };
-    let unknown = || PyTypeError::new_err(format!("cannot interpret {value:?} as a dtype"));
+    let unknown = || PyTypeError::new_err(format!("Cannot convert the argument `type_value`: {value:?} to a DType"));
     if let Ok(name) = value.cast::<PyString>() {
         return by_name(name.to_str()?).ok_or_else(unknown);
     }

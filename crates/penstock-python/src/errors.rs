@@ -29,6 +29,7 @@ fn key(class: Class) -> &'static str {
         Class::OutOfRange => "OutOfRange",
         Class::NotFound => "NotFound",
         Class::FailedPrecondition => "FailedPrecondition",
+        Class::OutOfScope => "OutOfScope",
         Class::Unimplemented => "Unimplemented",
         Class::ResourceExhausted => "ResourceExhausted",
         Class::Cancelled => "Cancelled",
@@ -36,6 +37,9 @@ fn key(class: Class) -> &'static str {
         Class::Internal => "Internal",
     }
 }
+
+/// So many places a message shows of the calls that led to an error.
+const MOST_CALLS: usize = 16;
 
 /// The Python exception of an engine error.
 ///
@@ -49,11 +53,16 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
         return PyRuntimeError::new_err(error.to_string());
     };
     let mut message = in_public(error.op(), error.to_string());
-    if let Some(frame) = error.loc().and_then(|l| l.frame()) {
-        message.push_str(&format!("\n  File \"{}\", line {}", frame.file, frame.line));
+    let stack = error.stack();
+    for (i, frame) in stack.iter().take(MOST_CALLS).enumerate() {
+        let called = if i == 0 { "" } else { "called from " };
+        message.push_str(&format!("\n  {called}File \"{}\", line {}", frame.file, frame.line));
         if !frame.function.is_empty() {
             message.push_str(&format!(", in {}", frame.function));
         }
+    }
+    if stack.len() > MOST_CALLS {
+        message.push_str(&format!("\n  and {} more calls", stack.len() - MOST_CALLS));
     }
     if let [outermost, inner @ ..] = error.rounds() {
         message.push_str(&format!("\n  in iteration {outermost} of the loop"));

@@ -485,6 +485,12 @@ impl PyBoundFunction {
         PyFunction::concrete(self.function.bind(py), Some(self.instance.bind(py)), args, kwargs)
     }
 
+    /// How many traces there are of this instance's calls.
+    fn experimental_get_tracing_count(&self, py: Python<'_>) -> PyResult<usize> {
+        let (instance, traces) = (self.instance.bind(py), PyFunction::_traces(self.function.bind(py))?);
+        Ok(traces.iter().filter(|trace| trace.get().is_of(instance)).count())
+    }
+
     #[getter]
     fn __self__(&self, py: Python<'_>) -> Py<PyAny> {
         self.instance.clone_ref(py)

@@ -149,6 +149,44 @@ impl PyGraph {
         crate::layer::call(py, "graph_def", (self._nodes()?,))
     }
 
+    /// `(name, op, operands, results)` of each operation of the body, with symbolic tensors to look at.
+    #[expect(clippy::type_complexity, reason = "a tuple for Python")]
+    fn _operations<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Vec<(String, &'static str, Vec<Bound<'py, PyTensor>>, Vec<Bound<'py, PyTensor>>)>> {
+        let graph = Arc::new(self.graph()?.clone());
+        let names = node_names(&graph);
+        let tensors = |values: &[Value]| -> PyResult<Vec<Bound<'py, PyTensor>>> {
+            let seen: Vec<Value> = values.iter().copied().filter(|&v| !graph.ty(v).is_variable()).collect();
+            let found = Symbolic::of_graph(self.function.name(), &graph, &seen);
+            found.into_iter().map(|s| wrap(py, trace::Var::symbolic(s))).collect()
+        };
+        let name = |v: &Value| names.get(v).cloned().unwrap_or_default();
+        let inputs = graph.inputs().iter().map(|v| Ok((name(v), "Placeholder", Vec::new(), tensors(&[*v])?)));
+        let insts = graph.regions[graph.body()].insts.iter().enumerate().map(|(i, &inst)| {
+            let data = &graph.insts[inst];
+            let name = data.results.first().map_or_else(|| format!("{}_{i}", data.op.tf_name), name);
+            Ok((name, data.op.tf_name, tensors(&data.operands)?, tensors(&data.results)?))
+        });
+        inputs.chain(insts).collect()
+    }
+
+    /// The operations of the body, placeholders first.
+    fn get_operations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::layer::call(py, "graph_operations", (self._operations(py)?,))
+    }
+
+    /// The operation of that name; a `KeyError` where there is none.
+    fn get_operation_by_name<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        crate::layer::call(py, "operation_by_name", (self.get_operations(py)?, name))
+    }
+
+    /// The symbolic tensor of that name, `operation:0`; a `KeyError` where there is none.
+    fn get_tensor_by_name<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        crate::layer::call(py, "tensor_by_name", (self.get_operations(py)?, name))
+    }
+
     /// The number of inputs that are captured, not arguments.
     #[getter]
     fn _captures(&self) -> usize {

@@ -11,6 +11,7 @@ use pyo3::types::{PyComplex, PyFloat, PyInt, PyTuple};
 
 use crate::convert::to_var;
 use crate::errors::OrPy;
+use crate::graph::tensor_name;
 use crate::index;
 use crate::ops::{Operators, operators};
 use crate::tensor::{LIST_HAS_NO_VALUE, PyTensor, item, promotes, wrap, wrap_like};
@@ -329,7 +330,7 @@ impl Operand {
             return Ok(t.get().var.id() as isize);
         }
         Err(PyTypeError::new_err(format!(
-            "{} is unhashable; use {}.ref() as the key instead",
+            "{} is unhashable. Instead, use {}.ref() as the key.",
             slf.get_type().name()?,
             slf.get_type().name()?.to_string().to_lowercase()
         )))
@@ -357,7 +358,7 @@ impl Operand {
             Some([first, ..]) => first.known().ok_or_else(|| {
                 PyTypeError::new_err("len() of a tensor whose first dimension is unknown; use tf.shape(x)[0]")
             }),
-            Some([]) => Err(PyTypeError::new_err("len() of a scalar tensor")),
+            Some([]) => Err(PyTypeError::new_err("Scalar tensor has no `len()`")),
             None => Err(PyTypeError::new_err("len() of a tensor of unknown rank")),
         }
     }
@@ -368,11 +369,11 @@ impl Operand {
         if var.tensor().is_none() {
             return Err(layer::graph_type_error(
                 py,
-                "iterating over a symbolic tensor is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.map_fn, tf.unstack or tf.while_loop",
+                "Iterating over a symbolic `tf.Tensor` is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.map_fn, tf.unstack or tf.while_loop",
             ));
         }
         if var.shape().rank() == Some(0) {
-            return Err(PyTypeError::new_err("cannot iterate over a scalar tensor"));
+            return Err(PyTypeError::new_err("Cannot iterate over a scalar tensor."));
         }
         let n = Self::__len__(slf)?;
         let promotes = promotes(slf.as_any());
@@ -386,7 +387,7 @@ impl Operand {
         let Some(t) = var.tensor() else {
             return Err(layer::graph_type_error(
                 py,
-                "using a symbolic tensor as a Python bool is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.cond or tf.while_loop",
+                "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.cond or tf.while_loop",
             ));
         };
         if let Some(b) = t.item::<Bool8>() {
@@ -490,7 +491,12 @@ pub(crate) fn eager_tensor<'py>(slf: &Bound<'py, Operand>, attribute: &str) -> P
             Kind::Eager(_) => Ok(t.clone()),
             _ if attribute == "__array__" => Err(layer::not_implemented_error(
                 py,
-                "a symbolic tensor cannot be converted to a NumPy array while the function is traced",
+                &format!(
+                    "Cannot convert a symbolic tf.Tensor ({}) to a numpy array while the function is traced. This error \
+                     may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use what \
+                     tf has for it, or tf.numpy_function, which calls NumPy when the graph runs",
+                    t.get().var.as_symbolic().map(tensor_name).unwrap_or_default()
+                ),
             )),
             _ => Err(PyAttributeError::new_err(format!(
                 "'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"

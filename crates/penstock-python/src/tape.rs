@@ -77,7 +77,9 @@ impl PyTape {
 
     fn __enter__<'py>(slf: &Bound<'py, PyTape>) -> PyResult<Bound<'py, PyTape>> {
         if slf.get().recording.swap(true, Ordering::Relaxed) {
-            return Err(PyValueError::new_err("the tape is already recording"));
+            return Err(PyValueError::new_err(
+                "Tape is still recording, This can happen if you try to re-enter an already-active tape.",
+            ));
         }
         trace::push_recorder(Recorder::Tape(slf.get().tape.clone()));
         Ok(slf.clone())
@@ -107,7 +109,8 @@ impl PyTape {
         }
         if self.used.swap(true, Ordering::Relaxed) {
             return Err(PyRuntimeError::new_err(format!(
-                "GradientTape.{method} can only be called once on non-persistent tapes; make it with persistent=True"
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians): \
+                 GradientTape.{method} was called again; make it with persistent=True"
             )));
         }
         self.stop();

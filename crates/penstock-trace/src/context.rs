@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in, row_pieces};
-use penstock_data::{Error, Loc, Result, Shape, Tensor};
+use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
@@ -229,13 +229,14 @@ pub(crate) fn out_of_scope(s: &Symbolic) -> Error {
         let within = if f.function.is_empty() { String::new() } else { format!(", in {}", f.function) };
         format!("\n  It was defined here: File \"{}\", line {}{within}", f.file, f.line)
     });
-    Error::dtype(format!(
+    let message = format!(
         "<tf.Tensor '{}' shape={} dtype={}> is out of scope and cannot be used here: it was defined in the function \
          '{function}', whose trace it does not outlive. Return it from the function, or keep it in a tf.Variable{made}",
         host().name_of(s),
         crate::key::python_shape(ty.shape()),
         ty.dtype().tf_name(),
-    ))
+    );
+    Error::new(Class::OutOfScope, message)
 }
 
 /// A finished trace.
@@ -532,7 +533,11 @@ pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
     let Some(s) = var.as_symbolic() else {
         return match var.shape().merge(shape) {
             Some(_) => Ok(()),
-            None => Err(Error::invalid(format!("the tensor has shape {}, not {shape}", var.shape()))),
+            None => Err(Error::invalid(format!(
+                "Tensor's shape {} is not compatible with supplied shape {}",
+                crate::key::python_shape(&var.shape()),
+                crate::key::python_shape(shape)
+            ))),
         };
     };
     let ty = with_state(|state| match state.tracers.iter_mut().find(|t| t.id == s.trace) {

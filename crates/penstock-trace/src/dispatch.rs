@@ -8,9 +8,9 @@ use penstock_autodiff::{
     Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, VjpPair, by_rows, jvp_function,
     tangents_of, vjp_function,
 };
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, Variable};
-use penstock_ir::{Attr, Attrs, Entity, FuncRef, Function, Inst, OpDef, Region, Type, acts};
+use penstock_ir::{Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -513,8 +513,7 @@ fn as_it_is(operand: &Var) -> Result<Var> {
 
 /// A call in a trace is an instruction of it, which the graph differentiates, to any order.
 fn call_in_trace(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]) -> Result<Outs> {
-    let attrs = Attrs(smallvec![Attr::Func(FuncRef::called(function))]);
-    let (inst, outs) = join(&control::CALL, operands, attrs, &[])?;
+    let (inst, outs) = join_call(function, operands)?;
     let here = inst.index();
     record_segment(vec![here..here + 1], operands.to_vec(), outs.to_vec(), recorders);
     Ok(outs)
@@ -535,11 +534,43 @@ pub fn zeros_like(value: &Var) -> Result<Var> {
 
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     if joins_trace(operands) {
-        let attrs = Attrs(smallvec![Attr::Func(FuncRef::called(function))]);
-        return Ok(join(&control::CALL, operands, attrs, &[])?.1);
+        return Ok(join_call(function, operands)?.1);
     }
     let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
     Ok(outs.into_iter().map(Var::eager).collect())
+}
+
+/// Adds a call to the open trace. Its results have the shapes that they have for these operands.
+fn join_call(function: &Arc<Function>, operands: &[Var]) -> Result<(Inst, Outs)> {
+    let attrs = Attrs(smallvec![Attr::Func(FuncRef::called(function))]);
+    let made = join(&control::CALL, operands, attrs, &[])?;
+    for (out, shape) in made.1.iter().zip(shapes_of_call(function, operands).unwrap_or_default()) {
+        context::refine(out, &shape)?;
+    }
+    Ok(made)
+}
+
+/// The shapes of a function's results for these operands, of which some are known or of narrower types than it
+/// demands. `None` where nothing is gained, or a long function would have to be gone through.
+fn shapes_of_call(function: &Function, operands: &[Var]) -> Option<Vec<Shape>> {
+    const LONGEST: usize = 1 << 12;
+    let graph = function.graph().filter(|graph| graph.insts.len() <= LONGEST)?;
+    if function.signature().results.iter().all(|ty| ty.shape().is_static()) {
+        return None;
+    }
+    let known: Vec<Option<Tensor>> = operands.iter().map(context::known).collect();
+    let narrower = |(var, ty): (&Var, &Type)| !ty.shape().is_static() && var.shape() != ty.shape().erased();
+    if known.iter().all(Option::is_none) && !operands.iter().zip(&function.signature().params).any(narrower) {
+        return None;
+    }
+    let mut builder = Builder::new(&control::CONST);
+    let given = operands.iter().zip(known).map(|(var, known)| match known {
+        Some(value) => builder.constant(value),
+        None => builder.input(var.ty().with_shape(var.shape().erased()), None),
+    });
+    let given: Vec<Value> = given.collect();
+    let results = builder.inline(graph, &given).ok()?;
+    Some(results.iter().map(|&v| builder.graph().ty(v).shape().erased()).collect())
 }
 
 /// Gives `outputs` of the open trace a gradient of their own: `backward`, a finished trace of the

@@ -221,7 +221,7 @@ def converted_leaf(leaf: Any, spec: Any, what: str) -> Any:
         if tensor.dtype != spec.dtype:
             tensor = _core._convert(leaf, spec.dtype)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what} is {leaf!r} where a {spec.dtype.name} was expected: {error}") from None
+        raise TypeError(f"{what} is {leaf!r} where dtype {spec.dtype.name} was expected: {error}") from None
     if not spec.shape.is_compatible_with(tensor.shape):
         raise TypeError(f"{what} has shape {tensor.shape} where shape {spec.shape} was expected")
     return tensor

@@ -156,7 +156,7 @@ class Optimizer(abc.ABC):
         without = [variable.name for gradient, variable in pairs if gradient is None]
         pairs = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
         if not pairs:
-            raise ValueError(f"no gradient is given for any variable: {without}")
+            raise ValueError(f"No gradients provided for any variable: {without}")
         if without:
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]

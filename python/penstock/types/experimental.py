@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from penstock import _core
 from penstock._function import ConcreteFunction as ConcreteFunction, Function
+from penstock._function_type import FunctionType as FunctionType
 from penstock._trace_type import SupportsTracingProtocol as SupportsTracingProtocol, TraceType as TraceType
 
 __all__ = [
+    "Callable",
     "ConcreteFunction",
+    "FunctionType",
+    "GenericFunction",
     "PolymorphicFunction",
     "SupportsTracingProtocol",
     "TensorLike",
@@ -15,6 +19,9 @@ __all__ = [
 ]
 
 PolymorphicFunction = Function
+Callable = _core._Callable
+"""What is called as a function of the engine: a `Function`, one bound to an object, a `ConcreteFunction`."""
+GenericFunction = Function
 
 TensorLike = _core.Tensor | _core._Variable | int | float | complex | bool | str | bytes | list | tuple  # type: ignore[type-arg]
 """What can become a tensor, besides arrays."""

@@ -108,6 +108,10 @@ impl Plan {
         rounds.reverse();
         let error = error.in_rounds(&rounds);
         match self.origins.get(at) {
+            // What a callee made known stays.
+            Some((_, loc)) if error.loc().is_some() && matches!(self.steps.get(at), Some(Step::Call(_))) => {
+                error.called_at(*loc)
+            }
             Some((op, loc)) => error.in_op(op).at(*loc),
             None => error,
         }
