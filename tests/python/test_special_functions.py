@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+
 import numpy as np
 import pytest
 import scipy.special
@@ -124,3 +127,35 @@ def test_cumulative_logsumexp_does_not_overflow() -> None:
         y = tf.math.cumulative_logsumexp(x)
     near(y.numpy(), np.logaddexp.accumulate(x.numpy()), 1e-14)
     near(tape.gradient(y, x).numpy(), np.array([2.0, 1.0, 0.0]), 1e-12)
+
+
+FUNCTIONS = (
+    "exp math.expm1 math.log math.log1p tanh sigmoid nn.softplus math.erf math.erfc nn.elu nn.selu nn.relu6 "
+    "nn.softsign asin acos atan sinh cosh asinh acosh atanh math.erfinv math.ndtri math.rsqrt sign math.rint"
+)
+EDGES = "0 -0 1 -1 inf -inf nan 1e-40 -1e-310 0.625 88.8 -104.5 710 -746 1e30"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("shape", [(1003,), (7, 143)])
+def test_a_function_gives_the_same_bits_alone_and_among_others(dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=shape) * np.exp(rng.uniform(-8, 5, shape)), rng.normal(size=shape) * 3
+    edges = [float(number) for number in EDGES.split()]
+    x.flat[: len(edges)] = edges
+    with np.errstate(over="ignore"):
+        x, y = x.astype(dtype), y.astype(dtype)
+
+    def among(f: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        z = f(x)
+        return z, f(x * y) + z * y, tf.pow(x, y) - f(z), tf.atan2(z, y) * f(y)
+
+    for name in FUNCTIONS.split():
+        f = attrgetter(name)(tf)
+        alone = among(f, tf.constant(x), tf.constant(y))
+        fused = tf.function(among)(f, tf.constant(x), tf.constant(y))
+        for a, b in zip(alone, fused, strict=True):
+            a, b = a.numpy(), b.numpy()
+            np.testing.assert_array_equal(a, b, name)
+            known = ~np.isnan(a)
+            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]), name)

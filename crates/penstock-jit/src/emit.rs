@@ -6,6 +6,8 @@ use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 use penstock_data::DType;
+use penstock_kernels::formula::{Kind, Primitive, Step};
+use smallvec::SmallVec;
 
 use crate::ranges::Range;
 
@@ -80,13 +82,13 @@ pub(crate) fn emit(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<V
         ("select", &[c, x, y]) => Some(b.ins().select(c, x, y)),
         (_, &[x]) => match a.from[0] {
             DType::Bool => (a.name == "logical_not").then(|| b.ins().bxor_imm_s(x, 1)),
-            DType::F32 | DType::F64 => float1(b, a.name, x, a.from[0]),
+            DType::F32 | DType::F64 => float(b, a),
             d if d.is_integer() => integer1(b, a.name, x, d),
             _ => None,
         },
         (_, &[x, y]) => match a.from[0] {
             DType::Bool => boolean2(b, a.name, x, y),
-            DType::F32 | DType::F64 => float2(b, a.name, x, y, a.from[0]),
+            DType::F32 | DType::F64 => float(b, a),
             d if d.is_integer() && divides(a.name, d) => divide(b, a, x, y),
             d if d.is_integer() => integer2(b, a.name, x, y, d, a.constant),
             _ => None,
@@ -105,72 +107,74 @@ fn boolean2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value) -> Opti
     })
 }
 
+/// Formulas of at most so many steps have instructions of their own; of more, the kernel takes no longer.
+const SHORT: usize = 12;
+
+/// An operator on floats with a short formula.
+fn float(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<Value> {
+    let formula = penstock_ops::formula(a.name, a.from[0]).filter(|f| f.steps.len() <= SHORT)?;
+    let mut values: SmallVec<[Value; SHORT]> = SmallVec::new();
+    for step in &formula.steps {
+        let ins: SmallVec<[Value; 3]> = step.operands().iter().map(|&id| values[id as usize]).collect();
+        let of = step.operands().first().map_or(step.kind, |&id| formula.steps[id as usize].kind);
+        values.push(primitive(b, step, of, &ins, a.ins)?);
+    }
+    values.last().copied()
+}
+
+/// A primitive; `of` is the kind of its first operand.
+fn primitive(b: &mut FunctionBuilder<'_>, step: &Step, of: Kind, ins: &[Value], operands: &[Value]) -> Option<Value> {
+    let float = matches!(of, Kind::F32 | Kind::F64);
+    let ty = match step.kind {
+        Kind::F32 => F32,
+        Kind::F64 => F64,
+        Kind::I32 => I32,
+        Kind::I64 => I64,
+        Kind::Mask => I8,
+    };
+    Some(match (step.primitive, ins) {
+        (Primitive::Operand(k), _) => operands[k as usize],
+        (Primitive::Constant(bits), _) => match ty {
+            F32 => b.ins().f32const(Ieee32::with_bits(bits as u32)),
+            F64 => b.ins().f64const(Ieee64::with_bits(bits)),
+            ty => b.ins().iconst(ty, bits as i64),
+        },
+        (Primitive::Add, &[x, y]) if float => b.ins().fadd(x, y),
+        (Primitive::Sub, &[x, y]) if float => b.ins().fsub(x, y),
+        (Primitive::Add, &[x, y]) => b.ins().iadd(x, y),
+        (Primitive::Sub, &[x, y]) => b.ins().isub(x, y),
+        (Primitive::Mul, &[x, y]) => b.ins().fmul(x, y),
+        (Primitive::Div, &[x, y]) => b.ins().fdiv(x, y),
+        (Primitive::MulAdd, &[x, y, z]) => b.ins().fma(x, y, z),
+        (Primitive::Neg, &[x]) => b.ins().fneg(x),
+        (Primitive::Abs, &[x]) => b.ins().fabs(x),
+        (Primitive::Copysign, &[x, y]) => b.ins().fcopysign(x, y),
+        (Primitive::Sqrt, &[x]) => b.ins().sqrt(x),
+        (Primitive::Floor, &[x]) => b.ins().floor(x),
+        (Primitive::Ceil, &[x]) => b.ins().ceil(x),
+        (Primitive::Trunc, &[x]) => b.ins().trunc(x),
+        (Primitive::Round, &[x]) => b.ins().nearest(x),
+        (Primitive::Less, &[x, y]) => b.ins().fcmp(FloatCC::LessThan, x, y),
+        (Primitive::LessEqual, &[x, y]) => b.ins().fcmp(FloatCC::LessThanOrEqual, x, y),
+        (Primitive::Equal, &[x, y]) if float => b.ins().fcmp(FloatCC::Equal, x, y),
+        (Primitive::NotEqual, &[x, y]) => b.ins().fcmp(FloatCC::NotEqual, x, y),
+        (Primitive::Equal, &[x, y]) => b.ins().icmp(IntCC::Equal, x, y),
+        (Primitive::Greater, &[x, y]) => b.ins().icmp(IntCC::SignedGreaterThan, x, y),
+        (Primitive::And, &[x, y]) => b.ins().band(x, y),
+        (Primitive::Or, &[x, y]) => b.ins().bor(x, y),
+        (Primitive::Xor, &[x, y]) => b.ins().bxor(x, y),
+        (Primitive::Not, &[x]) => b.ins().bxor_imm_s(x, 1),
+        (Primitive::Select, &[c, x, y]) => b.ins().select(c, x, y),
+        (Primitive::ShiftLeft(by), &[x]) => b.ins().ishl_imm_s(x, i64::from(by)),
+        (Primitive::ShiftRight(by), &[x]) => b.ins().ushr_imm_s(x, i64::from(by)),
+        (Primitive::Convert, &[x]) if of == Kind::F32 => b.ins().fpromote(ty, x),
+        (Primitive::Convert, &[x]) => b.ins().fdemote(ty, x),
+        _ => return None,
+    })
+}
+
 fn float_constant(b: &mut FunctionBuilder<'_>, dtype: DType, value: f32) -> Value {
     if dtype == DType::F32 { b.ins().f32const(value) } else { b.ins().f64const(f64::from(value)) }
-}
-
-fn float1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Option<Value> {
-    Some(match name {
-        "neg" => b.ins().fneg(x),
-        "abs" => b.ins().fabs(x),
-        "square" => b.ins().fmul(x, x),
-        "sqrt" => b.ins().sqrt(x),
-        "floor" => b.ins().floor(x),
-        "ceil" => b.ins().ceil(x),
-        "trunc" => b.ins().trunc(x),
-        "round" | "rint" => b.ins().nearest(x),
-        "is_nan" => b.ins().fcmp(FloatCC::Unordered, x, x),
-        "reciprocal" => {
-            let one = float_constant(b, dtype, 1.0);
-            b.ins().fdiv(one, x)
-        }
-        "rsqrt" => {
-            let (one, root) = (float_constant(b, dtype, 1.0), b.ins().sqrt(x));
-            b.ins().fdiv(one, root)
-        }
-        "relu" => {
-            let zero = float_constant(b, dtype, 0.0);
-            let below = b.ins().fcmp(FloatCC::LessThanOrEqual, x, zero);
-            b.ins().select(below, zero, x)
-        }
-        _ => return None,
-    })
-}
-
-fn float2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value, dtype: DType) -> Option<Value> {
-    let compare = |b: &mut FunctionBuilder<'_>, how| Some(b.ins().fcmp(how, x, y));
-    Some(match name {
-        "add" => b.ins().fadd(x, y),
-        "sub" => b.ins().fsub(x, y),
-        "mul" => b.ins().fmul(x, y),
-        "div" => b.ins().fdiv(x, y),
-        "squared_difference" => {
-            let d = b.ins().fsub(x, y);
-            b.ins().fmul(d, d)
-        }
-        "divide_no_nan" => {
-            let (q, zero) = (b.ins().fdiv(x, y), float_constant(b, dtype, 0.0));
-            let none = b.ins().fcmp(FloatCC::Equal, y, zero);
-            b.ins().select(none, zero, q)
-        }
-        "equal" => return compare(b, FloatCC::Equal),
-        "not_equal" => return compare(b, FloatCC::NotEqual),
-        "less" => return compare(b, FloatCC::LessThan),
-        "less_equal" => return compare(b, FloatCC::LessThanOrEqual),
-        "greater" => return compare(b, FloatCC::GreaterThan),
-        "greater_equal" => return compare(b, FloatCC::GreaterThanOrEqual),
-        // NaN of either, the first of equal ones.
-        "maximum" | "minimum" => {
-            let how = if name == "maximum" { FloatCC::LessThan } else { FloatCC::GreaterThan };
-            let second = b.ins().fcmp(how, x, y);
-            let y_nan = b.ins().fcmp(FloatCC::Unordered, y, y);
-            let x_nan = b.ins().fcmp(FloatCC::Unordered, x, x);
-            let second = b.ins().bor(second, y_nan);
-            let picked = b.ins().select(second, y, x);
-            b.ins().select(x_nan, x, picked)
-        }
-        _ => return None,
-    })
 }
 
 fn integer1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Option<Value> {

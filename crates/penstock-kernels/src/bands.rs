@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use crate::algebra::Algebra;
 use crate::arch::dispatch;
-use crate::math::Math;
 use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel};

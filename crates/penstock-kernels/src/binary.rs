@@ -7,8 +7,9 @@ use penstock_data::{Bool8, DType, Element, bf16, f16, with_dtype};
 
 use crate::arch::Level;
 use crate::complex;
+use crate::formula::{Formula, Kept, record};
 use crate::loops::{Fault, LoopFn, Map2, half2, loop2};
-use crate::math::Math;
+use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
 use crate::ops::Binary;
 
@@ -65,42 +66,24 @@ fn floor_mod<M: Math>(a: M, b: M) -> M {
     if (b < M::ZERO) != (rem < M::ZERO) { rem + b } else { rem }
 }
 
+/// The function of an operator on floats.
 #[inline(always)]
-fn float<const OP: u8, M: Math>(a: M, b: M) -> M {
+fn function<const OP: u8, M: Functions>(a: M, b: M) -> M {
     match const { Binary::ALL[OP as usize] } {
         Binary::Add => a + b,
         Binary::Sub => a - b,
         Binary::Mul => a * b,
         Binary::Div => a / b,
-        Binary::FloorDiv => floor_div(a, b),
-        Binary::FloorMod => floor_mod(a, b),
         Binary::TruncDiv => (a / b).trunc(),
-        Binary::TruncMod => a % b,
         Binary::Pow => a.pow(b),
         Binary::Max => a.max_nan(b),
         Binary::Min => a.min_nan(b),
         Binary::Atan2 => a.atan2(b),
         Binary::SquaredDifference => (a - b) * (a - b),
-        Binary::DivNoNan => {
-            let q = a / b;
-            if b == M::ZERO { M::ZERO } else { q }
-        }
-        Binary::MulNoNan => {
-            let p = a * b;
-            if b == M::ZERO { M::ZERO } else { p }
-        }
-        Binary::Xlogy => {
-            let p = a * b.log();
-            if a == M::ZERO { M::ZERO } else { p }
-        }
-        Binary::Xdivy => {
-            let q = a / b;
-            if a == M::ZERO { M::ZERO } else { q }
-        }
-        Binary::NextAfter => a.next_after(b),
-        Binary::Zeta => a.zeta(b),
-        Binary::Polygamma => a.polygamma(b),
-        Binary::GammaSlope => a.gamma_slope(b),
+        Binary::DivNoNan => M::select(b.eq(M::ZERO), M::ZERO, a / b),
+        Binary::MulNoNan => M::select(b.eq(M::ZERO), M::ZERO, a * b),
+        Binary::Xlogy => M::select(a.eq(M::ZERO), M::ZERO, a * b.log()),
+        Binary::Xdivy => M::select(a.eq(M::ZERO), M::ZERO, a / b),
         _ => unreachable!(),
     }
 }
@@ -114,20 +97,31 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
     const LEVEL: Level = if listed(SCALAR, OP) { Level::Base } else { Level::V4 };
     #[inline(always)]
     fn eval(a: T, b: T) -> T {
-        T::narrow(float::<OP, T::Wide>(a.widen(), b.widen()))
+        let (a, b) = (a.widen(), b.widen());
+        T::narrow(match const { Binary::ALL[OP as usize] } {
+            Binary::FloorDiv => floor_div(a, b),
+            Binary::FloorMod => floor_mod(a, b),
+            Binary::TruncMod => a % b,
+            Binary::NextAfter => a.next_after(b),
+            Binary::Zeta => a.zeta(b),
+            Binary::Polygamma => a.polygamma(b),
+            Binary::GammaSlope => a.gamma_slope(b),
+            _ => function::<OP, T::Wide>(a, b),
+        })
     }
 }
 
+/// How two floats compare.
 #[inline(always)]
-fn compare<const OP: u8, T: PartialOrd>(a: T, b: T) -> Bool8 {
-    Bool8::new(match const { Binary::ALL[OP as usize] } {
-        Binary::Equal => a == b,
-        Binary::NotEqual => a != b,
-        Binary::Less => a < b,
-        Binary::LessEqual => a <= b,
-        Binary::Greater => a > b,
-        _ => a >= b,
-    })
+fn compare<const OP: u8, M: Functions>(a: M, b: M) -> M::Mask {
+    match const { Binary::ALL[OP as usize] } {
+        Binary::Equal => a.eq(b),
+        Binary::NotEqual => a.ne(b),
+        Binary::Less => a.lt(b),
+        Binary::LessEqual => a.le(b),
+        Binary::Greater => a.gt(b),
+        _ => a.ge(b),
+    }
 }
 
 struct FloatCompare<const OP: u8, T>(PhantomData<T>);
@@ -139,7 +133,7 @@ impl<const OP: u8, T: Real> Map2 for FloatCompare<OP, T> {
     const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: T, b: T) -> Bool8 {
-        compare::<OP, T::Wide>(a.widen(), b.widen())
+        Bool8::new(compare::<OP, T::Wide>(a.widen(), b.widen()))
     }
 }
 
@@ -219,7 +213,14 @@ impl<const OP: u8, T: Int> Map2 for IntegerCompare<OP, T> {
     const LEVEL: Level = T::LEVEL;
     #[inline(always)]
     fn eval(a: T, b: T) -> Bool8 {
-        compare::<OP, T>(a, b)
+        Bool8::new(match const { Binary::ALL[OP as usize] } {
+            Binary::Equal => a == b,
+            Binary::NotEqual => a != b,
+            Binary::Less => a < b,
+            Binary::LessEqual => a <= b,
+            Binary::Greater => a > b,
+            _ => a >= b,
+        })
     }
 }
 
@@ -320,15 +321,18 @@ macro_rules! table {
         }
     };
     (@ direct $map:ty) => { loop2::<$map>() };
+    (@ formula $map:ty) => { <$map>::formula() };
     (@ (half $half:ty) $map:ty) => { half2::<$half, $map>() };
 }
 
-/// Operators of a few instructions, in any width.
-fn short_loop<T: Real>(op: Binary) -> Option<LoopFn> {
-    table! { direct, op;
-        Float<T>: Add Sub Mul Div TruncDiv Max Min SquaredDifference DivNoNan MulNoNan Xdivy;
-        FloatCompare<T>: Equal NotEqual Less LessEqual Greater GreaterEqual;
-    }
+/// [`table`] of the operators of a few instructions, in any width.
+macro_rules! short_table {
+    ($how:tt, $op:expr, $ty:ty) => {
+        table! { $how, $op;
+            Float<$ty>: Add Sub Mul Div TruncDiv Max Min SquaredDifference DivNoNan MulNoNan Xdivy;
+            FloatCompare<$ty>: Equal NotEqual Less LessEqual Greater GreaterEqual;
+        }
+    };
 }
 
 /// [`table`] of the operators that are long.
@@ -341,11 +345,11 @@ macro_rules! long_table {
 fn float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
     table! { direct, op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }
         .or_else(|| long_table!(direct, op, T))
-        .or_else(|| short_loop::<T>(op))
+        .or_else(|| short_table!(direct, op, T))
 }
 
 fn half_loop<T: Real<Wide = f32>>(op: Binary) -> Option<LoopFn> {
-    long_table!((half T), op, f32).or_else(|| short_loop::<T>(op))
+    long_table!((half T), op, f32).or_else(|| short_table!(direct, op, T))
 }
 
 fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {
@@ -383,4 +387,36 @@ pub fn binary(op: Binary, dtype: DType) -> Option<LoopFn> {
         DType::C128 => complex_loop::<f64>(op),
         _ => with_dtype!(integer, dtype, T => integer_loop::<T>(op), else None),
     }
+}
+
+macro_rules! formulas {
+    ($($ty:ident $find:ident;)*) => {$(
+        impl<const OP: u8> Float<OP, $ty> {
+            fn formula() -> Option<Formula> {
+                (!listed(SCALAR, OP)).then(|| record::<$ty, $ty, 2>(|[a, b]| function::<OP, _>(a, b)))
+            }
+        }
+        impl<const OP: u8> FloatCompare<OP, $ty> {
+            fn formula() -> Option<Formula> {
+                Some(record::<$ty, bool, 2>(|[a, b]| compare::<OP, _>(a, b)))
+            }
+        }
+        fn $find(op: Binary) -> Option<Formula> {
+            long_table!(formula, op, $ty).or_else(|| short_table!(formula, op, $ty)).flatten()
+        }
+    )*};
+}
+
+formulas! {
+    f32 formula32;
+    f64 formula64;
+}
+
+/// The formula of `op` on elements of `dtype`; none for other dtypes than `f32` and `f64`, and for operators that are no formula.
+pub fn binary_formula(op: Binary, dtype: DType) -> Option<&'static Formula> {
+    static KEPT: Kept<{ Binary::ALL.len() }> = Kept::new();
+    KEPT.get(op as usize, dtype, || match dtype {
+        DType::F32 => formula32(op),
+        _ => formula64(op),
+    })
 }

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use penstock_data::{DType, DTypeSet, with_dtype};
 
+use crate::algebra::Algebra;
 use crate::arch::dispatch;
 use crate::bands::bands;
 use crate::math::Math;

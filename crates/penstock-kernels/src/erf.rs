@@ -1,11 +1,12 @@
 //! The error function and its complement.
 
-use crate::math::{exp_minus_one32, horner32};
-use crate::math64::{exp, exp_of_sum, horner};
+use crate::algebra::{Double, Single, horner, horner32, power_of_two};
+use crate::math32::exp_minus_one;
+use crate::math64::{exp, exp_of_sum};
 
 /// erf x = 1 - e^q(|x|), for |x| >= 1, where q approximates log erfc.
 #[inline(always)]
-pub(crate) fn erf32(x: f32) -> f32 {
+pub(crate) fn erf32<A: Single>(x: A) -> A {
     let a = x.abs();
     // (erf x - x) / x of x^2: less is rounded than of erf x / x.
     let p = horner32(
@@ -13,21 +14,23 @@ pub(crate) fn erf32(x: f32) -> f32 {
         [7.875_875e-5, -8.016_864e-4, 0.005_189_087, -0.026_854_211, 0.112_835_94, -0.376_126_26, 0.128_379_13],
     );
     // From 4 on the result is 1.
-    let c = if a > 4.0 { 4.0 } else { a };
+    let most = A::of32(4.0);
+    let c = A::select(a.gt(most), most, a);
     let q = horner32(
         c,
         [1.855_834_7e-4, -0.002_939_699_5, 0.021_805_685, -0.103_038_13, -0.638_224_8, -1.127_040_5, -3.535_908_8e-4],
     );
-    let (rest, power) = exp_minus_one32(q);
-    let large = 1.0 - (rest + 1.0) * f32::from_bits((power.wrapping_add(127) << 23) as u32);
-    (if a < 1.0 { a.mul_add(p, a) } else { large }).copysign(x)
+    let (rest, k) = exp_minus_one(q);
+    let large = A::ONE - (rest + A::ONE) * power_of_two(k);
+    A::select(a.lt(A::ONE), a.mul_add(p, a), large).copysign(x)
 }
 
 /// erfc |x| = t e^(g(t) - x^2) with t = 1 / (1 + |x| / 2).
 #[inline(always)]
-fn erfc_positive_for32(a: f64) -> f64 {
-    let a = if a > 10.4 { 10.4 } else { a };
-    let t = 1.0 / (1.0 + 0.5 * a);
+fn erfc_positive_for32<A: Double>(a: A) -> A {
+    let most = A::of(10.4);
+    let a = A::select(a.gt(most), most, a);
+    let t = A::ONE / (A::ONE + A::of(0.5) * a);
     let g = horner(
         t,
         [
@@ -55,19 +58,20 @@ fn erfc_positive_for32(a: f64) -> f64 {
 }
 
 #[inline(always)]
-pub(crate) fn erfc_for32(x: f64) -> f64 {
+pub(crate) fn erfc_for32<A: Double>(x: A) -> A {
     let y = erfc_positive_for32(x.abs());
-    if x < 0.0 { 2.0 - y } else { y }
+    A::select(x.lt(A::ZERO), A::of(2.0) - y, y)
 }
 
 /// erfc a = t e^(g(t) - a^2) with t = 1 / (1 + a / 2), for a >= 0. In the exponential, a relative error is the absolute
 /// one of the exponent, so the square is of two parts.
 #[inline(always)]
-fn erfc_positive(a: f64) -> f64 {
-    let a = if a > 28.0 { 28.0 } else { a };
-    let t = 1.0 / (1.0 + 0.5 * a);
+fn erfc_positive<A: Double>(a: A) -> A {
+    let most = A::of(28.0);
+    let a = A::select(a.gt(most), most, a);
+    let t = A::ONE / (A::ONE + A::of(0.5) * a);
     // t in [1/16, 1], stretched to [-1, 1]: there the coefficients fall fast.
-    let u = (t - 17.0 / 32.0) * (32.0 / 15.0);
+    let u = (t - A::of(17.0 / 32.0)) * A::of(32.0 / 15.0);
     let g = horner(
         u,
         [
@@ -102,13 +106,13 @@ fn erfc_positive(a: f64) -> f64 {
     let square = -a * a;
     let rest = g - a.mul_add(a, square);
     let exponent = square + rest;
-    let low = if a < 1.5 { square - (exponent - rest) } else { rest - (exponent - square) };
+    let low = A::select(a.lt(A::of(1.5)), square - (exponent - rest), rest - (exponent - square));
     t * exp_of_sum(exponent, low)
 }
 
 /// erf x / x of z = x^2, for |x| <= 1.
 #[inline(always)]
-fn erf_slope(z: f64) -> f64 {
+fn erf_slope<A: Double>(z: A) -> A {
     horner(
         z,
         [
@@ -131,17 +135,18 @@ fn erf_slope(z: f64) -> f64 {
 }
 
 #[inline(always)]
-pub(crate) fn erfc(x: f64) -> f64 {
+pub(crate) fn erfc<A: Double>(x: A) -> A {
     let a = x.abs();
     let large = erfc_positive(a);
-    let large = if x < 0.0 { 2.0 - large } else { large };
-    if a < 0.5 { 1.0 - x * erf_slope(x * x) } else { large }
+    let large = A::select(x.lt(A::ZERO), A::of(2.0) - large, large);
+    A::select(a.lt(A::of(0.5)), A::ONE - x * erf_slope(x * x), large)
 }
 
 #[inline(always)]
-pub(crate) fn erf(x: f64) -> f64 {
+pub(crate) fn erf<A: Double>(x: A) -> A {
     let a = x.abs();
     // From 6 on the result is 1.
-    let c = if a > 6.0 { 6.0 } else { a };
-    (if a < 1.0 { a * erf_slope(x * x) } else { 1.0 - erfc_positive(c) }).copysign(x)
+    let most = A::of(6.0);
+    let c = A::select(a.gt(most), most, a);
+    A::select(a.lt(A::ONE), a * erf_slope(x * x), A::ONE - erfc_positive(c)).copysign(x)
 }

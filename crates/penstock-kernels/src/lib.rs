@@ -9,6 +9,7 @@
     reason = "one index over several arrays is the form that vectorises; coefficients are as published"
 )]
 
+mod algebra;
 #[cfg(target_arch = "x86_64")]
 mod amx;
 mod arch;
@@ -23,6 +24,7 @@ pub mod elimination;
 mod erf;
 pub mod few_product;
 pub mod fold;
+pub mod formula;
 pub mod gather;
 mod hyperbolic;
 mod integer_tile;
@@ -30,6 +32,7 @@ mod inverse;
 pub mod logsumexp;
 mod loops;
 mod math;
+mod math32;
 mod math64;
 pub mod matmul;
 mod num;
@@ -62,13 +65,14 @@ mod unary;
 mod vector_sort;
 
 pub use arch::{Level, level};
-pub use binary::binary;
+pub use binary::{binary, binary_formula};
 pub use broadcast::{broadcast_dims, elementwise, elementwise_flat};
 pub use cast::{cast, select};
+pub use formula::Formula;
 pub use loops::{Fault, Lane, LoopFn};
 pub use matmul::{matmul, matmul_batched};
 pub use ops::{Binary, Unary, binary_dtypes, binary_output, unary_dtypes, unary_output};
 pub use random::{Philox, TRIES, unit64};
 pub use reduce::{Reduce, reduce, reduce_dtypes};
 pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative, recurrence};
-pub use unary::unary;
+pub use unary::{unary, unary_formula};

@@ -6,8 +6,9 @@ use std::slice;
 
 use penstock_data::{DType, with_dtype};
 
+use crate::algebra::Algebra;
 use crate::arch::dispatch;
-use crate::math::Math;
+use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
 use crate::softmax::{BLOCK, LANES, accumulate, exps, folded, row_max};

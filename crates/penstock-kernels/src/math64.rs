@@ -3,33 +3,22 @@
 //! The `_for32` functions take the exact value of an `f32` and are accurate enough (relative error below 1e-9) for
 //! their result, rounded to `f32`, to be within 1 unit in the last place; the others are accurate to `f64`.
 
-/// Evaluates a polynomial whose coefficients are listed from the highest degree down.
-#[inline(always)]
-pub(crate) fn horner<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
-    let mut acc = coefficients[0];
-    let mut i = 1;
-    while i < N {
-        acc = acc.mul_add(x, coefficients[i]);
-        i += 1;
-    }
-    acc
-}
+use crate::algebra::{Double, Word as _, horner, scaled, split};
 
-/// Adding and subtracting this rounds an `f64` below 2^51 to an integer, which is then in the low bits.
-pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
-
-/// The multiple of ln 2 that is nearest to `x`, as an integer in the low bits of the first result, and the rest in two
-/// steps: less its greater part, which is exact, and the lesser part to take off.
+/// The multiple of ln 2 that is nearest to `x`, and the rest in two steps: less its greater part, which is exact, and the
+/// lesser part to take off.
 #[inline(always)]
-fn reduced(x: f64) -> (f64, f64, f64) {
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, MAGIC);
-    let n = shifted - MAGIC;
-    (shifted, n.mul_add(-6.931_471_803_691_238e-1, x), n * 1.908_214_929_270_587_7e-10)
+fn reduced<A: Double>(x: A) -> (A::Word, A, A) {
+    let magic = A::of(A::MAGIC);
+    let shifted = x.mul_add(A::of(std::f64::consts::LOG2_E), magic);
+    let n = shifted - magic;
+    let near = n.mul_add(A::of(-6.931_471_803_691_238e-1), x);
+    (shifted.bits().sub(magic.bits()), near, n * A::of(1.908_214_929_270_587_7e-10))
 }
 
 /// (e^r - 1 - r) / r^2. The remainder of the Taylor series is below 5e-18 for |r| <= ln 2 / 2.
 #[inline(always)]
-fn exp_tail(r: f64) -> f64 {
+fn exp_tail<A: Double>(r: A) -> A {
     horner(
         r,
         [
@@ -49,74 +38,69 @@ fn exp_tail(r: f64) -> f64 {
     )
 }
 
-/// `p` times 2 to the power of the integer in the low bits of `shifted` plus `more`, in two factors, so that neither
-/// leaves the normal range.
+/// `x` where its exponential is finite and not 0 or barely beyond, and whether it is less, where the exponential is 0: nothing then
+/// underflows on the way, which is slow.
 #[inline(always)]
-fn scaled(p: f64, shifted: f64, more: i32) -> f64 {
-    let k = (shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32).wrapping_add(more);
-    let half = k >> 1;
-    let scale = |k: i32| f64::from_bits((k as i64 as u64).wrapping_add(1023) << 52);
-    p * scale(half) * scale(k.wrapping_sub(half))
+fn clamped<A: Double>(x: A) -> (A, A::Mask) {
+    let (nought, most) = (x.lt(A::of(-745.2)), A::of(712.0));
+    let c = A::select(x.gt(most), most, x);
+    (A::select(nought, A::ZERO, c), nought)
 }
 
 /// e^x 2^`more`, for -4 <= `more` <= 0.
 #[inline(always)]
-fn exp_scaled(x: f64, more: i32) -> f64 {
-    // Where the result is 0 nothing underflows on the way, which is slow.
-    let nought = x < -745.2;
-    let c = if x > 712.0 { 712.0 } else { x };
-    let c = if nought { 0.0 } else { c };
-    let (shifted, near, low) = reduced(c);
+fn exp_scaled<A: Double>(x: A, more: i64) -> A {
+    let (c, nought) = clamped(x);
+    let (k, near, low) = reduced(c);
     let r = near - low;
-    let power = scaled(exp_tail(r).mul_add(r * r, r) + 1.0, shifted, more);
-    if nought { 0.0 } else { power }
+    let power = scaled(exp_tail(r).mul_add(r * r, r) + A::ONE, k.add(A::Word::of(more)));
+    A::select(nought, A::ZERO, power)
 }
 
 /// e^x.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
+pub(crate) fn exp<A: Double>(x: A) -> A {
     exp_scaled(x, 0)
 }
 
 /// e^x / 2, which overflows later.
 #[inline(always)]
-pub(crate) fn exp_halved(x: f64) -> f64 {
+pub(crate) fn exp_halved<A: Double>(x: A) -> A {
     exp_scaled(x, -1)
 }
 
 /// e^(x + low) for a `low` that is small beside 1, to 0.6 units in the last place.
 #[inline(always)]
-pub(crate) fn exp_of_sum(x: f64, low: f64) -> f64 {
-    let nought = x < -745.2;
-    let c = if x > 712.0 { 712.0 } else { x };
-    let c = if nought { 0.0 } else { c };
-    let (shifted, near, less) = reduced(c);
+pub(crate) fn exp_of_sum<A: Double>(x: A, low: A) -> A {
+    let (c, nought) = clamped(x);
+    let (k, near, less) = reduced(c);
     let move_by = low - less;
     let r = near + move_by;
     let r_low = (near - r) + move_by;
-    let sum = 1.0 + r;
-    let power = scaled(sum + ((1.0 - sum) + r + exp_tail(r).mul_add(r * r, r_low)), shifted, 0);
-    if nought { 0.0 } else { power }
+    let sum = A::ONE + r;
+    let power = scaled(sum + ((A::ONE - sum) + r + exp_tail(r).mul_add(r * r, r_low)), k);
+    A::select(nought, A::ZERO, power)
 }
 
 /// e^x - 1 = 2^n p + (2^n - 1), with p = e^r - 1.
 #[inline(always)]
-pub(crate) fn expm1(x: f64) -> f64 {
-    let c = if x > 712.0 { 712.0 } else { x };
-    let c = if c < -50.0 { -50.0 } else { c };
-    let (shifted, near, low) = reduced(c);
+pub(crate) fn expm1<A: Double>(x: A) -> A {
+    let (least, most) = (A::of(-50.0), A::of(712.0));
+    let c = A::select(x.gt(most), most, x);
+    let c = A::select(c.lt(least), least, c);
+    let (k, near, low) = reduced(c);
     let r = near - low;
     let p = exp_tail(r).mul_add(r * r, r);
-    let power = scaled(1.0, shifted, 0);
-    let near = p.mul_add(power, power - 1.0);
-    (if c > 100.0 { scaled(p + 1.0, shifted, 0) } else { near }).copysign(x)
+    let power = scaled(A::ONE, k);
+    let near = p.mul_add(power, power - A::ONE);
+    A::select(c.gt(A::of(100.0)), scaled(p + A::ONE, k), near).copysign(x)
 }
 
 /// `k` ln 2 + log(1 + f) for sqrt(1/2) <= 1 + f <= sqrt 2, by the polynomial of fdlibm; `low` are the small parts of the
 /// sum, that of `k` ln 2 among them.
 #[inline(always)]
-fn log_sum(k: f64, f: f64, low: f64) -> f64 {
-    let s = f / (2.0 + f);
+fn log_sum<A: Double>(k: A, f: A, low: A) -> A {
+    let s = f / (A::of(2.0) + f);
     let z = s * s;
     let w = z * z;
     let t1 = w * horner(w, [1.531_383_769_920_937_3e-1, 2.222_219_843_214_978_4e-1, 3.999_999_999_940_942e-1]);
@@ -125,55 +109,75 @@ fn log_sum(k: f64, f: f64, low: f64) -> f64 {
         [1.479_819_860_511_658_6e-1, 1.818_357_216_161_805e-1, 2.857_142_874_366_239e-1, 6.666_666_666_666_735e-1],
     );
     let r = z.mul_add(even, t1);
-    let hfsq = 0.5 * f * f;
-    k.mul_add(6.931_471_803_691_238e-1, s.mul_add(hfsq + r, low) - hfsq + f)
+    let hfsq = A::of(0.5) * f * f;
+    k.mul_add(A::of(6.931_471_803_691_238e-1), s.mul_add(hfsq + r, low) - hfsq + f)
+}
+
+/// `k` and `m` of a positive number, which is 2^k m with √½ <= m <= √2.
+#[inline(always)]
+pub(crate) fn split_positive<A: Double>(x: A) -> (A, A) {
+    let tiny = x.lt(A::MIN_POSITIVE);
+    let (k, m) = split(A::select(tiny, x * A::of(18_014_398_509_481_984.0), x));
+    (k - A::select(tiny, A::of(54.0), A::ZERO), m)
 }
 
 /// The natural logarithm.
 #[inline(always)]
-pub(crate) fn log(x: f64) -> f64 {
-    const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
-    const ONE: u64 = 0x3ff0_0000_0000_0000;
-    let tiny = x < f64::MIN_POSITIVE;
-    let scaled = if tiny { x * 18_014_398_509_481_984.0 } else { x };
-    let bits = scaled.to_bits().wrapping_add(ONE - SQRT_HALF);
-    let k = f64::from_bits((bits >> 52).wrapping_add(MAGIC.to_bits())) - (MAGIC + 1023.0);
-    let k = k - if tiny { 54.0 } else { 0.0 };
-    let f = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + SQRT_HALF) - 1.0;
-    let y = log_sum(k, f, k * 1.908_214_929_270_587_7e-10);
-    let y = if x == f64::INFINITY { x } else { y };
-    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
-    if x >= 0.0 { y } else { f64::NAN }
+pub(crate) fn log<A: Double>(x: A) -> A {
+    let (k, m) = split_positive(x);
+    let y = log_sum(k, m - A::ONE, k * A::of(1.908_214_929_270_587_7e-10));
+    let y = A::select(x.eq(A::INFINITY), x, y);
+    let y = A::select(x.eq(A::ZERO), -A::INFINITY, y);
+    A::select(x.ge(A::ZERO), y, A::of(f64::NAN))
 }
 
 /// log(1 + x): of the rounded sum, and of what its rounding took off.
 #[inline(always)]
-pub(crate) fn log1p(x: f64) -> f64 {
-    const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
-    const ONE: u64 = 0x3ff0_0000_0000_0000;
-    let u = 1.0 + x;
-    let bits = u.to_bits().wrapping_add(ONE - SQRT_HALF);
-    let k = f64::from_bits((bits >> 52).wrapping_add(MAGIC.to_bits())) - (MAGIC + 1023.0);
-    let lost = if x < 1.0 { x - (u - 1.0) } else { 1.0 - (u - x) };
-    let f = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + SQRT_HALF) - 1.0;
-    let (f, low) = if k == 0.0 { (x, 0.0) } else { (f, lost / u + k * 1.908_214_929_270_587_7e-10) };
+pub(crate) fn log1p<A: Double>(x: A) -> A {
+    let u = A::ONE + x;
+    let (k, m) = split(u);
+    let lost = A::select(x.lt(A::ONE), x - (u - A::ONE), A::ONE - (u - x));
+    let whole = k.eq(A::ZERO);
+    let f = A::select(whole, x, m - A::ONE);
+    let low = A::select(whole, A::ZERO, lost / u + k * A::of(1.908_214_929_270_587_7e-10));
     let y = log_sum(k, f, low);
-    let y = if x == f64::INFINITY || x == 0.0 { x } else { y };
-    let y = if x == -1.0 { f64::NEG_INFINITY } else { y };
-    if x >= -1.0 { y } else { f64::NAN }
+    let y = A::select(x.eq(A::INFINITY) | x.eq(A::ZERO), x, y);
+    let y = A::select(x.eq(-A::ONE), -A::INFINITY, y);
+    A::select(x.ge(-A::ONE), y, A::of(f64::NAN))
 }
 
 /// Splits `x` into `q * pi / 2 + r` with |r| <= pi / 4: `r` and the two low bits of `q`.
 #[inline(always)]
-fn quadrant(x: f64) -> (f64, u64) {
-    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, MAGIC);
-    let n = shifted - MAGIC;
-    let r = n.mul_add(-1.589_325_477_352_819_6e-8, n.mul_add(-1.570_796_310_901_641_8, x));
-    (r, shifted.to_bits() & 3)
+fn quadrant<A: Double>(x: A) -> (A, A::Word) {
+    let magic = A::of(A::MAGIC);
+    let shifted = x.mul_add(A::of(std::f64::consts::FRAC_2_PI), magic);
+    let n = shifted - magic;
+    let r = n.mul_add(A::of(-1.589_325_477_352_819_6e-8), n.mul_add(A::of(-1.570_796_310_901_641_8), x));
+    (r, shifted.bits().and(A::Word::of(3)))
+}
+
+/// The sine, cosine or tangent of an angle in quadrant `q`, of which `s` and `c` are sine and cosine of the angle's rest.
+#[inline(always)]
+pub(crate) fn sin_in<A: Double>(q: A::Word, s: A, c: A) -> A {
+    let y = A::select(q.and(A::Word::of(1)).eq(A::Word::of(0)), s, c);
+    A::from_bits(y.bits().xor(q.and(A::Word::of(2)).shl(62)))
+}
+
+/// As [`sin_in`].
+#[inline(always)]
+pub(crate) fn cos_in<A: Double>(q: A::Word, s: A, c: A) -> A {
+    sin_in(q.add(A::Word::of(1)), s, c)
+}
+
+/// As [`sin_in`].
+#[inline(always)]
+pub(crate) fn tan_in<A: Double>(q: A::Word, s: A, c: A) -> A {
+    let even = q.and(A::Word::of(1)).eq(A::Word::of(0));
+    A::select(even, s, -c) / A::select(even, c, s)
 }
 
 #[inline(always)]
-fn sin_part(r: f64) -> f64 {
+fn sin_part<A: Double>(r: A) -> A {
     let z = r * r;
     let p = horner(
         z,
@@ -183,47 +187,42 @@ fn sin_part(r: f64) -> f64 {
 }
 
 #[inline(always)]
-fn cos_part(r: f64) -> f64 {
+fn cos_part<A: Double>(r: A) -> A {
     let z = r * r;
     let p = horner(
         z,
         [2.439_044_879_627_741e-5, -1.388_676_377_460_993e-3, 4.166_662_332_373_906_3e-2, -0.499_999_997_251_031_1],
     );
-    z.mul_add(p, 1.0)
+    z.mul_add(p, A::ONE)
 }
 
 /// sin x for |x| <= 1e5.
 #[inline(always)]
-pub(crate) fn sin_for32(x: f64) -> f64 {
+pub(crate) fn sin_for32<A: Double>(x: A) -> A {
     let (r, q) = quadrant(x);
-    let y = if q & 1 == 0 { sin_part(r) } else { cos_part(r) };
-    let y = f64::from_bits(y.to_bits() ^ (q & 2) << 62);
-    if x == 0.0 { x } else { y }
+    A::select(x.eq(A::ZERO), x, sin_in(q, sin_part(r), cos_part(r)))
 }
 
 /// cos x for |x| <= 1e5.
 #[inline(always)]
-pub(crate) fn cos_for32(x: f64) -> f64 {
+pub(crate) fn cos_for32<A: Double>(x: A) -> A {
     let (r, q) = quadrant(x);
-    let y = if q & 1 == 0 { cos_part(r) } else { sin_part(r) };
-    f64::from_bits(y.to_bits() ^ (q.wrapping_add(1) & 2) << 62)
+    cos_in(q, sin_part(r), cos_part(r))
 }
 
 /// tan x for |x| <= 1e5.
 #[inline(always)]
-pub(crate) fn tan_for32(x: f64) -> f64 {
+pub(crate) fn tan_for32<A: Double>(x: A) -> A {
     let (r, q) = quadrant(x);
-    let (s, c) = (sin_part(r), cos_part(r));
-    let y = (if q & 1 == 0 { s } else { -c }) / if q & 1 == 0 { c } else { s };
-    if x == 0.0 { x } else { y }
+    A::select(x.eq(A::ZERO), x, tan_in(q, sin_part(r), cos_part(r)))
 }
 
 /// The quantile of the standard normal distribution at `0.5 + q`, whose distance to the nearer of 0 and 1 is `tail`.
 ///
 /// Algorithm AS 241 (Wichura, 1988), PPND16.
 #[inline(always)]
-fn normal_quantile(q: f64, tail: f64) -> f64 {
-    let r = 0.180_625 - q * q;
+fn normal_quantile<A: Double>(q: A, tail: A) -> A {
+    let r = A::of(0.180_625) - q * q;
     let middle = q * horner(
         r,
         [
@@ -250,7 +249,7 @@ fn normal_quantile(q: f64, tail: f64) -> f64 {
         ],
     );
     let s = (-log(tail)).sqrt();
-    let near = s - 1.6;
+    let near = s - A::of(1.6);
     let near = horner(
         near,
         [
@@ -276,7 +275,7 @@ fn normal_quantile(q: f64, tail: f64) -> f64 {
             1.0,
         ],
     );
-    let far = s - 5.0;
+    let far = s - A::of(5.0);
     let far = horner(
         far,
         [
@@ -302,20 +301,21 @@ fn normal_quantile(q: f64, tail: f64) -> f64 {
             1.0,
         ],
     );
-    let outer = if s <= 5.0 { near } else { far };
-    let outer = if tail == 0.0 { f64::INFINITY } else { outer }.copysign(q);
-    if q.abs() <= 0.425 { middle } else { outer }
+    let outer = A::select(s.le(A::of(5.0)), near, far);
+    let outer = A::select(tail.eq(A::ZERO), A::INFINITY, outer).copysign(q);
+    A::select(q.abs().le(A::of(0.425)), middle, outer)
 }
 
 /// The number whose error function is `x`: infinite at -1 and 1, NaN beyond.
 #[inline(always)]
-pub(crate) fn erfinv(x: f64) -> f64 {
-    normal_quantile(0.5 * x, 0.5 * (1.0 - x.abs())) * std::f64::consts::FRAC_1_SQRT_2
+pub(crate) fn erfinv<A: Double>(x: A) -> A {
+    let half = A::of(0.5);
+    normal_quantile(half * x, half * (A::ONE - x.abs())) * A::of(std::f64::consts::FRAC_1_SQRT_2)
 }
 
 /// The number below which the share `p` of the standard normal distribution lies: infinite at 0 and 1, NaN beyond.
 #[inline(always)]
-pub(crate) fn ndtri(p: f64) -> f64 {
-    let q = p - 0.5;
-    normal_quantile(q, if q < 0.0 { p } else { 1.0 - p })
+pub(crate) fn ndtri<A: Double>(p: A) -> A {
+    let q = p - A::of(0.5);
+    normal_quantile(q, A::select(q.lt(A::ZERO), p, A::ONE - p))
 }

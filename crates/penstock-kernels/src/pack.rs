@@ -7,10 +7,10 @@ use std::mem::MaybeUninit;
 
 use penstock_data::Buffer;
 
+use crate::algebra::Algebra;
 use crate::arch::dispatch;
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Level, level};
-use crate::math::Math;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::register_tile::Float;

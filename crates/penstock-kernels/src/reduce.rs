@@ -14,9 +14,9 @@ use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
+use crate::algebra::Algebra;
 use crate::arch::{dispatch_v3, prefetch};
 use crate::complex::Part;
-use crate::math::Math;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
 

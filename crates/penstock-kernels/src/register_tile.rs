@@ -10,6 +10,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::algebra::Algebra;
 use crate::arch::{Level, level, prefetch};
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{at_v3, at_v4};

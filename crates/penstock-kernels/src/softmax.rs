@@ -9,7 +9,8 @@ use penstock_data::{DType, DTypeSet, with_dtype};
 use smallvec::SmallVec;
 
 use crate::arch::{dispatch, fence_stores, prefetch, stream};
-use crate::math::Math;
+use crate::algebra::Algebra;
+use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
 
@@ -32,7 +33,7 @@ pub(crate) fn row_max<T: Real>(row: &[T]) -> T::Wide {
     for (a, &x) in acc.iter_mut().zip(rest) {
         *a = a.max_nan(x.widen());
     }
-    halved(acc, Math::max_nan)
+    halved(acc, Algebra::max_nan)
 }
 
 /// Bytes of a row up to which the next one is fetched while this one is in the cache.

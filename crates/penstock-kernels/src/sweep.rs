@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
+use crate::algebra::Algebra;
 use crate::conv::Axis;
-use crate::math::Math;
 use crate::num::Real;
 
 /// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`,

@@ -1,13 +1,14 @@
 //! Sine, cosine and tangent of `f64`.
 
-use crate::math64::{MAGIC, horner};
+use crate::algebra::{Double, Word as _, horner};
+use crate::math64::{cos_in, sin_in, tan_in};
 
 /// Arguments beyond this are left to `libm`: of their quotient by π/2, more than 20 bits are whole.
 pub(crate) const ORDINARY: f64 = 1.6e6;
 
 /// The difference, and what its rounding took off (Knuth).
 #[inline(always)]
-fn two_difference(a: f64, b: f64) -> (f64, f64) {
+fn two_difference<A: Double>(a: A, b: A) -> (A, A) {
     let d = a - b;
     let v = d - a;
     (d, (a - (d - v)) - (b + v))
@@ -17,20 +18,21 @@ fn two_difference(a: f64, b: f64) -> (f64, f64) {
 ///
 /// π/2 in three parts of 33 bits, whose products with `q` are exact, and a fourth (Cody and Waite 1980).
 #[inline(always)]
-fn quadrant(x: f64) -> (f64, f64, u64) {
-    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, MAGIC);
-    let q = shifted - MAGIC;
-    let first = q.mul_add(-1.570_796_326_734_125_6, x);
-    let (second, low2) = two_difference(first, q * 6.077_100_506_303_966e-11);
-    let (third, low3) = two_difference(second, q * 2.022_266_248_711_166_5e-21);
-    let low = q.mul_add(-8.478_427_660_368_9e-32, low2 + low3);
+fn quadrant<A: Double>(x: A) -> (A, A, A::Word) {
+    let magic = A::of(A::MAGIC);
+    let shifted = x.mul_add(A::of(std::f64::consts::FRAC_2_PI), magic);
+    let q = shifted - magic;
+    let first = q.mul_add(A::of(-1.570_796_326_734_125_6), x);
+    let (second, low2) = two_difference(first, q * A::of(6.077_100_506_303_966e-11));
+    let (third, low3) = two_difference(second, q * A::of(2.022_266_248_711_166_5e-21));
+    let low = q.mul_add(A::of(-8.478_427_660_368_9e-32), low2 + low3);
     let r = third + low;
-    (r, (third - r) + low, shifted.to_bits() & 3)
+    (r, (third - r) + low, shifted.bits().and(A::Word::of(3)))
 }
 
 /// sin(r + low), by the polynomial of fdlibm.
 #[inline(always)]
-fn sin_part(r: f64, low: f64) -> f64 {
+fn sin_part<A: Double>(r: A, low: A) -> A {
     let z = r * r;
     let tail = horner(
         z,
@@ -43,13 +45,13 @@ fn sin_part(r: f64, low: f64) -> f64 {
         ],
     );
     let cube = z * r;
-    let less = 0.5f64.mul_add(low, -(cube * tail));
-    r + cube.mul_add(-0.166_666_666_666_666_32, z.mul_add(-less, low))
+    let less = A::of(0.5).mul_add(low, -(cube * tail));
+    r + cube.mul_add(A::of(-0.166_666_666_666_666_32), z.mul_add(-less, low))
 }
 
 /// cos(r + low), by the polynomial of fdlibm.
 #[inline(always)]
-fn cos_part(r: f64, low: f64) -> f64 {
+fn cos_part<A: Double>(r: A, low: A) -> A {
     let z = r * r;
     let tail = horner(
         z,
@@ -62,35 +64,28 @@ fn cos_part(r: f64, low: f64) -> f64 {
             4.166_666_666_666_66e-2,
         ],
     );
-    let half = 0.5 * z;
-    let w = 1.0 - half;
-    w + (((1.0 - w) - half) + z.mul_add(z * tail, -(r * low)))
+    let half = A::of(0.5) * z;
+    let w = A::ONE - half;
+    w + (((A::ONE - w) - half) + z.mul_add(z * tail, -(r * low)))
 }
 
 /// sin x for |x| <= [`ORDINARY`].
 #[inline(always)]
-pub(crate) fn sin(x: f64) -> f64 {
+pub(crate) fn sin<A: Double>(x: A) -> A {
     let (r, low, q) = quadrant(x);
-    let (s, c) = (sin_part(r, low), cos_part(r, low));
-    let y = if q & 1 == 0 { s } else { c };
-    let y = f64::from_bits(y.to_bits() ^ (q & 2) << 62);
-    if x == 0.0 { x } else { y }
+    A::select(x.eq(A::ZERO), x, sin_in(q, sin_part(r, low), cos_part(r, low)))
 }
 
 /// cos x for |x| <= [`ORDINARY`].
 #[inline(always)]
-pub(crate) fn cos(x: f64) -> f64 {
+pub(crate) fn cos<A: Double>(x: A) -> A {
     let (r, low, q) = quadrant(x);
-    let (s, c) = (sin_part(r, low), cos_part(r, low));
-    let y = if q & 1 == 0 { c } else { s };
-    f64::from_bits(y.to_bits() ^ (q.wrapping_add(1) & 2) << 62)
+    cos_in(q, sin_part(r, low), cos_part(r, low))
 }
 
 /// tan x for |x| <= [`ORDINARY`].
 #[inline(always)]
-pub(crate) fn tan(x: f64) -> f64 {
+pub(crate) fn tan<A: Double>(x: A) -> A {
     let (r, low, q) = quadrant(x);
-    let (s, c) = (sin_part(r, low), cos_part(r, low));
-    let y = (if q & 1 == 0 { s } else { -c }) / if q & 1 == 0 { c } else { s };
-    if x == 0.0 { x } else { y }
+    A::select(x.eq(A::ZERO), x, tan_in(q, sin_part(r, low), cos_part(r, low)))
 }

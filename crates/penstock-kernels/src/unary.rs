@@ -7,13 +7,16 @@ use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
 
 use crate::arch::Level;
 use crate::complex;
+use crate::formula::{Formula, Kept, record};
 use crate::loops::{LoopFn, Map1, half1, loop1};
-use crate::math::Math;
+use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
 use crate::ops::Unary;
 
 /// Operators on floats that are computed element by element.
 const SCALAR: &[Unary] = &[Unary::Lgamma, Unary::Digamma];
+/// Operators on floats whose function is not accurate for all operands.
+const RARE: &[Unary] = &[Unary::Sin, Unary::Cos, Unary::Tan];
 
 const fn listed(list: &[Unary], op: u8) -> bool {
     let mut i = 0;
@@ -26,15 +29,16 @@ const fn listed(list: &[Unary], op: u8) -> bool {
     false
 }
 
+/// The function of an operator on floats.
 #[inline(always)]
-fn float<const OP: u8, M: Math>(x: M) -> M {
+fn function<const OP: u8, M: Functions>(x: M) -> M {
     match const { Unary::ALL[OP as usize] } {
         Unary::Neg => -x,
         Unary::Abs => x.abs(),
         Unary::Sign => {
-            let sign = if x > M::ZERO { M::ONE } else { -M::ONE };
-            let sign = if x == M::ZERO { M::ZERO } else { sign };
-            if x.is_nan() { x } else { sign }
+            let sign = M::select(x.gt(M::ZERO), M::ONE, -M::ONE);
+            let sign = M::select(x.eq(M::ZERO), M::ZERO, sign);
+            M::select(x.is_nan(), x, sign)
         }
         Unary::Square => x * x,
         Unary::Sqrt => x.sqrt(),
@@ -58,34 +62,19 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
         Unary::Atanh => x.atanh(),
         Unary::Sigmoid => x.sigmoid(),
         Unary::Softplus => x.softplus(),
-        Unary::Relu => {
-            if x <= M::ZERO {
-                M::ZERO
-            } else {
-                x
-            }
-        }
+        Unary::Relu => M::select(x.le(M::ZERO), M::ZERO, x),
         Unary::Relu6 => {
-            let low = if x <= M::ZERO { M::ZERO } else { x };
+            let low = M::select(x.le(M::ZERO), M::ZERO, x);
             let six = M::of(6.0);
-            if low > six { six } else { low }
+            M::select(low.gt(six), six, low)
         }
-        Unary::Elu => {
-            let below = x.expm1();
-            if x < M::ZERO { below } else { x }
-        }
+        Unary::Elu => M::select(x.lt(M::ZERO), x.expm1(), x),
         Unary::Selu => {
             let below = M::of(1.758_099_340_847_376_6) * x.expm1();
             let above = M::of(1.050_700_987_355_480_5) * x;
-            if x < M::ZERO { below } else { above }
+            M::select(x.lt(M::ZERO), below, above)
         }
-        Unary::Step => {
-            if x > M::ZERO {
-                M::ONE
-            } else {
-                M::ZERO
-            }
-        }
+        Unary::Step => M::select(x.gt(M::ZERO), M::ONE, M::ZERO),
         Unary::Softsign => x / (M::ONE + x.abs()),
         Unary::Floor => x.floor(),
         Unary::Ceil => x.ceil(),
@@ -93,11 +82,19 @@ fn float<const OP: u8, M: Math>(x: M) -> M {
         Unary::Trunc => x.trunc(),
         Unary::Erf => x.erf(),
         Unary::Erfc => x.erfc(),
-        Unary::Lgamma => x.lgamma(),
-        Unary::Digamma => x.digamma(),
         Unary::Erfinv => x.erfinv(),
         Unary::Ndtri => x.ndtri(),
         _ => unreachable!(),
+    }
+}
+
+/// Whether a float is of a class.
+#[inline(always)]
+fn classify<const OP: u8, M: Functions>(x: M) -> M::Mask {
+    match const { Unary::ALL[OP as usize] } {
+        Unary::IsNan => x.is_nan(),
+        Unary::IsInf => x.abs().eq(M::INFINITY),
+        _ => x.is_finite(),
     }
 }
 
@@ -107,10 +104,15 @@ impl<const OP: u8, T: Real> Map1 for Float<OP, T> {
     type A = T;
     type R = T;
     const LEVEL: Level = if listed(SCALAR, OP) { Level::Base } else { Level::V4 };
-    const RARE: bool = listed(&[Unary::Sin, Unary::Cos, Unary::Tan], OP);
+    const RARE: bool = listed(RARE, OP);
     #[inline(always)]
     fn eval(a: T) -> T {
-        T::narrow(float::<OP, T::Wide>(a.widen()))
+        let x = a.widen();
+        T::narrow(match const { Unary::ALL[OP as usize] } {
+            Unary::Lgamma => x.lgamma(),
+            Unary::Digamma => x.digamma(),
+            _ => function::<OP, T::Wide>(x),
+        })
     }
     #[inline(always)]
     fn rare(a: T) -> bool {
@@ -134,12 +136,7 @@ impl<const OP: u8, T: Real> Map1 for Classify<OP, T> {
     const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: T) -> Bool8 {
-        let x = a.widen();
-        Bool8::new(match const { Unary::ALL[OP as usize] } {
-            Unary::IsNan => x.is_nan(),
-            Unary::IsInf => x.abs() == T::Wide::INFINITY,
-            _ => x.is_finite(),
-        })
+        Bool8::new(classify::<OP, T::Wide>(a.widen()))
     }
 }
 
@@ -255,15 +252,18 @@ macro_rules! table {
         }
     };
     (@ direct $map:ty) => { loop1::<$map>() };
+    (@ formula $map:ty) => { <$map>::formula() };
     (@ (half $half:ty) $map:ty) => { half1::<$half, $map>() };
 }
 
-/// Operators of a few instructions, in any width.
-fn short_loop<T: Real>(op: Unary) -> Option<LoopFn> {
-    table! { direct, op;
-        Float<T>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Step Softsign Floor Ceil Round Rint Trunc;
-        Classify<T>: IsNan IsInf IsFinite;
-    }
+/// [`table`] of the operators of a few instructions, in any width.
+macro_rules! short_table {
+    ($how:tt, $op:expr, $ty:ty) => {
+        table! { $how, $op;
+            Float<$ty>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Step Softsign Floor Ceil Round Rint Trunc;
+            Classify<$ty>: IsNan IsInf IsFinite;
+        }
+    };
 }
 
 /// [`table`] of the operators that are long.
@@ -277,11 +277,11 @@ macro_rules! long_table {
 }
 
 fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
-    long_table!(direct, op, T).or_else(|| short_loop::<T>(op))
+    long_table!(direct, op, T).or_else(|| short_table!(direct, op, T))
 }
 
 fn half_loop<T: Real<Wide = f32>>(op: Unary) -> Option<LoopFn> {
-    long_table!((half T), op, f32).or_else(|| short_loop::<T>(op))
+    long_table!((half T), op, f32).or_else(|| short_table!(direct, op, T))
 }
 
 fn integer_loop<T: Int>(op: Unary) -> Option<LoopFn> {
@@ -311,6 +311,39 @@ pub fn unary(op: Unary, dtype: DType) -> Option<LoopFn> {
         DType::C128 => complex_loop::<f64>(op),
         _ => with_dtype!(integer, dtype, T => integer_loop::<T>(op), else None),
     }
+}
+
+macro_rules! formulas {
+    ($($ty:ident $find:ident;)*) => {$(
+        impl<const OP: u8> Float<OP, $ty> {
+            fn formula() -> Option<Formula> {
+                let whole = !listed(SCALAR, OP) && !listed(RARE, OP);
+                whole.then(|| record::<$ty, $ty, 1>(|[x]| function::<OP, _>(x)))
+            }
+        }
+        impl<const OP: u8> Classify<OP, $ty> {
+            fn formula() -> Option<Formula> {
+                Some(record::<$ty, bool, 1>(|[x]| classify::<OP, _>(x)))
+            }
+        }
+        fn $find(op: Unary) -> Option<Formula> {
+            long_table!(formula, op, $ty).or_else(|| short_table!(formula, op, $ty)).flatten()
+        }
+    )*};
+}
+
+formulas! {
+    f32 formula32;
+    f64 formula64;
+}
+
+/// The formula of `op` on elements of `dtype`; none for other dtypes than `f32` and `f64`, and for operators that are no formula.
+pub fn unary_formula(op: Unary, dtype: DType) -> Option<&'static Formula> {
+    static KEPT: Kept<{ Unary::ALL.len() }> = Kept::new();
+    KEPT.get(op as usize, dtype, || match dtype {
+        DType::F32 => formula32(op),
+        _ => formula64(op),
+    })
 }
 
 const _: () = assert!(size_of::<C64>() == 8 && size_of::<C128>() == 16);

@@ -53,6 +53,14 @@ macro_rules! table {
             };
         )*
         const $list: &[&OpDef] = &[$(&$name),*];
+
+        /// The kernel of an operator of this table.
+        pub(crate) fn kernel_of(name: &str) -> Option<penstock_kernels::Binary> {
+            match name {
+                $($text => Some(penstock_kernels::Binary::$op),)*
+                _ => None,
+            }
+        }
     };
 }
 pub(crate) use table;

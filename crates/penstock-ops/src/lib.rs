@@ -47,7 +47,9 @@ pub mod updates;
 pub mod util;
 mod windows;
 
+use penstock_data::DType;
 use penstock_ir::{OpDef, OpSet};
+use penstock_kernels::{Binary, Formula, binary_formula, unary_formula};
 
 /// The families, in the order of the documentation.
 pub static FAMILIES: &[(&str, &[&OpDef])] = &[
@@ -82,6 +84,16 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
 /// Every operator.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().flat_map(|(_, ops)| ops.iter().copied())
+}
+
+/// The formula of an elementwise operator on operands of a dtype, where it has one.
+pub fn formula(name: &str, dtype: DType) -> Option<&'static Formula> {
+    if let Some(op) = unary::kernel_of(name) {
+        return unary_formula(op, dtype);
+    }
+    let sum = (name == nn::BIAS_ADD.name).then_some(Binary::Add);
+    let op = binary::kernel_of(name).or_else(|| compare::kernel_of(name)).or(sum)?;
+    binary_formula(op, dtype)
 }
 
 /// The operators of this crate, to look names up in.

@@ -44,6 +44,14 @@ macro_rules! table {
         )*
         /// The operators of this family.
         pub static OPS: &[&OpDef] = &[$(&$name),*];
+
+        /// The kernel of an operator of this family.
+        pub(crate) fn kernel_of(name: &str) -> Option<Unary> {
+            match name {
+                $($text => Some(Unary::$op),)*
+                _ => None,
+            }
+        }
     };
 }
 

@@ -21,6 +21,9 @@ use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
 const LONG: usize = 3;
 
+/// A row of fewer bytes is not worth a loop over several vectors at a time.
+const SMALL: usize = 1024;
+
 /// A compiled run.
 pub(super) struct Run {
     code: VectorLoop,
@@ -243,6 +246,8 @@ impl<'a> Former<'a> {
                 outs.push(op.outs[0]);
             }
         }
+        let elements = self.space.columns() * if by_rows { 1 } else { self.space.rows() };
+        region.is_small = elements * self.widest < SMALL;
         let code = VectorLoop::compile(&region, level(), self.widest)?;
         let origin = ops[members[0]].as_ref()?.origin;
         Some(Op { act: Act::Run(Box::new(Run { code, by_rows })), ins, outs, origin })
@@ -250,9 +255,9 @@ impl<'a> Former<'a> {
 }
 
 impl Run {
-    /// Instructions, as many as cost what one step costs.
+    /// How many steps cost as much.
     pub(super) fn steps(&self) -> f64 {
-        self.code.instructions() as f64 / 5.0
+        self.code.cost()
     }
 }
 

@@ -120,7 +120,7 @@ fn operands_of(node: &Node) -> SmallVec<[Id; 3]> {
     let mut found: SmallVec<[Id; 3]> = SmallVec::new();
     match node.what {
         What::Make(make) => {
-            for id in [make.a, Some(make.b), make.mask].into_iter().flatten() {
+            for id in [make.a, Some(make.b), make.addend, make.mask].into_iter().flatten() {
                 if !found.contains(&id) {
                     found.push(id);
                 }
@@ -135,7 +135,7 @@ fn operands_of(node: &Node) -> SmallVec<[Id; 3]> {
 impl Allocator<'_> {
     /// The end of the loop, that of the loop over rows, and that of the function.
     fn epilogue(&mut self, hoisted: &[General], pointers: usize) {
-        let lanes = self.builder.lanes as i32;
+        let lanes = self.builder.stride() as i32;
         let last = kept_at(LAST);
         self.asm.with_constant(0, RAX, lanes);
         // cmp rax, last; on while a whole vector is left.
@@ -187,7 +187,7 @@ impl Allocator<'_> {
         }
         self.asm.with_constant(5, RSP, frame as i32);
         self.asm.with_constant(4, RSP, -(SLOT as i32));
-        self.asm.with_constant(5, RSI, self.builder.lanes as i32);
+        self.asm.with_constant(5, RSI, self.builder.stride() as i32);
         for (register, place) in [(RSI, LAST), (RDX, ROWS), (RCX, STEPS)] {
             self.asm.general(0x89, register, kept_at(place));
         }
@@ -218,6 +218,9 @@ impl Allocator<'_> {
     }
 
     fn make(&mut self, at: u32, make: Make, elem: Elem) {
+        if let (Some(a), Some(addend)) = (make.a, make.addend) {
+            return self.fused(at, make, [a, make.b], addend);
+        }
         let mut make = make;
         // What is in memory goes to the end, where an instruction can read it.
         if make.commutes
@@ -268,6 +271,53 @@ impl Allocator<'_> {
         } else {
             self.asm.vector(make.code, result, a.unwrap_or(0), last, manner);
         }
+    }
+
+    /// A product and an addend, one of which is overwritten: an operand in a register that nothing else needs, else a copy.
+    ///
+    /// The forms are named for the order of the operands, of which the first is overwritten and the third may lie in memory: 213 is
+    /// `second * first + third`, 132 `first * third + second`, 231 `second * third + first`.
+    fn fused(&mut self, at: u32, make: Make, factors: [Id; 2], addend: Id) {
+        let ids = [factors[0], factors[1], addend];
+        for id in ids {
+            if let Some(r) = self.places[id as usize].register {
+                self.pinned[0] |= 1 << r;
+            }
+        }
+        let [x, y] = factors;
+        let held = |this: &Self, id: Id| this.places[id as usize].register;
+        let ending = |this: &Self, id: Id| held(this, id).filter(|_| this.uses[id as usize].len() == 1);
+        let factor = ending(self, x).map(|r| (r, y)).or(ending(self, y).map(|r| (r, x)));
+        let (register, number, second, third) = match factor {
+            Some((register, other)) if held(self, addend).is_some() && held(self, other).is_none() => {
+                (register, make.code.number - 0x10, addend, other)
+            }
+            Some((register, other)) => (register, make.code.number, other, addend),
+            None => {
+                let register = ending(self, addend).unwrap_or_else(|| {
+                    let register = self.take(0);
+                    self.pinned[0] |= 1 << register;
+                    self.fill(addend, register);
+                    register
+                });
+                let (second, third) = if held(self, x).is_some() { (x, y) } else { (y, x) };
+                (register, make.code.number + 0x10, second, third)
+            }
+        };
+        let second = self.in_register(second);
+        let (last, repeats) = self.last(&Make { b: third, ..make });
+        for (i, id) in ids.iter().enumerate() {
+            if !ids[..i].contains(id) {
+                self.used(at, *id);
+            }
+        }
+        if !self.uses[at as usize].is_empty() {
+            self.files[0].holders[register as usize] = Some(at);
+            self.places[at as usize].register = Some(register);
+        }
+        let code = Code { number, ..make.code };
+        let manner = Manner { length: make.length, repeats, ..Manner::default() };
+        self.asm.vector(code, register, second, last, manner);
     }
 
     /// Whether an operation is one on mask registers alone.
@@ -371,9 +421,20 @@ impl Allocator<'_> {
         let register = self.take(file);
         self.pinned[file] |= 1 << register;
         self.files[file].holders[register as usize] = Some(id);
+        self.fill(id, register);
         self.places[id as usize].register = Some(register);
+        register
+    }
+
+    /// Puts a value into a register.
+    fn fill(&mut self, id: Id, register: u8) {
+        let place = self.places[id as usize];
         let Node { what, elem } = self.nodes[id as usize];
         let manner = Manner { length: self.builder.length(elem), ..Manner::default() };
+        if let Some(from) = place.register {
+            self.asm.vector(Code::new(0, 1, 0x28, false), register, 0, Last::Register(from), manner);
+            return;
+        }
         match (what, place.slot) {
             (_, Some(slot)) => self.stack(elem, register, slot, false),
             (What::Load(spot), _) => {
@@ -392,7 +453,6 @@ impl Allocator<'_> {
             }
             _ => unreachable!("a value is used before it is made"),
         }
-        register
     }
 
     /// How a vector of elements is moved between a register and an operand.

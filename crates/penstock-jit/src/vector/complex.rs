@@ -17,7 +17,7 @@ impl Builder {
 
     /// Takes two vectors of parts in turn apart.
     pub(super) fn load_parts(&mut self, spot: Spot, part: Elem) -> Value {
-        let next = Spot { offset: (self.lanes * self.size(part)) as i32, ..spot };
+        let next = Spot { offset: spot.offset + (self.lanes * self.size(part)) as i32, ..spot };
         let (a, b) = (self.node(What::Load(spot), part), self.node(What::Load(next), part));
         // The pieces of 16 bytes at even places, and those at odd ones; of both what is at even places, and at odd ones.
         let (even, odd) = self.pieces(a, b, Some(0x88), Some(0xdd));
@@ -38,9 +38,9 @@ impl Builder {
             first = self.pieces(first, first, Some(0xd8), None).0;
             second = self.pieces(second, second, Some(0xd8), None).0;
         }
-        let spot = Spot { number, pitch: 2 * self.size(part) as u8, offset: 0 };
+        let spot = self.spot(number, 2 * self.size(part));
         self.node(What::Store(spot, first), part);
-        let next = Spot { offset: (self.lanes * self.size(part)) as i32, ..spot };
+        let next = Spot { offset: spot.offset + (self.lanes * self.size(part)) as i32, ..spot };
         self.node(What::Store(next, second), part);
     }
 
@@ -70,8 +70,8 @@ impl Builder {
             ("real", &[Parts(re, _)]) => One(re),
             ("imag", &[Parts(_, im)]) => One(im),
             ("complex", &[One(re), One(im)]) => Parts(re, im),
-            ("conj", &[Parts(re, im)]) => Parts(re, self.float1("neg", im)?),
-            ("neg", &[Parts(re, im)]) => Parts(self.float1("neg", re)?, self.float1("neg", im)?),
+            ("conj", &[Parts(re, im)]) => Parts(re, self.neg(part, im)),
+            ("neg", &[Parts(re, im)]) => Parts(self.neg(part, re), self.neg(part, im)),
             ("abs", &[Parts(re, im)]) => One(self.norm(re, im)?),
             ("square", &[Parts(re, im)]) => self.product((re, im), (re, im)),
             ("reciprocal", &[Parts(re, im)]) => {
@@ -129,7 +129,7 @@ impl Builder {
     fn quotient(&mut self, (a, b): (Id, Id), (c, d): (Id, Id)) -> Option<Value> {
         let part = self.elem(c);
         let (one, zero) = (self.float(part, 1.0), self.float(part, 0.0));
-        let (re_size, im_size) = (self.float1("abs", c)?, self.float1("abs", d)?);
+        let (re_size, im_size) = (self.abs(part, c), self.abs(part, d));
         let turned = self.compare(Order::Less, re_size, im_size);
         let (greater, less) = (self.blend(turned, c, d), self.blend(turned, d, c));
         let ratio = self.div(less, greater);
@@ -151,7 +151,7 @@ impl Builder {
     /// The magnitude: of parts of `f64` scaled by powers of two, of those of `f32` by way of `f64`.
     fn norm(&mut self, re: Id, im: Id) -> Option<Id> {
         let part = self.elem(re);
-        let (a, b) = (self.float1("abs", re)?, self.float1("abs", im)?);
+        let (a, b) = (self.abs(part, re), self.abs(part, im));
         let infinity = self.float(part, f32::INFINITY);
         let norm = if part == Elem::F32 {
             // Vectors of the wider elements have to be there.

@@ -1,8 +1,8 @@
 //! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
 //! vector registers.
 //!
-//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `operators.rs` and
-//! `complex.rs` say which operations an operator is made of, `select.rs` builds them, `allocate.rs` gives them registers,
+//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `formula.rs` makes operations
+//! of the formulas of kernels, `operators.rs` and `complex.rs` say which ones the operators without a formula are made of, `select.rs` builds them, `allocate.rs` gives them registers,
 //! `encode.rs` knows their bytes.
 
 #![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
@@ -10,6 +10,7 @@
 mod allocate;
 mod complex;
 mod encode;
+mod formula;
 mod operators;
 mod select;
 
@@ -58,6 +59,8 @@ pub struct Region {
     pub insts: Vec<Instruction>,
     /// The instructions whose results are written.
     pub results: Vec<u16>,
+    /// Whether there are only few elements to run it on.
+    pub is_small: bool,
 }
 
 /// A table of addresses, numbers of elements and of rows, and a table of the bytes from row to row.
@@ -70,6 +73,7 @@ type Entry = unsafe extern "C" fn(*mut *mut u8, usize, usize, *const isize);
 /// The compiled loop of a [`Region`].
 pub struct VectorLoop {
     entry: Entry,
+    /// Elements of an iteration.
     lanes: usize,
     /// The bytes of an element of each operand and result, 0 for operands of one element.
     steps: SmallVec<[u8; 16]>,
@@ -88,8 +92,8 @@ pub fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType])
         && operators::supports(level, widest, inst, from)
 }
 
-/// The bytes of as many elements as a vector has, at most: those of complex numbers are two vectors.
-const VECTOR: usize = 128;
+/// The bytes of as many elements as an iteration takes, at most: four vectors, and those of complex numbers are two each.
+const VECTOR: usize = 512;
 
 impl VectorLoop {
     /// Compiles a region for a processor of `level`, which is the present one or better.
@@ -116,7 +120,7 @@ impl VectorLoop {
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.as_ptr().add(emitted.entry)) };
         Some(VectorLoop {
             entry,
-            lanes: builder.lanes,
+            lanes: builder.stride(),
             steps,
             operands: region.operands.len(),
             instructions,
@@ -124,9 +128,10 @@ impl VectorLoop {
         })
     }
 
-    /// Instructions of the machine for a vector, about.
-    pub fn instructions(&self) -> usize {
-        self.instructions
+    /// About how many times as long it takes for an element as copying one does: by what it reads and writes, and by the
+    /// instructions of the machine for a vector.
+    pub fn cost(&self) -> f64 {
+        self.steps.len() as f64 / 4.0 + self.instructions as f64 / (1.5 * self.lanes as f64)
     }
 
     /// Computes `rows` rows of `n` elements of all results. The addresses in `table` may be others after that.
@@ -153,7 +158,7 @@ impl VectorLoop {
         }
     }
 
-    /// Computes fewer elements than a vector has, by way of whole vectors.
+    /// Computes fewer elements than an iteration takes, by way of whole vectors.
     ///
     /// # Safety
     /// As for [`VectorLoop::run`].

@@ -3,7 +3,7 @@
 //! Each gives what its kernel gives, bit for bit: see `penstock_kernels::{unary, binary, cast, select}`.
 
 use penstock_data::DType;
-use penstock_kernels::Level;
+use penstock_kernels::{Formula, Level};
 use smallvec::SmallVec;
 
 use super::Instruction;
@@ -49,107 +49,11 @@ impl Builder {
                 }
                 _ => return None,
             }),
-            (name, &[x]) if elem.is_float() => self.float1(name, x),
-            (name, &[x, y]) if elem.is_float() => self.float2(name, x, y),
+            (name, ins) if elem.is_float() => self.formula(formula_of(name, elem)?, ins),
             (name, &[x]) => self.integer1(name, x),
             (name, &[x, y]) => self.integer2(name, x, y),
             _ => None,
         }
-    }
-
-    pub(super) fn float1(&mut self, name: &str, x: Id) -> Option<Id> {
-        let elem = self.elem(x);
-        let sign = if elem == Elem::F64 { 1 << 63 } else { 1 << 31 };
-        Some(match name {
-            "neg" => {
-                let sign = self.constant(elem, sign);
-                self.bits(0xef, x, sign)
-            }
-            "abs" => {
-                let rest = self.constant(elem, if elem == Elem::F64 { !sign } else { sign - 1 });
-                self.bits(0xdb, x, rest)
-            }
-            "sign" => {
-                let (zero, one, minus) = (self.float(elem, 0.0), self.float(elem, 1.0), self.float(elem, -1.0));
-                let positive = self.compare(Order::Greater, x, zero);
-                let sign = self.blend(positive, minus, one);
-                let other = self.compare(Order::NotEqual, x, zero);
-                let sign = self.keep(other, sign);
-                let nan = self.compare(Order::Unordered, x, x);
-                self.blend(nan, sign, x)
-            }
-            "step" => {
-                let (zero, one) = (self.float(elem, 0.0), self.float(elem, 1.0));
-                let positive = self.compare(Order::Greater, x, zero);
-                self.keep(positive, one)
-            }
-            "square" => self.float_two(0x59, x, x, true),
-            "sqrt" => self.sqrt(x),
-            "rsqrt" => {
-                let (one, root) = (self.float(elem, 1.0), self.sqrt(x));
-                self.float_two(0x5e, one, root, false)
-            }
-            "reciprocal" => {
-                let one = self.float(elem, 1.0);
-                self.float_two(0x5e, one, x, false)
-            }
-            "relu" | "relu6" => {
-                let zero = self.float(elem, 0.0);
-                let above = self.compare(Order::NotLessEqual, x, zero);
-                let above = self.keep(above, x);
-                if name == "relu" {
-                    return Some(above);
-                }
-                let six = self.float(elem, 6.0);
-                let more = self.compare(Order::Greater, above, six);
-                self.blend(more, above, six)
-            }
-            "softsign" => {
-                let (one, size) = (self.float(elem, 1.0), self.float1("abs", x)?);
-                let by = self.float_two(0x58, one, size, true);
-                self.float_two(0x5e, x, by, false)
-            }
-            "round" | "rint" => self.round(x, 0),
-            "floor" => self.round(x, 1),
-            "ceil" => self.round(x, 2),
-            "trunc" => self.round(x, 3),
-            "is_nan" => self.compare(Order::Unordered, x, x),
-            "is_inf" | "is_finite" => {
-                let (size, infinity) = (self.float1("abs", x)?, self.float(elem, f32::INFINITY));
-                self.compare(if name == "is_inf" { Order::Equal } else { Order::Less }, size, infinity)
-            }
-            _ => return None,
-        })
-    }
-
-    fn float2(&mut self, name: &str, x: Id, y: Id) -> Option<Id> {
-        if let Some(order) = Order::named(name) {
-            return Some(self.compare(order, x, y));
-        }
-        Some(match name {
-            "add" | "bias_add" => self.float_two(0x58, x, y, true),
-            "sub" => self.float_two(0x5c, x, y, false),
-            "mul" => self.float_two(0x59, x, y, true),
-            "div" => self.float_two(0x5e, x, y, false),
-            "squared_difference" => {
-                let d = self.float_two(0x5c, x, y, false);
-                self.float_two(0x59, d, d, true)
-            }
-            // The second where it is beyond the first, or NaN; but the first where that is NaN.
-            "maximum" | "minimum" => {
-                let order = if name == "maximum" { Order::NotGreaterEqual } else { Order::NotLessEqual };
-                let beyond = self.compare(order, x, y);
-                let second = self.compare_where(Some(beyond), Order::Ordered, x, x);
-                self.blend(second, x, y)
-            }
-            "divide_no_nan" | "multiply_no_nan" | "xdivy" => {
-                let made = self.float_two(if name == "multiply_no_nan" { 0x59 } else { 0x5e }, x, y, false);
-                let zero = self.float(self.elem(x), 0.0);
-                let some = self.compare(Order::NotEqual, if name == "xdivy" { x } else { y }, zero);
-                self.keep(some, made)
-            }
-            _ => return None,
-        })
     }
 
     fn integer1(&mut self, name: &str, x: Id) -> Option<Id> {
@@ -277,9 +181,22 @@ impl Builder {
     }
 }
 
+/// The formula of an operator on floats.
+fn formula_of(name: &str, elem: Elem) -> Option<&'static Formula> {
+    penstock_ops::formula(name, if elem == Elem::F64 { DType::F64 } else { DType::F32 })
+}
+
 /// Whether an operator has operations of its own beside elements of at most `widest` bytes.
 pub(super) fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
     let mut builder = Builder::new(level, widest);
+    // Every formula can be built: none is, to find out.
+    let elems: Option<SmallVec<[Elem; 4]>> =
+        from.iter().map(|&d| Elem::of(d).filter(|e| !d.is_complex() && e.is_float())).collect();
+    if let Some(&[elem, ..]) = elems.as_deref()
+        && !matches!(inst.name, "cast" | "complex")
+    {
+        return builder.fits(elem) && Elem::of(inst.to).is_some() && formula_of(inst.name, elem).is_some();
+    }
     let operand = |&dtype: &DType| {
         let elem = Elem::of(dtype)?;
         let mut part = || builder.node(What::Const(0), elem);

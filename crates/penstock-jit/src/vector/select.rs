@@ -1,8 +1,11 @@
 //! Operations of the machine on as many elements as a vector has: the nodes that operators become.
 
+use std::ops::Range;
+
 use penstock_data::DType;
 use penstock_kernels::Level;
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::encode::{Code, Length};
 use super::{Region, Term};
@@ -70,6 +73,8 @@ pub(super) struct Make {
     pub(super) length: Length,
     pub(super) a: Option<Id>,
     pub(super) b: Id,
+    /// What is added to the product of `a` and `b`; the operation's number is then that of its form 213.
+    pub(super) addend: Option<Id>,
     /// Where the result is as of `b`, or 0 or the first operand elsewhere.
     pub(super) mask: Option<Id>,
     pub(super) zeroes: bool,
@@ -120,12 +125,11 @@ pub(super) enum Order {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// Whether either is NaN.
-    Unordered,
+    /// Whether neither is NaN.
     Ordered,
     /// True of NaN.
+    NotLess,
     NotLessEqual,
-    NotGreaterEqual,
 }
 
 impl Order {
@@ -141,6 +145,19 @@ impl Order {
         })
     }
 
+    /// True where it is false, of NaN too.
+    pub(super) fn inverted(self) -> Option<Order> {
+        Some(match self {
+            Order::Equal => Order::NotEqual,
+            Order::NotEqual => Order::Equal,
+            Order::Less => Order::NotLess,
+            Order::LessEqual => Order::NotLessEqual,
+            Order::NotLess => Order::Less,
+            Order::NotLessEqual => Order::LessEqual,
+            _ => return None,
+        })
+    }
+
     /// The predicate of a comparison of floats.
     fn of_floats(self) -> u8 {
         match self {
@@ -150,10 +167,9 @@ impl Order {
             Order::LessEqual => 2,
             Order::Greater => 0xe,
             Order::GreaterEqual => 0xd,
-            Order::Unordered => 3,
             Order::Ordered => 7,
+            Order::NotLess => 5,
             Order::NotLessEqual => 6,
-            Order::NotGreaterEqual => 9,
         }
     }
 
@@ -161,11 +177,11 @@ impl Order {
     fn of_integers(self) -> u8 {
         match self {
             Order::Equal | Order::Ordered => 0,
-            Order::NotEqual | Order::Unordered => 4,
-            Order::Less | Order::NotGreaterEqual => 1,
+            Order::NotEqual => 4,
+            Order::Less => 1,
             Order::LessEqual => 2,
             Order::Greater | Order::NotLessEqual => 6,
-            Order::GreaterEqual => 5,
+            Order::GreaterEqual | Order::NotLess => 5,
         }
     }
 }
@@ -175,6 +191,11 @@ pub(super) struct Builder {
     pub(super) level: Level,
     /// Elements of a vector.
     pub(super) lanes: usize,
+    /// How many vectors an iteration of the loop takes, and which of them is built.
+    pub(super) copies: usize,
+    copy: usize,
+    /// Whether some operation has to wait for many others, so that vectors are best computed side by side.
+    pub(super) is_deep: bool,
     pub(super) nodes: Vec<Node>,
     constants: FxHashMap<(Elem, u64), Id>,
     /// What was made, so that nothing is made twice.
@@ -186,12 +207,76 @@ impl Builder {
     pub(super) fn new(level: Level, widest: usize) -> Builder {
         let bytes = if level == Level::V4 { 64 } else { 32 };
         let (constants, made) = (FxHashMap::default(), FxHashMap::default());
-        Builder { level, lanes: bytes / widest, nodes: Vec::new(), constants, made }
+        let lanes = bytes / widest;
+        Builder { level, lanes, copies: 1, copy: 0, is_deep: false, nodes: Vec::new(), constants, made }
+    }
+
+    /// Elements that an iteration of the loop takes.
+    pub(super) fn stride(&self) -> usize {
+        self.lanes * self.copies
     }
 
     /// The nodes of a region; `None` where it has an operator without operations of its own.
     pub(super) fn region(&mut self, region: &Region) -> Option<()> {
         let mut operands: Vec<Option<Value>> = vec![None; region.operands.len()];
+        self.vector_of(region, &mut operands)?;
+        if self.is_deep && !region.is_small {
+            // As many as there are registers for.
+            self.copies = if self.level == Level::V4 { 4 } else { 2 };
+        }
+        let mut starts: SmallVec<[usize; 4]> = smallvec![0];
+        for copy in 1..self.copies {
+            self.copy = copy;
+            starts.push(self.nodes.len());
+            let moving = operands.iter_mut().zip(&region.operands).filter(|(_, operand)| !operand.fixed);
+            moving.for_each(|(value, _)| *value = None);
+            self.vector_of(region, &mut operands)?;
+        }
+        if self.copies > 1 {
+            self.interleave(&starts);
+        }
+        Some(())
+    }
+
+    /// Puts the nodes of several vectors, which start there, in turn, each behind those that it takes.
+    fn interleave(&mut self, starts: &[usize]) {
+        let nodes = std::mem::take(&mut self.nodes);
+        let mut numbers: Vec<Option<Id>> = vec![None; nodes.len()];
+        let mut place = |this: &mut Builder, at: usize| {
+            let renumber = |id: &mut Id| numbers[*id as usize].map(|number| *id = number);
+            let mut node = nodes[at];
+            let ready = match &mut node.what {
+                What::Make(make) => {
+                    let ids = [make.a.as_mut(), Some(&mut make.b), make.addend.as_mut(), make.mask.as_mut()];
+                    ids.into_iter().flatten().all(|id| renumber(id).is_some())
+                }
+                What::Store(_, value) => renumber(value).is_some(),
+                _ => true,
+            };
+            if ready {
+                numbers[at] = Some(this.node(node.what, node.elem));
+            }
+            ready
+        };
+        let ends = starts[1..].iter().copied().chain([nodes.len()]);
+        let mut left: SmallVec<[Range<usize>; 4]> = starts.iter().zip(ends).map(|(&start, end)| start..end).collect();
+        // What vectors share is of the first, which waits for nothing.
+        while left.iter().any(|range| range.start < range.end) {
+            for range in &mut left {
+                if range.start < range.end && place(&mut *self, range.start) {
+                    range.start += 1;
+                }
+            }
+        }
+    }
+
+    /// The place of an element of `pitch` bytes of the present vector.
+    pub(super) fn spot(&self, number: u16, pitch: usize) -> Spot {
+        Spot { number, pitch: pitch as u8, offset: (self.copy * self.lanes * pitch) as i32 }
+    }
+
+    /// The nodes of the present vector; `operands` are those that were read.
+    fn vector_of(&mut self, region: &Region, operands: &mut [Option<Value>]) -> Option<()> {
         let mut made: Vec<Value> = Vec::with_capacity(region.insts.len());
         for (number, inst) in region.insts.iter().enumerate() {
             let mut ins = [Value::One(0); 3];
@@ -231,24 +316,38 @@ impl Builder {
         }
     }
 
-    /// The length of vectors of as many elements.
+    /// Bytes of a whole vector.
+    fn vector(&self) -> usize {
+        if self.level == Level::V4 { 64 } else { 32 }
+    }
+
+    /// The length of vectors of as many elements; of those that take two vectors, that of each.
     pub(super) fn length(&self, elem: Elem) -> Length {
-        match self.lanes * self.size(elem) {
+        match (self.lanes * self.size(elem)).min(self.vector()) {
             64 => 2,
             32 => 1,
             _ => 0,
         }
     }
 
-    /// Whether vectors of these elements are whole, as those of AVX2 have to be.
+    /// Whether a vector holds these elements, and is whole, as those of AVX2 have to be.
     pub(super) fn fits(&self, elem: Elem) -> bool {
-        elem == Elem::Mask || self.level == Level::V4 || self.length(elem) == 1
+        let bytes = self.lanes * self.size(elem);
+        elem == Elem::Mask || bytes == self.vector() || (self.level == Level::V4 && bytes < self.vector())
+    }
+
+    /// Whether as many elements take two vectors.
+    pub(super) fn is_double(&self, elem: Elem) -> bool {
+        self.lanes * self.size(elem) > self.vector()
     }
 
     fn operand(&mut self, number: u16, region: &Region) -> Option<Value> {
         let operand = &region.operands[number as usize];
         let elem = Elem::of(operand.dtype)?;
-        let spot = Spot { number, pitch: operand.dtype.size() as u8, offset: 0 };
+        let mut spot = self.spot(number, operand.dtype.size());
+        if operand.fixed {
+            spot.offset = 0;
+        }
         if operand.dtype.is_complex() {
             return Some(if operand.fixed { self.splat_parts(spot, elem) } else { self.load_parts(spot, elem) });
         }
@@ -264,7 +363,7 @@ impl Builder {
         };
         let elem = self.elem(value);
         let (value, elem) = if elem == Elem::Mask { (self.bytes_of_mask(value), Elem::Byte) } else { (value, elem) };
-        let spot = Spot { number, pitch: self.size(elem) as u8, offset: 0 };
+        let spot = self.spot(number, self.size(elem));
         self.node(What::Store(spot, value), elem);
     }
 
@@ -302,7 +401,11 @@ impl Builder {
 
     /// An operation on two operands, which gives elements like theirs.
     pub(super) fn two(&mut self, code: Code, a: Id, b: Id, commutes: bool) -> Id {
-        let elem = self.elem(a);
+        self.two_as(self.elem(a), code, a, b, commutes)
+    }
+
+    /// An operation on two operands, whose elements are taken for such as it gives.
+    pub(super) fn two_as(&mut self, elem: Elem, code: Code, a: Id, b: Id, commutes: bool) -> Id {
         let length = self.length(elem);
         let memory = if self.level == Level::V4 { Memory::Any } else { Memory::Whole };
         let make = Make {
@@ -310,6 +413,7 @@ impl Builder {
             length,
             a: Some(a),
             b,
+            addend: None,
             mask: None,
             zeroes: false,
             immediate: None,
@@ -329,6 +433,7 @@ impl Builder {
             length,
             a: None,
             b,
+            addend: None,
             mask: None,
             zeroes: false,
             immediate: None,
@@ -348,14 +453,16 @@ impl Builder {
     }
 
     pub(super) fn sqrt(&mut self, x: Id) -> Id {
-        let elem = self.elem(x);
+        self.sqrt_as(self.elem(x), x)
+    }
+
+    pub(super) fn sqrt_as(&mut self, elem: Elem, x: Id) -> Id {
         let make = self.one(Code::float(0x51, elem.is_wide()), x, elem, self.length(elem));
         self.make(make, elem)
     }
 
     /// Rounds: 0 to the nearest, 1 down, 2 up, 3 towards 0; 8 keeps it from raising a flag.
-    pub(super) fn round(&mut self, x: Id, how: u8) -> Id {
-        let elem = self.elem(x);
+    pub(super) fn round(&mut self, elem: Elem, x: Id, how: u8) -> Id {
         let code = Code::new(1, 3, 8 + u8::from(elem.is_wide()), elem.is_wide());
         let make = Make { immediate: Some(8 | how), ..self.one(code, x, elem, self.length(elem)) };
         self.make(make, elem)
@@ -363,7 +470,33 @@ impl Builder {
 
     /// Bits: 0xdb ands, 0xeb ors, 0xef excludes.
     pub(super) fn bits(&mut self, number: u8, a: Id, b: Id) -> Id {
-        self.integer_two(1, number, a, b, true)
+        self.bits_as(self.elem(a), number, a, b)
+    }
+
+    pub(super) fn bits_as(&mut self, elem: Elem, number: u8, a: Id, b: Id) -> Id {
+        self.two_as(elem, Code::new(1, 1, number, elem.is_wide()), a, b, true)
+    }
+
+    /// The bits of a float that are its sign.
+    fn sign(&mut self, elem: Elem) -> Id {
+        self.constant(elem, if elem.is_wide() { 1 << 63 } else { 1 << 31 })
+    }
+
+    pub(super) fn neg(&mut self, elem: Elem, x: Id) -> Id {
+        let sign = self.sign(elem);
+        self.bits_as(elem, 0xef, x, sign)
+    }
+
+    pub(super) fn abs(&mut self, elem: Elem, x: Id) -> Id {
+        let rest = self.constant(elem, if elem.is_wide() { (1 << 63) - 1 } else { (1 << 31) - 1 });
+        self.bits_as(elem, 0xdb, x, rest)
+    }
+
+    /// `x` with the sign of `y`.
+    pub(super) fn copysign(&mut self, elem: Elem, x: Id, y: Id) -> Id {
+        let (size, sign) = (self.abs(elem, x), self.sign(elem));
+        let sign = self.bits_as(elem, 0xdb, y, sign);
+        self.bits_as(elem, 0xeb, size, sign)
     }
 
     pub(super) fn compare(&mut self, order: Order, a: Id, b: Id) -> Id {
@@ -372,13 +505,18 @@ impl Builder {
 
     /// Compares where a mask is true, and is false elsewhere.
     pub(super) fn compare_where(&mut self, mask: Option<Id>, order: Order, a: Id, b: Id) -> Id {
-        let elem = self.elem(a);
+        self.compare_as(self.elem(a), mask, order, a, b)
+    }
+
+    /// Compares what is taken for such elements, where a mask is true, and is false elsewhere.
+    pub(super) fn compare_as(&mut self, elem: Elem, mask: Option<Id>, order: Order, a: Id, b: Id) -> Id {
         let wide = elem.is_wide();
         let make = |code, immediate, this: &Builder| Make {
             code,
             length: this.length(elem),
             a: Some(a),
             b,
+            addend: None,
             mask: if this.level == Level::V4 { mask } else { None },
             zeroes: false,
             immediate,
@@ -396,16 +534,17 @@ impl Builder {
         if self.level == Level::V4 {
             return self.make(make(Code::new(1, 3, 0x1f, wide), Some(order.of_integers()), self), Elem::Mask);
         }
+        debug_assert!(mask.is_none(), "integers are compared everywhere");
         // Only `equal` and `greater` are there.
         let equal = if wide { Code::new(1, 2, 0x29, false) } else { Code::new(1, 1, 0x76, false) };
         let greater = if wide { Code::new(1, 2, 0x37, false) } else { Code::new(1, 1, 0x66, false) };
         let (code, swapped, inverted) = match order {
             Order::Equal | Order::Ordered => (equal, false, false),
-            Order::NotEqual | Order::Unordered => (equal, false, true),
+            Order::NotEqual => (equal, false, true),
             Order::Greater | Order::NotLessEqual => (greater, false, false),
             Order::LessEqual => (greater, false, true),
-            Order::Less | Order::NotGreaterEqual => (greater, true, false),
-            Order::GreaterEqual => (greater, true, true),
+            Order::Less => (greater, true, false),
+            Order::GreaterEqual | Order::NotLess => (greater, true, true),
         };
         let made = make(code, None, self);
         let made = if swapped { Make { a: Some(b), b: a, ..made } } else { made };
@@ -415,7 +554,10 @@ impl Builder {
 
     /// `b` where the mask is true, else `a`.
     pub(super) fn blend(&mut self, mask: Id, a: Id, b: Id) -> Id {
-        let elem = self.elem(a);
+        self.blend_as(self.elem(a), mask, a, b)
+    }
+
+    pub(super) fn blend_as(&mut self, elem: Elem, mask: Id, a: Id, b: Id) -> Id {
         if self.level == Level::V4 {
             let code = Code::new(1, 2, if elem.is_float() { 0x65 } else { 0x64 }, elem.is_wide());
             let length = self.length(elem);
@@ -424,6 +566,7 @@ impl Builder {
                 length,
                 a: Some(a),
                 b,
+                addend: None,
                 mask: Some(mask),
                 zeroes: false,
                 immediate: None,
@@ -439,6 +582,7 @@ impl Builder {
             length: self.length(elem),
             a: Some(a),
             b,
+            addend: None,
             mask: Some(mask),
             zeroes: false,
             immediate: None,
@@ -451,13 +595,16 @@ impl Builder {
 
     /// `x` where the mask is true, else 0.
     pub(super) fn keep(&mut self, mask: Id, x: Id) -> Id {
-        let elem = self.elem(x);
+        self.keep_as(self.elem(x), mask, x)
+    }
+
+    pub(super) fn keep_as(&mut self, elem: Elem, mask: Id, x: Id) -> Id {
         if self.level == Level::V4 {
             let code = Code::float(0x10, elem.is_wide());
             let make = self.one(code, x, elem, self.length(elem));
             return self.make(Make { mask: Some(mask), zeroes: true, memory: Memory::Whole, ..make }, elem);
         }
-        self.bits(0xdb, x, mask)
+        self.bits_as(elem, 0xdb, x, mask)
     }
 
     pub(super) fn mask_two(&mut self, logic: Logic, a: Id, b: Id) -> Id {
