@@ -124,7 +124,7 @@ pub unsafe fn broadcast_loop(f: LoopFn, dtype: DType, inputs: &[&Tensor], out: &
     let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
     let Some(dims) = broadcast_dims(&shapes) else {
         let shapes: Vec<String> = inputs.iter().map(|t| Shape::known(t.dims()).to_string()).collect();
-        return Err(Error::invalid(format!("shapes {} do not match", shapes.join(" and "))));
+        return Err(Error::invalid(format!("Incompatible shapes: {}, which do not broadcast", shapes.join(" vs. "))));
     };
     let ptr = out.prepare(dtype, &dims)?;
     let ins: SmallVec<[(*const u8, &[usize], usize); 4]> =
