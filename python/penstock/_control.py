@@ -115,7 +115,7 @@ def _select(operator: str, selector: Any, functions: Sequence[Callable[[], Any]]
 
 def _dead_end(region: Any, specs: list[TensorSpec]) -> Any:
     """A region that never comes to its end, with results that nobody sees."""
-    from penstock.autograph._state import zeros
+    from penstock.autograph._values import zeros
 
     _core._begin_region([])
     try:

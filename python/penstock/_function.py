@@ -257,7 +257,7 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
             from penstock.autograph import convert_function
 
             target = convert_function(python_function)
-        from penstock.autograph._state import freeze
+        from penstock.autograph._values import freeze
 
         before = [freeze(value) for value in (*args, *kwargs.values())]
         places: list[str] = []
@@ -290,7 +290,7 @@ def _check_unchanged(
     function: Callable[..., Any], before: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Raises a ValueError where a function has changed containers among its arguments."""
-    from penstock.autograph._state import same
+    from penstock.autograph._values import same
 
     pairs = zip(before, (*args, *kwargs.values()), strict=True)
     changed = [i for i, (old, new) in enumerate(pairs) if not same(old, new)]

@@ -10,14 +10,9 @@ from penstock import _composite, _core, raw_ops
 from penstock._spec import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
-from penstock.autograph._state import (
+from penstock.autograph._state import Contents, Entry, Held, Note, Slot, State, tracing
+from penstock.autograph._values import (
     UNDEFINED,
-    Contents,
-    Entry,
-    Held,
-    Note,
-    Slot,
-    State,
     check_alike,
     describe,
     flatten,
@@ -27,7 +22,6 @@ from penstock.autograph._state import (
     pack,
     same,
     spec_of,
-    tracing,
     zeros,
 )
 from penstock.errors import OperatorNotAllowedInGraphError

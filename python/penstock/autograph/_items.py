@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from penstock import _core, raw_ops
 from penstock.autograph import _convert, _source
 from penstock.autograph._branch import is_symbolic
-from penstock.autograph._state import check_alike, describe, leaves_of, pack
+from penstock.autograph._values import check_alike, describe, leaves_of, pack
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["is_array", "item", "put"]

@@ -21,13 +21,9 @@ from penstock.autograph._branch import (
     truth,
 )
 from penstock.autograph._jumps import RESULT
-from penstock.autograph._state import (
+from penstock.autograph._state import Entry, Held, Note, State, UnsetError, tracing, unset_name
+from penstock.autograph._values import (
     UNDEFINED,
-    Entry,
-    Held,
-    Note,
-    State,
-    UnsetError,
     check_alike,
     describe,
     flatten,
@@ -38,8 +34,6 @@ from penstock.autograph._state import (
     leaves_of,
     pack,
     same,
-    tracing,
-    unset_name,
     zeros,
 )
 from penstock.errors import DTypeError

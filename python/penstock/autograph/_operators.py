@@ -22,11 +22,11 @@ from penstock.autograph._state import (
     Entries,
     State,
     slots_of,
-    tensor_like,
     touch as touched,
     touch_container,
     tracing,
 )
+from penstock.autograph._values import tensor_like
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [

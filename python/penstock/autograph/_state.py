@@ -12,15 +12,25 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from penstock import _composite, _core, raw_ops
-from penstock._classes import with_fields
-from penstock._spec import TensorSpec
+from penstock import _composite, _core
 from penstock._variable import created
-from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList
+from penstock.autograph._values import (
+    UNDEFINED,
+    flatten,
+    freeze,
+    freeze_one,
+    holds_variables,
+    is_made_here,
+    is_stale,
+    label,
+    leaves_of,
+    refill,
+    refill_all,
+    same,
+)
 
 __all__ = [
-    "UNDEFINED",
     "Attributes",
     "Contents",
     "Entries",
@@ -31,37 +41,13 @@ __all__ = [
     "State",
     "UnsetError",
     "attribute_of",
-    "check_alike",
-    "describe",
-    "flatten",
-    "freeze",
     "fresh",
-    "holds_variables",
-    "is_made_here",
-    "is_stale",
-    "label",
-    "leaves_of",
-    "pack",
     "put_back",
-    "same",
-    "spec_of",
-    "tensor_like",
     "touch",
     "touch_container",
     "tracing",
     "unset_name",
-    "zeros",
 ]
-
-
-class _Undefined:
-    """Stands for a variable without a value."""
-
-    def __repr__(self) -> str:
-        return "<undefined>"
-
-
-UNDEFINED = _Undefined()
 
 
 class Entry(NamedTuple):
@@ -347,7 +333,7 @@ class Contents(Slot):
         return freeze(self._place.object)
 
     def set(self, value: Any) -> None:
-        _refill_all(self._place.object, value)
+        refill_all(self._place.object, value)
 
     def clear(self) -> None:
         """A container is never without contents."""
@@ -622,7 +608,7 @@ class State:
     def restore(self) -> None:
         """Gives every variable, and every container in them, what it held at the beginning."""
         for container, contents in self._contents:
-            _refill(container, contents)
+            refill(container, contents)
         for slot, value in zip(self.slots, self.before, strict=True):
             slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
 
@@ -642,7 +628,7 @@ class State:
             slot.set(value)
             return
         if type(before) in (list, dict, TensorList) and type(before) is type(value):
-            _refill_all(before, value)
+            refill_all(before, value)
             value = before
         self.slots[index].put(value)
 
@@ -716,21 +702,6 @@ def _local_names() -> tuple[str, ...]:
     return () if frame is None else frame.f_code.co_cellvars
 
 
-def holds_variables(value: Any) -> bool:
-    """Whether a value is, or a nest of it has, a variable of the engine."""
-    return any(isinstance(leaf, _core._Variable) for leaf in flatten(value))
-
-
-def is_made_here(leaf: Any, levels: int = 0) -> bool:
-    """Whether a leaf is a tensor that is out of scope around the `levels` innermost regions."""
-    return isinstance(leaf, _core.Tensor) and leaf._is_symbolic and not _core._is_in_scope(leaf, levels)
-
-
-def is_stale(value: Any) -> bool:
-    """Whether a value has tensors that are out of scope, as another trace has left them behind."""
-    return any(map(is_made_here, flatten(value)))
-
-
 def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
     kind = type(value)
     if kind in (list, dict, TensorList):
@@ -750,138 +721,3 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
         out.append((value, _composite.fields(value)))
         for item in _composite.fields(value).values():
             _collect(item, out, seen)
-
-
-def freeze_one(container: Any) -> Any:
-    """A copy of a container, with the same elements."""
-    return container.copy()
-
-
-def _refill(container: Any, contents: Any) -> None:
-    """Gives a container other contents."""
-    if type(container) is TensorList:
-        container.refill(contents)
-    elif type(container) is list:
-        container[:] = contents
-    elif type(container) is not dict:
-        for name, value in contents.items():
-            object.__setattr__(container, name, value)
-    else:
-        items = dict(contents)
-        container.clear()
-        container.update(items)
-
-
-def _refill_all(container: Any, contents: Any) -> None:
-    """Gives a container, and those in it, other contents: each keeps its identity."""
-    if type(container) is list:
-        contents = [
-            _with_identity(container[i], v) if i < len(container) else v for i, v in enumerate(contents)
-        ]
-    elif type(container) is dict:
-        contents = {k: _with_identity(container.get(k), v) for k, v in contents.items()}
-    _refill(container, contents)
-
-
-def _with_identity(old: Any, new: Any) -> Any:
-    if type(old) in (list, dict, TensorList) and type(old) is type(new):
-        _refill_all(old, new)
-        return old
-    return new
-
-
-def freeze(value: Any) -> Any:
-    """A value, with the containers in it copied."""
-    kind = type(value)
-    if kind is list:
-        return [freeze(v) for v in value]
-    if kind is dict:
-        return {k: freeze(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple.__new__(kind, [freeze(v) for v in value])
-    if kind is TensorList:
-        return value.copy()
-    if _composite.is_record(value):
-        return with_fields(value, {k: freeze(v) for k, v in _composite.fields(value).items()})
-    return value
-
-
-def flatten(value: Any) -> list[Any]:
-    """The leaves of a value."""
-    return _composite.flatten(value) if _composite.is_structured(value) else [value]
-
-
-def pack(structure: Any, leaves: list[Any]) -> Any:
-    """A value like `structure` with other leaves."""
-    return _composite.pack(structure, leaves) if _composite.is_structured(structure) else leaves[0]
-
-
-def check_alike(a: Any, b: Any) -> None:
-    """Raises a ValueError or TypeError unless two values have one structure."""
-    if _composite.is_structured(a) or _composite.is_structured(b):
-        _composite.check_alike(a, b)
-
-
-def tensor_like(value: Any) -> bool:
-    """Whether a leaf can become a tensor."""
-    if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
-        return True
-    return _composite.is_array(value)
-
-
-def leaves_of(value: Any) -> list[Any] | None:
-    """The leaves of a value, all of which can become tensors; None where one cannot."""
-    if value is UNDEFINED or value is None:
-        return None
-    leaves = flatten(value)
-    return leaves if all(map(tensor_like, leaves)) else None
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values need not be told apart: they are one object, or equal Python values."""
-    if a is b:
-        return True
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind in (int, float, bool, str, bytes, complex):
-        return bool(a == b) and repr(a) == repr(b)
-    if kind is list or isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if kind is dict:
-        return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
-    return _composite.is_record(a) and same(_composite.fields(a), _composite.fields(b))
-
-
-def zeros(spec: Any) -> Any:
-    """A tensor of a dtype and shape, where sizes that are unknown are 0."""
-    dtype = spec.dtype
-    if dtype == _core.variant:
-        return raw_ops.list_new(0)
-    value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
-    dims = spec.shape.dims or []
-    scalar = _core._convert(value, dtype)
-    return raw_ops.fill([d or 0 for d in dims], scalar) if dims else scalar
-
-
-def label(name: str) -> str:
-    """How messages call a variable."""
-    if name == RESULT:
-        return "the return value"
-    return name if " " in name else f"'{name}'"
-
-
-def describe(value: Any) -> str:
-    """A value in a message: type and shape of a tensor, else itself."""
-    if value is UNDEFINED:
-        return "no value"
-    if isinstance(value, _core.Tensor | _core._Variable):
-        return f"a tensor of dtype {value.dtype.name} and shape {value.shape}"
-    if isinstance(value, FunctionType):
-        return f"the function {value.__qualname__.rpartition('.')[2]}"
-    text = repr(value)
-    return text if len(text) < 60 else f"a {type(value).__name__}"
-
-
-def spec_of(value: Any) -> TensorSpec:
-    return TensorSpec(value.shape, value.dtype)

@@ -12,8 +12,8 @@ from typing import Any
 from penstock import _control, _core, nest, raw_ops
 from penstock._arguments import expect
 from penstock._spec import TensorSpec
-from penstock.autograph._state import zeros
 from penstock.autograph._traceback import USER_LINES
+from penstock.autograph._values import zeros
 from penstock.data._base import Base
 from penstock.data._handles import ByHandle, handle, held, in_graph
 from penstock.data._rows import Reader, Rows

@@ -1,0 +1,193 @@
+"""Values of variables: taken apart, compared, copied and described."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from penstock import _composite, _core, raw_ops
+from penstock._classes import with_fields
+from penstock._spec import TensorSpec
+from penstock.autograph._jumps import RESULT
+from penstock.autograph._lists import TensorList
+
+__all__ = [
+    "UNDEFINED",
+    "check_alike",
+    "describe",
+    "flatten",
+    "freeze",
+    "freeze_one",
+    "holds_variables",
+    "is_made_here",
+    "is_stale",
+    "label",
+    "leaves_of",
+    "pack",
+    "refill",
+    "refill_all",
+    "same",
+    "spec_of",
+    "tensor_like",
+    "zeros",
+]
+
+
+class _Undefined:
+    """Stands for a variable without a value."""
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED = _Undefined()
+
+
+def holds_variables(value: Any) -> bool:
+    """Whether a value is, or a nest of it has, a variable of the engine."""
+    return any(isinstance(leaf, _core._Variable) for leaf in flatten(value))
+
+
+def is_made_here(leaf: Any, levels: int = 0) -> bool:
+    """Whether a leaf is a tensor that is out of scope around the `levels` innermost regions."""
+    return isinstance(leaf, _core.Tensor) and leaf._is_symbolic and not _core._is_in_scope(leaf, levels)
+
+
+def is_stale(value: Any) -> bool:
+    """Whether a value has tensors that are out of scope, as another trace has left them behind."""
+    return any(map(is_made_here, flatten(value)))
+
+
+def freeze_one(container: Any) -> Any:
+    """A copy of a container, with the same elements."""
+    return container.copy()
+
+
+def refill(container: Any, contents: Any) -> None:
+    """Gives a container other contents."""
+    if type(container) is TensorList:
+        container.refill(contents)
+    elif type(container) is list:
+        container[:] = contents
+    elif type(container) is not dict:
+        for name, value in contents.items():
+            object.__setattr__(container, name, value)
+    else:
+        items = dict(contents)
+        container.clear()
+        container.update(items)
+
+
+def refill_all(container: Any, contents: Any) -> None:
+    """Gives a container, and those in it, other contents: each keeps its identity."""
+    if type(container) is list:
+        contents = [
+            _with_identity(container[i], v) if i < len(container) else v for i, v in enumerate(contents)
+        ]
+    elif type(container) is dict:
+        contents = {k: _with_identity(container.get(k), v) for k, v in contents.items()}
+    refill(container, contents)
+
+
+def _with_identity(old: Any, new: Any) -> Any:
+    if type(old) in (list, dict, TensorList) and type(old) is type(new):
+        refill_all(old, new)
+        return old
+    return new
+
+
+def freeze(value: Any) -> Any:
+    """A value, with the containers in it copied."""
+    kind = type(value)
+    if kind is list:
+        return [freeze(v) for v in value]
+    if kind is dict:
+        return {k: freeze(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple.__new__(kind, [freeze(v) for v in value])
+    if kind is TensorList:
+        return value.copy()
+    if _composite.is_record(value):
+        return with_fields(value, {k: freeze(v) for k, v in _composite.fields(value).items()})
+    return value
+
+
+def flatten(value: Any) -> list[Any]:
+    """The leaves of a value."""
+    return _composite.flatten(value) if _composite.is_structured(value) else [value]
+
+
+def pack(structure: Any, leaves: list[Any]) -> Any:
+    """A value like `structure` with other leaves."""
+    return _composite.pack(structure, leaves) if _composite.is_structured(structure) else leaves[0]
+
+
+def check_alike(a: Any, b: Any) -> None:
+    """Raises a ValueError or TypeError unless two values have one structure."""
+    if _composite.is_structured(a) or _composite.is_structured(b):
+        _composite.check_alike(a, b)
+
+
+def tensor_like(value: Any) -> bool:
+    """Whether a leaf can become a tensor."""
+    if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
+        return True
+    return _composite.is_array(value)
+
+
+def leaves_of(value: Any) -> list[Any] | None:
+    """The leaves of a value, all of which can become tensors; None where one cannot."""
+    if value is UNDEFINED or value is None:
+        return None
+    leaves = flatten(value)
+    return leaves if all(map(tensor_like, leaves)) else None
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values need not be told apart: they are one object, or equal Python values."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in (int, float, bool, str, bytes, complex):
+        return bool(a == b) and repr(a) == repr(b)
+    if kind is list or isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if kind is dict:
+        return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
+    return _composite.is_record(a) and same(_composite.fields(a), _composite.fields(b))
+
+
+def zeros(spec: Any) -> Any:
+    """A tensor of a dtype and shape, where sizes that are unknown are 0."""
+    dtype = spec.dtype
+    if dtype == _core.variant:
+        return raw_ops.list_new(0)
+    value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
+    dims = spec.shape.dims or []
+    scalar = _core._convert(value, dtype)
+    return raw_ops.fill([d or 0 for d in dims], scalar) if dims else scalar
+
+
+def label(name: str) -> str:
+    """How messages call a variable."""
+    if name == RESULT:
+        return "the return value"
+    return name if " " in name else f"'{name}'"
+
+
+def describe(value: Any) -> str:
+    """A value in a message: type and shape of a tensor, else itself."""
+    if value is UNDEFINED:
+        return "no value"
+    if isinstance(value, _core.Tensor | _core._Variable):
+        return f"a tensor of dtype {value.dtype.name} and shape {value.shape}"
+    if isinstance(value, FunctionType):
+        return f"the function {value.__qualname__.rpartition('.')[2]}"
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__}"
+
+
+def spec_of(value: Any) -> TensorSpec:
+    return TensorSpec(value.shape, value.dtype)
