@@ -167,10 +167,26 @@ class Function(_core._Function):
         name = getattr(self.python_function, "__qualname__", type(self.python_function).__qualname__)
         return f"<penstock.Function {name} at {id(self):#x}>"
 
+    def __copy__(self) -> Function:
+        return self._of(self.python_function)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        import copy
+
+        made = memo[id(self)] = self._of(copy.deepcopy(self.python_function, memo))
+        return made
+
+    def _of(self, python_function: Callable[..., Any]) -> Function:
+        """Another function with the options of this one, which has no trace yet."""
+        made: Function = function(python_function, **self.__dict__["_options"])
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         import pickle
 
         function = self.python_function
+        if getattr(function, "__self__", None) is not None:
+            return _rebuilt, (function, self.__dict__["_options"])
         place = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
         try:
             found = _found(*place)
@@ -191,6 +207,10 @@ def _found(module: Any, qualname: Any) -> Any:
     for part in qualname.split("."):
         found = getattr(found, part)
     return found
+
+
+def _rebuilt(python_function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return function(python_function, **options)
 
 
 def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:

@@ -116,6 +116,12 @@ def _filtered(traceback: Any) -> Any:
     return filtered(traceback)
 
 
+def position_of_thread(ident: int) -> Any:
+    """Where a thread is in its program; None where it has ended."""
+    frame = sys._current_frames().get(ident)
+    return None if frame is None else (id(frame), frame.f_lasti)
+
+
 def install() -> None:
     """Hands the table over."""
     atexit.register(_core._interpreter_ends)
@@ -153,6 +159,7 @@ def install() -> None:
             "index_by_arrays": _index_by_arrays,
             "package_directory": __file__.removesuffix("_layer.py"),
             "placeholder_value": _classes.placeholder_value,
+            "position_of_thread": position_of_thread,
             "print_to": print_to,
             "rebuilt_mapping": _classes.rebuilt_mapping,
             "released": _classes.released,

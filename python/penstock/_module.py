@@ -134,13 +134,21 @@ def _walk(
         yield from _walk(value, where, recursive, predicate, key, with_path, seen)
 
 
+def _sorted(keys: dict[Any, Any]) -> list[Any]:
+    """The keys in order, or as they come where they have none."""
+    try:
+        return sorted(keys)
+    except TypeError:
+        return list(keys)
+
+
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """What is in nested lists, tuples and dicts."""
     if isinstance(value, list | tuple):
         for i, item in enumerate(value):
             yield from _leaves(item, (*path, i))
     elif isinstance(value, dict):
-        for name in value:
+        for name in _sorted(value):
             yield from _leaves(value[name], (*path, name))
     else:
         yield path, value

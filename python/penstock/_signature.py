@@ -108,8 +108,8 @@ def conform_to_signature(
         specs: what `check_signature` gave.
 
     Raises:
-        ValueError: for a tensor that the specification does not describe.
-        TypeError: for another structure, or an argument that the signature leaves to its default.
+        TypeError: for a tensor that the specification does not describe, which is a ValueError too, for
+            another structure, or an argument that the signature leaves to its default.
     """
     name, names, rest = function
     offset = 1 if names and names[0] == "self" else 0
@@ -133,8 +133,12 @@ def conform_to_signature(
             more[i] = _conform(name, f"{rest}[{i}]", varargs[i], spec)
     except (TypeError, ValueError) as error:
         given = [*named[offset : offset + fixed], *varargs]
-        raise type(error)(f"{error}\n{_sides(given, specs)}") from None
+        raise _Mismatch(f"{error}\n{_sides(given, specs)}") from None
     return out, more
+
+
+class _Mismatch(TypeError, ValueError):
+    """Arguments do not match `input_signature`."""
 
 
 def _equals(value: Any, default: Any) -> bool:

@@ -454,18 +454,6 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         with _core._Outside():
             self._assign(value)
 
-    def __iadd__(self, other: Any) -> Any:
-        return self + other
-
-    def __isub__(self, other: Any) -> Any:
-        return self - other
-
-    def __imul__(self, other: Any) -> Any:
-        return self * other
-
-    def __itruediv__(self, other: Any) -> Any:
-        return self / other
-
     def __copy__(self) -> Variable:
         return self.__deepcopy__({})
 
@@ -492,6 +480,40 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
 def _check_slices(delta: Any) -> None:
     if not hasattr(delta, "indices") or not hasattr(delta, "values"):
         raise TypeError(f"argument 'sparse_delta' must be a tf.IndexedSlices, got {shown(delta)}")
+
+
+def _refuse_in_place(method: str, symbol: str, assignment: str) -> None:
+    """Has an operator that assigns raise: it would bind the name to a tensor and leave the variable alone."""
+
+    def refuse(self: Variable, other: Any) -> Any:
+        raise RuntimeError(
+            f"`variable {symbol}= value` with tf.Variables is not supported. Use `{assignment}` to modify "
+            f"the variable, or `out = variable {symbol} value` if you need to get a new output Tensor."
+        )
+
+    refuse.__name__ = method
+    refuse.__qualname__ = f"Variable.{method}"
+    refuse.__doc__ = f"Raises: use `{assignment}`."
+    setattr(Variable, method, refuse)
+
+
+for _method, _symbol in {
+    "__iadd__": "+",
+    "__isub__": "-",
+    "__imul__": "*",
+    "__itruediv__": "/",
+    "__ifloordiv__": "//",
+    "__imod__": "%",
+    "__ipow__": "**",
+    "__imatmul__": "@",
+    "__iand__": "&",
+    "__ior__": "|",
+    "__ixor__": "^",
+    "__ilshift__": "<<",
+    "__irshift__": ">>",
+}.items():
+    _assigns = {"+": "variable.assign_add(value)", "-": "variable.assign_sub(value)"}
+    _refuse_in_place(_method, _symbol, _assigns.get(_symbol, f"variable.assign(variable {_symbol} value)"))
 
 
 def _zero(like: _core.Tensor) -> _core.Tensor:

@@ -1,5 +1,6 @@
 """What traced functions keep alive, and what they do under many threads."""
 
+import copy
 import gc
 import pickle
 import subprocess
@@ -645,3 +646,69 @@ def test_a_callback_lives_as_long_as_a_function_or_a_tape_needs_it():
     del tape, y
     collect()
     assert gone() is None
+
+
+def test_a_copy_of_a_function_has_traces_of_its_own():
+    v = tf.Variable(2.0)
+    f = tf.function(lambda x: x * v, reduce_retracing=True)
+    f(ONE)
+    for duplicate in (copy.copy(f), copy.deepcopy(f)):
+        assert duplicate is not f
+        assert duplicate.python_function is f.python_function
+        assert duplicate.experimental_get_tracing_count() == 0
+        assert duplicate(ONE).numpy() == 2
+        assert f.experimental_get_tracing_count() == 1
+
+
+class Scale(tf.Module):
+    """Holds functions in every way that modules do."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = tf.Variable(factor)
+        self.bound = tf.function(self.plain)
+        self.nested = {"list": [tf.function(self.plain)]}
+
+    def plain(self, x):
+        return x * self.factor
+
+    @tf.function
+    def decorated(self, x):
+        return x * self.factor
+
+
+def test_a_deep_copy_of_a_module_has_functions_of_its_own_variables():
+    first = Scale(2.0)
+    calls = [
+        lambda m: m.decorated(ONE),
+        lambda m: m.bound(ONE),
+        lambda m: m.nested["list"][0](ONE),
+        lambda m: copy.copy(m.decorated)(ONE),
+        lambda m: copy.deepcopy(m).decorated(ONE),
+    ]
+    assert [call(first).numpy() for call in calls] == [2] * 5
+    second = copy.deepcopy(first)
+    second.factor.assign(3.0)
+    assert [call(second).numpy() for call in calls] == [3] * 5
+    assert [call(first).numpy() for call in calls] == [2] * 5
+    shallow = copy.copy(first)
+    assert shallow.factor is first.factor
+    assert [call(shallow).numpy() for call in calls] == [2] * 5
+
+
+def test_a_module_with_functions_of_its_methods_is_pickled():
+    first = Scale(2.0)
+    first.bound(ONE)
+    second = pickle.loads(pickle.dumps(first))
+    second.factor.assign(3.0)
+    for function in (second.bound, second.decorated, second.nested["list"][0]):
+        assert function(ONE).numpy() == 3
+    assert first.bound(ONE).numpy() == 2
+
+
+def test_a_concrete_function_is_its_own_copy_but_not_deeply():
+    concrete = decorated.get_concrete_function(ONE)
+    assert copy.copy(concrete)(ONE).numpy() == concrete(ONE).numpy()
+    for duplicate in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="ConcreteFunction"):
+            duplicate(concrete)

@@ -412,3 +412,48 @@ def test_an_interrupt_stops_a_recursion():
     f = fib
     args = lambda n: (tf.constant(min(n, 40)),)
     """)
+
+
+def test_a_function_whose_trace_waits_for_a_thread_that_calls_it():
+    run("""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def by_join(call):
+        out = []
+        thread = threading.Thread(target=lambda: out.append(call()))
+        thread.start()
+        thread.join()
+        return out[0]
+
+    def by_pool(call):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(call).result()
+
+    def by_lock(call):
+        done = threading.Lock()
+        done.acquire()
+        out = []
+        threading.Thread(target=lambda: (out.append(call()), done.release())).start()
+        with done:
+            return out[0]
+
+    for wait in (by_join, by_pool, by_lock):
+        @tf.function(autograph=False)
+        def f(x, depth):
+            return x if depth == 0 else x + wait(lambda: float(f(tf.constant(1.0), depth - 1)))
+
+        assert float(f(tf.constant(1.0), 1)) == 2.0
+        assert f.experimental_get_tracing_count() == 2
+
+        @tf.function(autograph=False)
+        def g(x):
+            if not begun:
+                begun.append(True)
+                found.append(float(wait(lambda: g(tf.constant(1.0)))))
+            return x + 1.0
+
+        begun, found = [], []
+        assert float(g(tf.constant(2.0))) == 3.0
+        assert found == [2.0]
+    print("done")
+    """)

@@ -178,3 +178,20 @@ def test_heavy_draws_are_those_of_the_seed():
     again = draw(8_000_000)
     np.testing.assert_array_equal(many[0], again[0])
     np.testing.assert_array_equal(many[1], again[1])
+
+
+def test_the_conversion_of_a_long_list_is_interrupted():
+    run("""
+    class Last:
+        def __tf_tensor__(self, dtype=None, name=None):
+            raise AssertionError("the whole list was read")
+
+    values = [1.0] * 20_000_000 + [Last()]
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        tf.constant(values)
+    except KeyboardInterrupt:
+        pass
+    assert float(tf.constant(1.0) + 1.0) == 2
+    """)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -84,8 +85,6 @@ def test_variables_take_part_in_operators_and_functions():
     assert (v > 1.5).numpy().tolist() == [False, True]
     assert np.asarray(v).tolist() == [1, 2]
     assert tf.is_tensor(v)
-    w = v
-    w += 1.0
     assert v.numpy().tolist() == [1, 2]
     assert len(v) == 2
 
@@ -213,3 +212,20 @@ def test_modules_find_their_variables_and_modules():
     assert tf.Module(name="chosen").name == "chosen"
     with pytest.raises(ValueError, match="name"):
         tf.Module(name="not a name")
+
+
+@pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"])
+def test_an_operator_that_assigns_is_refused(symbol):
+    v = tf.Variable([1.0, 2.0])
+    scope = {"v": v}
+    with pytest.raises(RuntimeError, match="assign"):
+        exec(f"v {symbol}= 1.0", scope)
+    assert scope["v"] is v
+    assert v.numpy().tolist() == [1, 2]
+
+    @tf.function
+    def f():
+        exec(f"v {symbol}= 1.0", {"v": v})
+
+    with pytest.raises(RuntimeError, match=f"out = variable {re.escape(symbol)} value"):
+        f()

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "raw memory crosses the border here; see the SAFETY comments")]
 
+use std::any::Any;
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -12,7 +13,10 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyBytes, PyEllipsis, PyFloat, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple, PyType,
+};
 
 use crate::dtype::numpy_dtype;
 use crate::errors::OrPy;
@@ -96,14 +100,14 @@ pub(crate) fn is_array(value: &Bound<'_, PyAny>) -> bool {
     }
     // SAFETY: the check reads the type of a live object.
     let has_buffer = unsafe { ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 };
-    (has_buffer && value.hasattr("dtype").unwrap_or(false))
-        || value.hasattr("__array_interface__").unwrap_or(false)
-        || value.hasattr("__array__").unwrap_or(false)
+    (has_buffer && value.hasattr(pyo3::intern!(value.py(), "dtype")).unwrap_or(false))
+        || value.hasattr(pyo3::intern!(value.py(), "__array_interface__")).unwrap_or(false)
+        || value.hasattr(pyo3::intern!(value.py(), "__array__")).unwrap_or(false)
 }
 
 /// Whether the value is of a class of Python's own that is no array, the commonest; attributes that are not there are
 /// slow to ask for.
-fn is_builtin(value: &Bound<'_, PyAny>) -> bool {
+pub(crate) fn is_builtin(value: &Bound<'_, PyAny>) -> bool {
     value.is_none()
         || value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyFloat>()
@@ -114,18 +118,39 @@ fn is_builtin(value: &Bound<'_, PyAny>) -> bool {
         || value.is_exact_instance_of::<PySlice>()
         || value.is_exact_instance_of::<PyEllipsis>()
         || value.is_exact_instance_of::<PyTensor>()
+        // A class has the attributes of its instances, not their values.
+        || value.is_instance_of::<PyType>()
+}
+
+/// NumPy's class of arrays.
+fn array_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "numpy", "ndarray")
+}
+
+/// Whether the value is an array or a scalar of NumPy's own classes, rather than an object that can become one.
+pub(crate) fn is_numpy(value: &Bound<'_, PyAny>) -> bool {
+    static SCALAR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let py = value.py();
+    // SAFETY: the check reads the type of a live object.
+    let has_buffer = unsafe { ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 };
+    has_buffer
+        && !is_builtin(value)
+        && (array_class(py).is_ok_and(|class| value.get_type().is(class))
+            || SCALAR.import(py, "numpy", "generic").and_then(|class| value.is_instance(class)).unwrap_or(false))
 }
 
 /// The tensor of an array; `None` where the value is none.
 ///
-/// Memory that is contiguous, aligned and read-only is borrowed; other memory is copied, since a
-/// tensor never changes.
+/// Memory that nobody can write any more is borrowed; other memory is copied, since a tensor never changes. A read-only
+/// array does not suffice: it may be made writable again, and other views of its memory may be writable.
 pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Tensor>> {
     if !is_array(value) {
         return Ok(None);
     }
     let py = value.py();
-    let array = match value.hasattr("dtype")? && value.hasattr("strides")? {
+    // What a class of its own says of its dtype and shape need not be so; NumPy's own does.
+    let array = match value.get_type().is(array_class(py)?) {
         true => value.clone(),
         false => py.import("numpy")?.getattr("asarray")?.call1((value,))?,
     };
@@ -212,162 +237,184 @@ fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tens
     }
 }
 
+/// The tensor of an array of NumPy's own class, whose dtype is none of objects.
 fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
-    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
     let dtype = array.getattr("dtype")?;
+    let refused = || PyTypeError::new_err(format!("arrays of dtype {dtype} cannot become tensors"));
     let mut array = array.clone();
     if !dtype.getattr("isnative")?.extract::<bool>()? {
         array = array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?;
     }
-    if dims.is_empty() {
+    let is_scalar = array.getattr("ndim")?.extract::<usize>()? == 0;
+    if is_scalar {
         // Views of rank 0 have no list of extents, which the interpreter's interface does not take.
         array = array.call_method1("reshape", (1,))?;
     }
-    let buffer = match PyUntypedBuffer::get(&array) {
-        Ok(b) if b.is_c_contiguous() => b,
+    let buffer = match PyUntypedBuffer::get(&array).map_err(|_| refused())? {
+        b if b.is_c_contiguous() => b,
         _ => PyUntypedBuffer::get(&py.import("numpy")?.getattr("ascontiguousarray")?.call1((&array,))?)?,
     };
-    let format = buffer.format().to_str().unwrap_or("").to_owned();
-    let dtype = dtype_of(&format, buffer.item_size()).ok_or_else(|| {
-        PyTypeError::new_err(format!(
-            "arrays of dtype {} cannot become tensors",
-            array.getattr("dtype").map(|d| d.to_string()).unwrap_or(format)
-        ))
-    })?;
-    let bytes = buffer.len_bytes();
-    let start = buffer.buf_ptr().cast::<u8>();
-    if buffer.readonly()
-        && never_written(&array)
-        && bytes > 64
-        && (start as usize).is_multiple_of(dtype.size())
-        && let Some(start) = NonNull::new(start)
-    {
-        // SAFETY: the buffer view keeps the memory alive and in place until it is dropped, and nobody
-        // writes it.
-        let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer::new(buffer))) };
-        return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py);
+    let dtype = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()).ok_or_else(refused)?;
+    let dims: Dims = if is_scalar { Dims::new() } else { buffer.shape().into() };
+    if let Some(tensor) = borrow(&array, &buffer, dtype, &dims)? {
+        return Ok(tensor);
     }
     let mut tensor = Tensor::empty(dtype, &dims).or_py(py)?;
-    if bytes > 0 {
+    if tensor.byte_len() != buffer.len_bytes() {
+        return Err(PyBufferError::new_err("the array's buffer does not have the size of its shape"));
+    }
+    if tensor.byte_len() > 0 {
         let to = tensor.as_mut_ptr().ok_or_else(|| PyBufferError::new_err("no memory to copy to"))?;
-        // SAFETY: both are `bytes` long, and the new tensor is nobody else's.
-        unsafe { ptr::copy_nonoverlapping(start, to, bytes) };
+        // SAFETY: both have the same length, and the new tensor is nobody else's.
+        unsafe { ptr::copy_nonoverlapping(buffer.buf_ptr().cast::<u8>(), to, tensor.byte_len()) };
     }
     Ok(tensor)
 }
 
-/// The tensor over the memory of a NumPy array that nobody else holds: contiguous, of this dtype, and owned by the array or
-/// by an array that only its views hold. `None` where that is not so. The caller gives the array up.
+/// Memory of fewer bytes is copied: quicker than holding an object.
+const BORROWED_FROM: usize = 65;
+
+/// Whose memory an array shows, where nobody can write that.
+enum Lasting<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    Tensor(Tensor),
+}
+
+/// The `bytes` or the tensor behind an array, whose memory never changes, where it holds all that the buffer shows. It is
+/// found by what arrays and views say of themselves, and proven by the addresses.
+fn lasting<'py>(array: &Bound<'py, PyAny>, buffer: &PyUntypedBuffer) -> PyResult<Option<Lasting<'py>>> {
+    let class = array_class(array.py())?;
+    let mut owner = array.clone();
+    let found = loop {
+        owner = if owner.get_type().is(class) {
+            owner.getattr("base")?
+        } else if let Ok(view) = owner.cast::<PyMemoryView>() {
+            view.getattr("obj")?
+        } else if let Ok(bytes) = owner.cast::<PyBytes>() {
+            break Lasting::Bytes(bytes.clone());
+        } else {
+            match owner.cast::<PyTensor>().ok().and_then(|t| t.get().var.tensor()) {
+                Some(tensor) => break Lasting::Tensor(tensor.clone()),
+                None => return Ok(None),
+            }
+        };
+    };
+    let memory = match &found {
+        Lasting::Bytes(bytes) => bytes.as_bytes().as_ptr_range(),
+        Lasting::Tensor(tensor) => tensor.bytes().as_ptr_range(),
+    };
+    let start = buffer.buf_ptr().cast_const().cast::<u8>();
+    let inside = memory.start <= start && start.addr() + buffer.len_bytes() <= memory.end.addr();
+    Ok(inside.then_some(found))
+}
+
+/// The tensor over an array's memory, where that never changes, is contiguous and aligned, and large enough to be worth it.
+fn borrow(
+    array: &Bound<'_, PyAny>,
+    buffer: &PyUntypedBuffer,
+    dtype: DType,
+    dims: &[usize],
+) -> PyResult<Option<Tensor>> {
+    let start = buffer.buf_ptr().cast::<u8>();
+    let bytes = buffer.len_bytes();
+    if bytes < BORROWED_FROM || !buffer.is_c_contiguous() || !start.addr().is_multiple_of(dtype.size()) {
+        return Ok(None);
+    }
+    let Some(found) = lasting(array, buffer)? else { return Ok(None) };
+    if let Lasting::Tensor(tensor) = &found
+        && tensor.as_ptr() == start.cast_const()
+        && tensor.byte_len() == bytes
+        && tensor.dtype() == dtype
+    {
+        return tensor.reshaped(dims).or_py(array.py()).map(Some);
+    }
+    let owner: Box<dyn Any + Send + Sync> = match found {
+        Lasting::Bytes(bytes) => Box::new(Kept::new(bytes.unbind())),
+        Lasting::Tensor(tensor) => Box::new(tensor),
+    };
+    let Some(start) = NonNull::new(start) else { return Ok(None) };
+    // SAFETY: the memory lies in that of the owner, as `lasting` found, which nobody writes and which stays in place as
+    // long as the owner is kept; a tensor of so many bytes has none inside of itself.
+    let memory = unsafe { Buffer::external(start, bytes, owner) };
+    Tensor::from_buffer(dtype, dims, Arc::new(memory)).or_py(array.py()).map(Some)
+}
+
+/// The tensor over the memory of a NumPy array that nobody else can reach: contiguous, of this dtype, and owned by the
+/// array or by an array that only its views hold; or over memory that never changes. `None` where that is not so. The
+/// caller gives the array up.
 pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     let py = array.py();
-    // SAFETY: the objects are alive.
-    let held = |object: &Bound<'_, PyAny>, by: isize| unsafe { ffi::Py_REFCNT(object.as_ptr()) } as isize == by;
-    if dtype == DType::Str || dtype == DType::Bf16 {
+    if dtype == DType::Str || dtype == DType::Bf16 || is_builtin(array) || !array.get_type().is(array_class(py)?) {
         return Ok(None);
-    }
-    let class = py.import("numpy")?.getattr("ndarray")?;
-    if !array.get_type().is(&class) {
-        return Ok(None);
-    }
-    let mut owner = array.getattr("base")?;
-    if let Some(tensor) = viewed(array, &owner, dtype)? {
-        return Ok(Some(tensor));
-    }
-    if !held(array, 1) {
-        return Ok(None);
-    }
-    if owner.is_none() {
-        if !array.getattr("flags")?.getattr("owndata")?.is_truthy()? {
-            return Ok(None);
-        }
-    } else {
-        // A view holds its base once, and we do.
-        loop {
-            if !owner.get_type().is(&class) || !held(&owner, 2) {
-                return Ok(None);
-            }
-            let base = owner.getattr("base")?;
-            if base.is_none() {
-                break;
-            }
-            owner = base;
-        }
-        if !owner.getattr("flags")?.getattr("owndata")?.is_truthy()? {
-            return Ok(None);
-        }
     }
     let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
+    if dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) != Some(dtype) {
+        return Ok(None);
+    }
+    let dims: Dims = buffer.shape().into();
+    if let Some(tensor) = borrow(array, &buffer, dtype, &dims)? {
+        return Ok(Some(tensor));
+    }
     let start = buffer.buf_ptr().cast::<u8>();
-    let matches = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
-    // Small results are copied: quicker than holding an object.
-    if !matches
+    let bytes = buffer.len_bytes();
+    if bytes < BORROWED_FROM
         || !buffer.is_c_contiguous()
-        || buffer.len_bytes() <= 64
-        || !(start as usize).is_multiple_of(dtype.size())
+        || !start.addr().is_multiple_of(dtype.size())
+        || !is_ours_alone(array)?
     {
         return Ok(None);
     }
-    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
     let Some(start) = NonNull::new(start) else { return Ok(None) };
-    let bytes = buffer.len_bytes();
     // SAFETY: the buffer view keeps the memory alive and in place until it is dropped. Nobody else can reach the array or
     // what owns its memory, and the caller gives the array up, so nobody writes it.
-    let memory = unsafe { Buffer::external(start, bytes, Box::new(HeldBuffer::new(buffer))) };
+    let memory = unsafe { Buffer::external(start, bytes, Box::new(Kept::new(buffer))) };
     Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
 }
 
-/// The tensor of which an array of this dtype is a view, where it shows all of its elements in order.
-fn viewed(array: &Bound<'_, PyAny>, base: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
-    let Ok(view) = base.cast::<pyo3::types::PyMemoryView>() else { return Ok(None) };
-    let object = view.getattr("obj")?;
-    let Some(tensor) = object.cast::<PyTensor>().ok().and_then(|t| t.get().var.tensor()) else { return Ok(None) };
-    let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
-    let whole = buffer.buf_ptr().cast_const().cast::<u8>() == tensor.as_ptr()
-        && buffer.len_bytes() == tensor.byte_len()
-        && buffer.is_c_contiguous()
-        && tensor.dtype() == dtype
-        && dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()) == Some(dtype);
-    if !whole {
-        return Ok(None);
-    }
-    let dims: Dims = array.getattr("shape")?.extract::<Vec<usize>>()?.into();
-    tensor.reshaped(&dims).or_py(array.py()).map(Some)
-}
-
-/// Whether nobody else can write a read-only array's memory: it is the array's own, or that of an object
-/// which is read-only itself, a tensor's view or `bytes`.
-fn never_written(array: &Bound<'_, PyAny>) -> bool {
-    array.getattr("base").is_ok_and(|base| {
-        base.is_none()
-            || base.is_instance_of::<pyo3::types::PyBytes>()
-            || base
-                .cast::<pyo3::types::PyMemoryView>()
-                .is_ok_and(|view| view.getattr("readonly").and_then(|r| r.is_truthy()).unwrap_or(false))
-    })
-}
-
-/// A buffer view held from any thread; dropping it attaches to the interpreter, unless that is about to end.
-struct HeldBuffer(ManuallyDrop<PyUntypedBuffer>);
-
-impl HeldBuffer {
-    fn new(buffer: PyUntypedBuffer) -> HeldBuffer {
-        HeldBuffer(ManuallyDrop::new(buffer))
+/// Whether nobody but the caller, who has one reference and a view of its buffer, can reach an array or what owns its
+/// memory.
+fn is_ours_alone(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static WEAK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = array.py();
+    let (class, weak) = (array_class(py)?, WEAK.import(py, "weakref", "getweakrefcount")?);
+    let (mut owner, mut due) = (array.clone(), 3);
+    // The caller, its view, and this function hold the array; a view of the array holds its base, and we do.
+    loop {
+        // SAFETY: the object is alive.
+        let held = unsafe { ffi::Py_REFCNT(owner.as_ptr()) };
+        if !owner.get_type().is(class) || held != due || weak.call1((&owner,))?.is_truthy()? {
+            return Ok(false);
+        }
+        let base = owner.getattr("base")?;
+        if base.is_none() {
+            return owner.getattr("flags")?.getattr("owndata")?.is_truthy();
+        }
+        (owner, due) = (base, 2);
     }
 }
 
-impl Drop for HeldBuffer {
+/// An object of Python's that is kept from any thread; dropping it attaches to the interpreter, unless that is about to end.
+struct Kept<T>(ManuallyDrop<T>);
+
+impl<T> Kept<T> {
+    fn new(object: T) -> Kept<T> {
+        Kept(ManuallyDrop::new(object))
+    }
+}
+
+impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
         let Some(_stay) = exit::enter_to_drop() else { return };
         // SAFETY: nobody uses it after this.
-        unsafe { ManuallyDrop::drop(&mut self.0) };
+        Python::attach(|_| unsafe { ManuallyDrop::drop(&mut self.0) });
     }
 }
 
-// SAFETY: the view is only held and dropped; `PyUntypedBuffer` attaches to the interpreter for its drop.
-unsafe impl Send for HeldBuffer {}
+// SAFETY: the object is only held, and dropped attached to the interpreter.
+unsafe impl<T> Send for Kept<T> {}
 // SAFETY: as above; nothing is reached through a shared reference.
-unsafe impl Sync for HeldBuffer {}
+unsafe impl<T> Sync for Kept<T> {}
 
 /// The NumPy array of a tensor: a read-only view of its memory; strings become an array of `bytes`.
 pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
@@ -402,11 +449,17 @@ pub(crate) unsafe fn get_buffer(
     if view.is_null() {
         return Err(PyBufferError::new_err("the view is null"));
     }
+    // SAFETY: `view` is valid by contract; without an object it is none, if what follows fails.
+    unsafe { (*view).obj = ptr::null_mut() };
     if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err("tensors are immutable: their memory is read-only"));
     }
     if value.dtype().size() == 0 {
         return Err(PyBufferError::new_err("tensors of strings and lists have no flat memory"));
+    }
+    let columns_first = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
+    if columns_first && value.dims().iter().filter(|&&d| d != 1).count() > 1 {
+        return Err(PyBufferError::new_err("the memory of tensors is row-major, not contiguous in Fortran's order"));
     }
     let rank = value.rank();
     let size = value.dtype().size();

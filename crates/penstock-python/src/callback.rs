@@ -297,10 +297,9 @@ impl Code {
         let mut tape = Tape::new(false, false);
         sources.iter().for_each(|source| tape.watch(source));
         let tape = Arc::new(Mutex::new(tape));
-        let recorder = Recorder::Tape(tape.clone());
-        trace::push_recorder(recorder.clone());
+        let recording = trace::record_with(Recorder::Tape(tape.clone()));
         let outputs = self.run(py, below, args);
-        trace::pop_recorder(&recorder);
+        drop(recording);
         let targets = picked(&outputs?, flowing);
         let weights: Vec<Option<Var>> = cotangents.iter().map(|t| Some(t.get().var.clone())).collect();
         let backward = tape.lock().unwrap_or_else(PoisonError::into_inner).backward(&targets, &sources).or_py(py)?;
@@ -392,6 +391,9 @@ impl PyHostFunction {
     /// Calls the function now; the results are tensors of the declared types.
     #[pyo3(signature = (*tensors))]
     fn __call__<'py>(&self, py: Python<'py>, tensors: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        for tensor in tensors.iter().filter_map(|t| t.cast_into::<PyTensor>().ok()) {
+            trace::inaccessible(&tensor.get().var).map_or(Ok(()), Err).or_py(py)?;
+        }
         let results = self.0.callback.get().run(py, tensors.iter().map(Ok))?;
         PyList::new(py, results)
     }

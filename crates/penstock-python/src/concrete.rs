@@ -463,6 +463,22 @@ fn python_type(token: &Token) -> &'static str {
 
 #[pymethods]
 impl PyConcrete {
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// Fails: its graph refers to the variables and other objects that were there when it was traced.
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.__reduce__()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a ConcreteFunction can be neither pickled nor copied deeply: its graph refers to the variables that were there \
+             when it was traced; copy or pickle the tf.function and trace that anew",
+        ))
+    }
+
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.function)?;
         if Arc::strong_count(&self.entry) == 1 { self.entry.trace.visit(&visit) } else { Ok(()) }

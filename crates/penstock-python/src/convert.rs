@@ -201,6 +201,9 @@ fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> Py
     penstock_data::with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings and lists are handled above"))
 }
 
+/// After so many scalars an interrupt is seen.
+const POLLED: usize = 1 << 18;
+
 /// Walks nested sequences: appends their scalars and checks that they are rectangular. `Ok(false)`
 /// where something in them is neither a sequence nor a Python scalar.
 fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut Vec<Scalar>) -> PyResult<bool> {
@@ -209,6 +212,9 @@ fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut V
             return Err(ragged());
         }
         scalars.push(scalar);
+        if scalars.len().is_multiple_of(POLLED) {
+            value.py().check_signals()?;
+        }
         return Ok(true);
     }
     let Some(items) = sequence_items(value) else { return Ok(false) };
@@ -277,10 +283,21 @@ pub(crate) fn from_python(
 pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
     let py = value.py();
     if let Ok(t) = value.cast::<PyTensor>() {
-        return expect_dtype(t.get().var.clone(), dtype);
+        let var = &t.get().var;
+        return match trace::inaccessible(var) {
+            Some(error) => Err(error).or_py(py),
+            None => expect_dtype(var.clone(), dtype),
+        };
     }
     if let Ok(v) = value.cast::<PyVariable>() {
         return expect_dtype(v.get().read(py)?, dtype);
+    }
+    // What a class says of its own conversion comes before its being a number, a sequence or an array.
+    if !array::is_builtin(value)
+        && !array::is_numpy(value)
+        && let Some(var) = converted_by_class(value, dtype)?
+    {
+        return expect_dtype(var, dtype);
     }
     if let Some(tensor) = from_python(value, dtype, hint)? {
         return trace::constant(tensor).or_py(py);
@@ -294,9 +311,6 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     }
     if let Some(items) = sequence_items(value) {
         return stack(py, items, dtype, hint);
-    }
-    if let Some(var) = converted_by_class(value, dtype)? {
-        return Ok(var);
     }
     Err(PyTypeError::new_err(format!(
         "cannot convert a value of type {} to a tensor: {}",
@@ -392,13 +406,25 @@ fn kind(dtype: DType) -> u8 {
 fn converted_by_class(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Option<Var>> {
     let py = value.py();
     let dtype = dtype.map(|d| crate::dtype::object(py, d)).transpose()?;
-    if let Ok(method) = value.getattr("__tf_tensor__") {
-        let made = method.call1((dtype,))?;
+    let made = match value.getattr_opt(pyo3::intern!(py, "__tf_tensor__"))? {
+        Some(method) => method.call1((dtype,))?,
+        None => {
+            let made = py.import("penstock._conversion")?.getattr("convert")?.call1((value, dtype))?;
+            if made.is_none() {
+                return Ok(None);
+            }
+            made
+        }
+    };
+    // Whatever else it is could be converted by its class in turn, without end.
+    if made.is_instance_of::<PyTensor>() || made.is_instance_of::<PyVariable>() {
         return to_var(&made, None, None).map(Some);
     }
-    let registry = py.import("penstock._conversion")?;
-    let made = registry.getattr("convert")?.call1((value, dtype))?;
-    if made.is_none() { Ok(None) } else { to_var(&made, None, None).map(Some) }
+    Err(PyTypeError::new_err(format!(
+        "the conversion of {} to a tensor gave a value of type {}, not a tensor",
+        value.get_type().name()?,
+        made.get_type().name()?
+    )))
 }
 
 /// Extents given as an integer, a sequence or a shape object; `None` entries are unknown.

@@ -64,6 +64,8 @@ const IS_COPIED: u64 = 2;
 trait Managed: Sized + 'static {
     /// The capsule's name before and after it is consumed.
     const NAMES: [&'static CStr; 2];
+    /// The version of the layout, where the form says it.
+    fn major(&self) -> Option<u32>;
     fn new(dl_tensor: DlTensor, flags: u64) -> Self;
     fn tensor(&mut self) -> &mut DlTensor;
     fn context(&mut self) -> &mut *mut c_void;
@@ -74,6 +76,10 @@ trait Managed: Sized + 'static {
 
 impl Managed for DlManagedTensor {
     const NAMES: [&'static CStr; 2] = [c"dltensor", c"used_dltensor"];
+
+    fn major(&self) -> Option<u32> {
+        None
+    }
 
     fn new(dl_tensor: DlTensor, _flags: u64) -> Self {
         DlManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter: Some(delete_exported) }
@@ -97,9 +103,13 @@ impl Managed for DlManagedTensor {
 impl Managed for DlManagedTensorVersioned {
     const NAMES: [&'static CStr; 2] = [c"dltensor_versioned", c"used_dltensor_versioned"];
 
+    fn major(&self) -> Option<u32> {
+        Some(self.major)
+    }
+
     fn new(dl_tensor: DlTensor, flags: u64) -> Self {
         DlManagedTensorVersioned {
-            major: 1,
+            major: MAJOR,
             minor: 0,
             manager_ctx: ptr::null_mut(),
             deleter: Some(delete_exported),
@@ -124,6 +134,12 @@ impl Managed for DlManagedTensorVersioned {
 }
 
 const DL_CPU: i32 = 1;
+
+/// The version of the layout that is understood.
+const MAJOR: u32 = 1;
+
+/// More dimensions than any library's arrays have.
+const MOST_DIMS: usize = 1024;
 
 /// The type code and bits of DLPack.
 fn dl_dtype(dtype: DType) -> Option<(u8, u8)> {
@@ -164,13 +180,20 @@ unsafe extern "C" fn delete_capsule<M: Managed>(capsule: *mut ffi::PyObject) {
 
 /// A DLPack capsule, of version 1 or 0, that shares a tensor's memory or holds a copy of it.
 ///
-/// Only version 1 tells the consumer that shared memory is read-only.
+/// Only version 1 tells the consumer that shared memory is read-only, so version 0 is a copy unless that is forbidden.
 pub(crate) fn to_dlpack<'py>(
     py: Python<'py>,
     tensor: &Tensor,
     versioned: bool,
-    copy: bool,
+    copy: Option<bool>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if !versioned && copy == Some(false) {
+        return Err(PyBufferError::new_err(
+            "DLPack below version 1 cannot say that memory is read-only, as that of a tensor is: argument 'copy' must not be \
+             False, or 'max_version' must be (1, 0) or above",
+        ));
+    }
+    let copy = copy == Some(true) || !versioned;
     let tensor = if copy { copied(py, tensor)? } else { tensor.clone() };
     let flags = if copy { IS_COPIED } else { READ_ONLY };
     if versioned {
@@ -284,7 +307,15 @@ fn import<M: Managed>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<Tensor>
         ffi::PyCapsule_GetPointer(capsule.as_ptr(), M::NAMES[0].as_ptr()).cast::<M>()
     };
     let Some(managed) = NonNull::new(managed) else { return Err(PyValueError::new_err("the DLPack capsule is empty")) };
-    // SAFETY: a valid capsule holds a valid managed tensor.
+    // SAFETY: a valid capsule holds a valid managed tensor; its version lies in front of what a version may change.
+    if let Some(major) = unsafe { (*managed.as_ptr()).major() }
+        && major != MAJOR
+    {
+        return Err(PyBufferError::new_err(format!(
+            "the DLPack tensor is of version {major}, only version {MAJOR} is understood"
+        )));
+    }
+    // SAFETY: as above, of a version that is understood.
     let t = unsafe { (*managed.as_ptr()).tensor() };
     if t.device.device_type != DL_CPU {
         return Err(PyBufferError::new_err(format!(
@@ -301,18 +332,36 @@ fn import<M: Managed>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<Tensor>
                 t.dtype.code, t.dtype.bits
             ))
         })?;
-    let rank = t.ndim as usize;
+    let broken = |what: &str| PyBufferError::new_err(format!("the DLPack tensor is broken: {what}"));
+    let rank = usize::try_from(t.ndim).ok().filter(|&rank| rank <= MOST_DIMS);
+    let rank = rank.ok_or_else(|| broken(&format!("it has {} dimensions", t.ndim)))?;
+    if rank > 0 && t.shape.is_null() {
+        return Err(broken("it has no extents"));
+    }
     // SAFETY: DLPack gives `ndim` extents, and as many strides or none.
-    let (dims, strides) = unsafe {
+    let (extents, strides) = unsafe {
         let shape: &[i64] = if rank == 0 { &[] } else { std::slice::from_raw_parts(t.shape, rank) };
         let strides = (!t.strides.is_null() && rank > 0).then(|| std::slice::from_raw_parts(t.strides, rank).to_vec());
-        (shape.iter().map(|&d| d as usize).collect::<Dims>(), strides)
+        (shape, strides)
     };
+    let dims: Dims = (extents.iter().map(|&d| usize::try_from(d)).collect::<Result<_, _>>())
+        .map_err(|_| broken(&format!("its extents are {extents:?}")))?;
     let size = dtype.size();
-    let count: usize = dims.iter().product();
+    let count = if dims.contains(&0) { 0 } else { span(extents.iter().copied(), size).unwrap_or(usize::MAX) };
+    if count > isize::MAX as usize / size {
+        return Err(broken(&format!("its extents are {extents:?}")));
+    }
     let dense = strides.as_ref().is_none_or(|s| is_dense(&dims, s));
-    // SAFETY: the data pointer and offset are the producer's.
-    let start = unsafe { t.data.cast::<u8>().add(t.byte_offset as usize) };
+    if count > 0 && !dense && !strides.as_ref().is_some_and(|s| in_reach(extents, s, size)) {
+        return Err(broken(&format!("its strides are {:?}", strides.unwrap_or_default())));
+    }
+    let offset = usize::try_from(t.byte_offset).ok().filter(|&o| o <= isize::MAX as usize - count * size);
+    let offset = offset.ok_or_else(|| broken(&format!("its byte offset is {}", t.byte_offset)))?;
+    if count > 0 && t.data.is_null() {
+        return Err(broken("it has no memory"));
+    }
+    // The offset of the first element in the producer's memory.
+    let start = t.data.cast::<u8>().wrapping_add(offset);
     // SAFETY: renaming marks the capsule as consumed, so that its destructor leaves the memory to us.
     unsafe {
         ffi::PyCapsule_SetName(capsule.as_ptr(), M::NAMES[1].as_ptr());
@@ -343,11 +392,23 @@ fn import<M: Managed>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<Tensor>
     Ok(Some(tensor))
 }
 
+/// The number of elements, where their bytes can be counted.
+fn span(extents: impl Iterator<Item = i64>, size: usize) -> Option<usize> {
+    let count = extents.into_iter().try_fold(1usize, |n, d| n.checked_mul(usize::try_from(d).ok()?))?;
+    count.checked_mul(size).map(|_| count)
+}
+
+/// Whether strides lead from the first element to all others by distances in bytes that there are.
+fn in_reach(extents: &[i64], strides: &[i64], size: usize) -> bool {
+    let distance = |(&d, &s): (&i64, &i64)| i128::from(d - 1) * i128::from(s).abs() * size as i128;
+    extents.iter().zip(strides).map(distance).sum::<i128>() <= isize::MAX as i128
+}
+
 fn is_dense(dims: &[usize], strides: &[i64]) -> bool {
     let mut due = 1i64;
     dims.iter().zip(strides).rev().all(|(&d, &s)| {
         let fits = d <= 1 || s == due;
-        due *= d as i64;
+        due = due.wrapping_mul(d as i64);
         fits
     })
 }

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use penstock_trace::{self as trace, Cache, Entry, Token, TraceType, Turn, most_specific, try_turn, wait_for_turn};
 use pyo3::exceptions::PyTypeError;
@@ -37,6 +38,11 @@ pub(crate) fn _run_functions_eagerly(on: bool) {
 pub(crate) fn _functions_run_eagerly() -> bool {
     RUN_EAGERLY.load(Ordering::Relaxed)
 }
+
+/// A thread that waits for another to have traced looks after so long where that one is, and traces beside it if it was
+/// so many times in a row at the same place.
+const GLANCE: Duration = Duration::from_millis(50);
+const GLANCES: u32 = 10;
 
 /// A Python function that is traced into graphs.
 #[pyclass(extends = Callable, subclass, frozen, name = "_Function", module = "penstock._core")]
@@ -215,7 +221,7 @@ impl PyFunction {
         if let Some(entry) = self.find(py, &ty, call) {
             return Ok(entry);
         }
-        let _turn = self.turn(py);
+        let _turn = self.turn(py)?;
         // Whoever had the turn before may have made it.
         if let Some(entry) = self.find(py, &ty, call) {
             return Ok(entry);
@@ -223,12 +229,21 @@ impl PyFunction {
         self.miss(py, call, ty, called)
     }
 
-    /// Waits until no other thread traces this function.
-    fn turn(&self, py: Python<'_>) -> Turn {
+    /// Waits until no other thread traces this function, or until that one waits itself, perhaps for this thread to end.
+    fn turn(&self, py: Python<'_>) -> PyResult<Turn> {
+        static IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let ident: u64 = IDENT.import(py, "threading", "get_ident")?.call0()?.extract()?;
+        let (mut before, mut unmoved) = (None, 0);
         loop {
-            match try_turn(self.id) {
-                Some(turn) => return turn,
-                None => py.detach(|| wait_for_turn(self.id)),
+            if let Some(turn) = try_turn(self.id, ident) {
+                return Ok(turn);
+            }
+            let Some(holder) = py.detach(|| wait_for_turn(self.id, GLANCE)) else { continue };
+            py.check_signals()?;
+            let now: Option<(usize, i64)> = layer::call(py, "position_of_thread", (holder,))?.extract()?;
+            (unmoved, before) = (if before == Some(now) { unmoved + 1 } else { 0 }, Some(now));
+            if unmoved >= GLANCES {
+                return Ok(Turn::beside());
             }
         }
     }
@@ -513,6 +528,25 @@ impl PyBoundFunction {
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         self.function.bind(py).getattr(name)
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    /// The method of a deep copy of its instance.
+    fn __deepcopy__<'py>(&self, py: Python<'py>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let instance = py.import("copy")?.getattr("deepcopy")?.call1((&self.instance, memo))?;
+        PyFunction::__get__(self.function.bind(py).clone(), Some(instance), None)
+    }
+
+    /// It is pickled as its instance and its name.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>))> {
+        let name = self.function.bind(py).getattr("__name__")?;
+        Ok((py.import("builtins")?.getattr("getattr")?, (self.instance.bind(py).clone(), name)))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -43,6 +43,14 @@ fn _convert<'py>(
     dtype_hint: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, tensor::PyTensor>> {
     let (dtype, hint) = (dtype::parse_opt(dtype)?, dtype::parse_opt(dtype_hint)?);
+    // A tensor is itself.
+    if let Ok(tensor) = value.cast_exact::<tensor::PyTensor>()
+        && !tensor.get().promotes
+        && dtype.is_none_or(|d| d == tensor.get().var.dtype())
+        && penstock_trace::inaccessible(&tensor.get().var).is_none()
+    {
+        return Ok(tensor.clone());
+    }
     let var = convert::to_var(value, dtype, hint).map_err(|e| errors::of_argument(e, value))?;
     tensor::wrap(value.py(), var)
 }

@@ -1,9 +1,9 @@
 //! Python's operators, which tensors and variables share.
 
-use penstock_data::{Bool8, DType};
+use penstock_data::{Bool8, DType, Tensor};
 use penstock_exec::eager;
 use penstock_ir::{Attrs, OpDef};
-use penstock_trace::{self as trace, Kind, Var};
+use penstock_trace::{self as trace, Var};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -440,8 +440,8 @@ impl Operand {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let array = eager_tensor(slf, "__array__")?;
-        let array = array::to_numpy(&array, array.get().var.tensor().expect("eager_tensor gives an eager tensor"))?;
+        let (tensor, value) = eager_tensor(slf, "__array__")?;
+        let array = array::to_numpy(&tensor, &value)?;
         let other = match dtype.filter(|d| !d.is_none()) {
             Some(d) => {
                 let d = py.import("numpy")?.getattr("dtype")?.call1((d,))?;
@@ -483,25 +483,39 @@ fn scalar_item(slf: &Bound<'_, Operand>, what: &str) -> PyResult<Py<PyAny>> {
     item(py, t, 0)
 }
 
-/// The operand as an eager Python tensor; a symbolic one has none.
-pub(crate) fn eager_tensor<'py>(slf: &Bound<'py, Operand>, attribute: &str) -> PyResult<Bound<'py, PyTensor>> {
+/// The error of a symbolic tensor that is asked for what only a value has.
+pub(crate) fn no_attribute(attribute: &str) -> PyErr {
+    PyAttributeError::new_err(format!(
+        "'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"
+    ))
+}
+
+/// The operand as an eager Python tensor, with its value; a symbolic one has none.
+pub(crate) fn eager_tensor<'py>(
+    slf: &Bound<'py, Operand>,
+    attribute: &str,
+) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
     let py = slf.py();
-    if let Ok(t) = slf.as_any().cast::<PyTensor>() {
-        return match t.get().var.kind() {
-            Kind::Eager(_) => Ok(t.clone()),
-            _ if attribute == "__array__" => Err(layer::not_implemented_error(
-                py,
-                &format!(
-                    "Cannot convert a symbolic tf.Tensor ({}) to a numpy array while the function is traced. This error \
+    let tensor = match slf.as_any().cast::<PyTensor>() {
+        Ok(tensor) => tensor.clone(),
+        Err(_) => wrap(py, slf.as_any().cast::<PyVariable>()?.get().read(py)?)?,
+    };
+    let value = tensor.get().var.tensor().cloned();
+    match value {
+        Some(value) => Ok((tensor, value)),
+        None if slf.is_instance_of::<PyTensor>() && attribute != "__array__" => Err(no_attribute(attribute)),
+        None => Err(layer::not_implemented_error(
+            py,
+            &match tensor.get().var.as_symbolic().map(tensor_name).filter(|_| slf.is_instance_of::<PyTensor>()) {
+                Some(name) => format!(
+                    "Cannot convert a symbolic tf.Tensor ({name}) to a numpy array while the function is traced. This error \
                      may indicate that you're trying to pass a Tensor to a NumPy call, which is not supported: use what \
-                     tf has for it, or tf.numpy_function, which calls NumPy when the graph runs",
-                    t.get().var.as_symbolic().map(tensor_name).unwrap_or_default()
+                     tf has for it, or tf.numpy_function, which calls NumPy when the graph runs"
                 ),
-            )),
-            _ => Err(PyAttributeError::new_err(format!(
-                "'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"
-            ))),
-        };
+                None => "numpy() of a variable is only available when eager execution is enabled: its value cannot be \
+                         converted to a numpy array while the function is traced"
+                    .to_owned(),
+            },
+        )),
     }
-    wrap(py, slf.as_any().cast::<PyVariable>()?.get().read(py)?)
 }

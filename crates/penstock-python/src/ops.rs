@@ -345,7 +345,8 @@ fn of_attribute(py: Python<'_>, error: PyErr, op: &OpDef) -> PyErr {
 fn name_argument(py: Python<'_>, error: PyErr, op: &OpDef, argument: &str) -> PyErr {
     let place = in_public(Some(op.name), format!("{}: argument '{argument}': ", op.name));
     let message = format!("{place}{}", error.value(py));
-    if error.is_instance_of::<PyTypeError>(py) {
+    // Other classes say more than a message.
+    if error.get_type(py).is(py.get_type::<PyTypeError>()) {
         PyTypeError::new_err(message)
     } else if error.get_type(py).is(py.get_type::<PyValueError>()) {
         PyValueError::new_err(message)

@@ -369,7 +369,7 @@ pub(crate) fn _with_gradient<'py>(
 ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     note_accessed(py, &inputs)?;
     let (inputs, outputs) = (handles(&inputs)?, handles(&outputs)?);
-    trace::begin_trace("gradient");
+    let open = trace::begin_trace("gradient");
     let body = || -> PyResult<(Vec<Var>, Vec<Option<usize>>)> {
         let mut seeds = Vec::new();
         for y in &outputs {
@@ -390,14 +390,8 @@ pub(crate) fn _with_gradient<'py>(
         }
         Ok((found, places))
     };
-    let (found, places) = match body() {
-        Ok(parts) => parts,
-        Err(e) => {
-            trace::abandon_trace();
-            return Err(e);
-        }
-    };
-    let traced = trace::end_trace(&found).or_py(py)?;
+    let (found, places) = body()?;
+    let traced = open.end(&found).or_py(py)?;
     let outs = trace::with_gradient(&outputs, &inputs, traced, &places).or_py(py)?;
     outs.into_iter().map(|v| wrap(py, v)).collect()
 }

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
-use crate::operand::{Operand, eager_tensor};
+use crate::operand::{Operand, eager_tensor, no_attribute};
 use crate::ops::operators;
 use crate::{array, dlpack, layer};
 
@@ -26,7 +26,7 @@ use crate::{array, dlpack, layer};
 /// <tf.Tensor: shape=(2, 2), dtype=int32, numpy=
 /// array([[2, 3],
 ///        [4, 5]], dtype=int32)>
-#[pyclass(extends = Operand, frozen, subclass, name = "Tensor", module = "penstock", weakref)]
+#[pyclass(extends = Operand, frozen, subclass, name = "Tensor", module = "penstock", weakref, dict)]
 pub(crate) struct PyTensor {
     pub(crate) var: Var,
     /// Whether Python's operators promote dtypes as the array API standard has it: so for tensors of
@@ -110,6 +110,13 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
         DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
         DType::Variant | DType::Resource => return Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
     })
+}
+
+/// The value of a tensor or a variable as a NumPy array, or as a scalar for rank 0.
+pub(crate) fn numpy_of<'py>(operand: &Bound<'py, Operand>) -> PyResult<Bound<'py, PyAny>> {
+    let (tensor, value) = eager_tensor(operand, "numpy")?;
+    let array = array::to_numpy(&tensor, &value)?;
+    if value.rank() == 0 { array.get_item(PyTuple::empty(operand.py())) } else { Ok(array) }
 }
 
 /// A shape as `penstock.TensorShape`.
@@ -231,17 +238,24 @@ impl PyTensor {
         trace::refine(&self.var, &shape).or_py(py)
     }
 
-    /// The value as a NumPy array (a NumPy scalar for rank 0): a read-only view of the tensor's memory.
+    /// A function without arguments that gives the value as a NumPy array (a NumPy scalar for rank 0): a read-only view of
+    /// the tensor's memory. A symbolic tensor has no such attribute.
+    #[getter]
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let tensor = eager_tensor(slf.as_any().cast::<Operand>()?, "numpy")?;
-        let Some(value) = tensor.get().var.tensor() else { unreachable!("eager_tensor gives an eager tensor") };
-        let array = array::to_numpy(&tensor, value)?;
-        if value.rank() == 0 { array.get_item(PyTuple::empty(slf.py())) } else { Ok(array) }
+        if slf.get().var.tensor().is_none() {
+            return Err(no_attribute("numpy"));
+        }
+        slf.getattr(pyo3::intern!(slf.py(), "_numpy"))
+    }
+
+    /// The value as a NumPy array.
+    fn _numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        numpy_of(slf.as_any().cast::<Operand>()?)
     }
 
     /// The value as Python numbers in nested lists; a plain number for rank 0.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let values = Self::numpy(slf)?;
+        let values = Self::_numpy(slf)?;
         // A string is a plain value already.
         if values.is_instance_of::<pyo3::types::PyBytes>() { Ok(values) } else { values.call_method0("tolist") }
     }
@@ -333,9 +347,8 @@ impl PyTensor {
             Some(version) => version.extract::<(u32, u32)>()?.0 >= 1,
             None => false,
         };
-        let tensor = eager_tensor(slf.as_any().cast::<Operand>()?, "__dlpack__")?;
-        let value = tensor.get().var.tensor().expect("eager_tensor gives an eager tensor");
-        dlpack::to_dlpack(slf.py(), value, versioned, copy == Some(true))
+        let (_, value) = eager_tensor(slf.as_any().cast::<Operand>()?, "__dlpack__")?;
+        dlpack::to_dlpack(slf.py(), &value, versioned, copy)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
@@ -357,7 +370,7 @@ impl PyTensor {
 }
 
 /// A hashable handle of a tensor or variable.
-#[pyclass(frozen, name = "Reference", module = "penstock._core")]
+#[pyclass(frozen, name = "Reference", module = "penstock._core", weakref)]
 pub(crate) struct Reference {
     pub(crate) id: u64,
     pub(crate) target: Py<PyAny>,

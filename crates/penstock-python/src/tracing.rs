@@ -270,29 +270,26 @@ impl PyFunction {
                 }
                 None => Vec::new(),
             };
-            open.begin(trace::begin_trace(&self.name));
-            let body = self
-                .run_symbolically(py, bound, function, &ty, &pinned, open)
-                .inspect_err(|_| trace::abandon_trace())?;
+            let opened = trace::begin_trace(&self.name);
+            open.begin(opened.id());
+            let body = self.run_symbolically(py, bound, function, &ty, &pinned, open)?;
             let reached = trace::reached_variables();
             // A trace that made variables is made again, so that what it holds is what every later trace holds.
             let instance = bound.named.first().filter(|_| bound.instance);
-            let made = layer::call(py, "made_variables", (function, instance))
-                .and_then(|made| made.is_truthy())
-                .inspect_err(|_| trace::abandon_trace())?;
+            let made = layer::call(py, "made_variables", (function, instance))?.is_truthy()?;
             // So is one that reached a variable by itself which it was given as well: the two are one.
             let given_too = |g: &&Given<'_>| !g.pinned && reached.contains(&g.argument.get().variable.root_id());
             let overlap: Vec<u64> =
                 body.variables.iter().filter(given_too).map(|g| g.argument.get().variable.root_id()).collect();
             if !made && (overlap.is_empty() || again) {
-                let traced = trace::end_trace(&body.outs).or_py(py)?;
+                let traced = opened.end(&body.outs).or_py(py)?;
                 let graph = penstock_ir::compact(&traced.graph);
                 match open.settle(py, &self.name, &traced, graph, &body.tree)? {
                     Some(function) => break (function, traced, body, guards, reached),
                     None => continue,
                 }
             }
-            trace::abandon_trace();
+            drop(opened);
             again = !made;
             self.pinned.lock().unwrap_or_else(PoisonError::into_inner).extend(&overlap);
             pinned.extend(overlap);

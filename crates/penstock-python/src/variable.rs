@@ -156,8 +156,8 @@ impl PyVariable {
     }
 
     /// The value as a NumPy array.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.read_value(py)?.call_method0("numpy")
+    fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        crate::tensor::numpy_of(slf.as_any().cast::<Operand>()?)
     }
 
     fn _is_initialized(&self) -> bool {

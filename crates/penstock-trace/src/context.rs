@@ -61,7 +61,7 @@ impl Tracer {
         if let Some(var) = self.vars.get(&value) {
             return var.clone();
         }
-        let var = Var::symbolic(Symbolic::new(&self.home, value, self.builder.graph().ty(value).clone()));
+        let var = Var::symbolic(Symbolic::new(&self.home, self.builder.graph(), value));
         self.vars.insert(value, var.clone());
         var
     }
@@ -212,13 +212,17 @@ impl State {
     /// The value that stands for `var` in the innermost trace.
     fn value_of(&mut self, var: &Var) -> Result<Value> {
         match self.tracers.len() {
-            0 => Err(match var.kind() {
-                Kind::Symbolic(s) => out_of_scope(s),
-                _ => Error::internal("no trace is open"),
-            }),
+            0 => Err(inaccessible(var).unwrap_or_else(|| Error::internal("no trace is open"))),
             n => self.value_at(n - 1, var),
         }
     }
+}
+
+/// The error of a value that no operation of this thread can use: a symbolic one while no trace is open. The values of
+/// graphs that stay open may be looked at from outside.
+pub fn inaccessible(var: &Var) -> Option<Error> {
+    let s = var.as_symbolic()?;
+    (!is_tracing() && !crate::open::is_open_graph(s.trace)).then(|| out_of_scope(s))
 }
 
 /// The error of a symbolic value that is used where its trace is not open.
@@ -267,9 +271,67 @@ impl Tracer {
     }
 }
 
+/// A trace that is open. Whichever way its owner is left, a panic included, it is closed, and so is what was opened in it.
+#[must_use]
+pub struct Tracing {
+    id: u64,
+    /// How many traces are around it.
+    level: usize,
+}
+
+impl Tracing {
+    /// Its id.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Closes it.
+    ///
+    /// # Errors
+    /// `OutOfScope` where an output belongs to another trace.
+    pub fn end(self, outputs: &[Var]) -> Result<Traced> {
+        self.close_inner();
+        with_state(|state| {
+            let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
+            let mut tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
+            let builder = std::mem::replace(&mut tracer.builder, Builder::new(&control::CONST));
+            let graph = Arc::new(builder.finish(&values)?);
+            let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
+            let trainable = tracer.trainable.iter().filter_map(position).collect();
+            let captures = std::mem::take(&mut tracer.captures);
+            tracer.close(|_| graph.clone());
+            Ok(Traced { graph, captures, trainable })
+        })
+    }
+
+    /// Forgets what was opened in it and never closed.
+    fn close_inner(&self) {
+        abandon_above(self.level + 1);
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        // The state of a thread that is ending is gone, with its traces.
+        let _ = STATE.try_with(|_| abandon_above(self.level));
+    }
+}
+
+/// Closes all traces but the outermost ones and forgets them.
+fn abandon_above(level: usize) {
+    with_state(|state| {
+        while state.tracers.len() > level {
+            if let Some(tracer) = state.tracers.pop() {
+                tracer.close(|builder| Arc::new(builder.graph().clone()));
+            }
+        }
+    });
+}
+
 /// Opens a trace of a function: from now on operations of this thread are added to it.
-pub fn begin_trace(function: &str) -> u64 {
-    push_tracer(Tracer::new(function))
+pub fn begin_trace(function: &str) -> Tracing {
+    let level = trace_depth();
+    Tracing { id: push_tracer(Tracer::new(function)), level }
 }
 
 /// Makes a trace the innermost one.
@@ -329,27 +391,9 @@ pub fn bind_variable(variable: &Var, name: Option<&str>) -> Result<()> {
 /// Makes values inputs of the innermost trace, in this order, where they are none yet.
 ///
 /// # Errors
-/// `Internal` where no trace is open; `DType` where a value belongs to another trace.
+/// `Internal` where no trace is open; `OutOfScope` where a value belongs to another trace.
 pub fn capture_all(vars: &[Var]) -> Result<()> {
     with_state(|state| vars.iter().try_for_each(|var| state.value_of(var).map(drop)))
-}
-
-/// Closes the innermost trace.
-///
-/// # Errors
-/// `DType` where an output belongs to another trace.
-pub fn end_trace(outputs: &[Var]) -> Result<Traced> {
-    with_state(|state| {
-        let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
-        let mut tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
-        let builder = std::mem::replace(&mut tracer.builder, Builder::new(&control::CONST));
-        let graph = Arc::new(builder.finish(&values?)?);
-        let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
-        let trainable = tracer.trainable.iter().filter_map(position).collect();
-        let captures = std::mem::take(&mut tracer.captures);
-        tracer.close(|_| graph.clone());
-        Ok(Traced { graph, captures, trainable })
-    })
 }
 
 /// Notes that the innermost trace, where there is one, reads a trainable variable.
@@ -365,15 +409,6 @@ pub(crate) fn note_trainable(variable: &Var) -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// Closes the innermost trace and forgets it.
-pub fn abandon_trace() {
-    with_state(|state| {
-        if let Some(tracer) = state.tracers.pop() {
-            tracer.close(|builder| Arc::new(builder.graph().clone()));
-        }
-    });
 }
 
 /// How many traces are open, one within the other.
@@ -613,6 +648,21 @@ pub fn pop_recorder(recorder: &Recorder) {
             state.recorders.remove(i);
         }
     });
+}
+
+/// A recorder that records until it is dropped.
+pub struct Recording(Recorder);
+
+/// Starts a recorder that records until the result is dropped.
+pub fn record_with(recorder: Recorder) -> Recording {
+    push_recorder(recorder.clone());
+    Recording(recorder)
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        pop_recorder(&self.0);
+    }
 }
 
 /// Some recorders do not record until the result is dropped.

@@ -24,9 +24,18 @@ use crate::var::{Kind, Var, fresh_id};
 /// The results of an operation.
 pub type Outs = SmallVec<[Var; 1]>;
 
-/// Whether the operation has to join a trace: one is open, or an operand belongs to one.
-fn joins_trace(inputs: &[Var]) -> bool {
-    is_tracing() || inputs.iter().any(|v| v.as_symbolic().is_some())
+/// Whether the operation joins a trace: one is open.
+///
+/// # Errors
+/// `OutOfScope` where none is, and an operand belongs to one.
+fn joins_trace(op: &'static OpDef, inputs: &[Var]) -> Result<bool> {
+    if is_tracing() {
+        return Ok(true);
+    }
+    match inputs.iter().find_map(|v| v.as_symbolic()) {
+        Some(s) => Err(context::out_of_scope(s).in_op(op.name).at(host().loc())),
+        None => Ok(false),
+    }
 }
 
 /// Applies an operator.
@@ -35,7 +44,7 @@ fn joins_trace(inputs: &[Var]) -> bool {
 /// What inference or the kernel reports, with operator, argument and location.
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
     let outs =
-        if joins_trace(inputs) { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
+        if joins_trace(op, inputs)? { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
     if let Some(replaced) = context::overridden(op, &attrs, inputs, &outs)? {
         return Ok(replaced);
     }
@@ -333,7 +342,7 @@ fn call_under(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]
     };
     let outer = &recorders[..innermost];
     match &recorders[innermost] {
-        Recorder::Tape(tape) if joins_trace(operands) && lock(tape).is_persistent() => {
+        Recorder::Tape(tape) if is_tracing() && lock(tape).is_persistent() => {
             call_in_trace(function, operands, &recorders[..=innermost])
         }
         Recorder::Tape(tape) => call_taped(function, operands, tape, outer),
@@ -533,7 +542,7 @@ pub fn zeros_like(value: &Var) -> Result<Var> {
 }
 
 fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
-    if joins_trace(operands) {
+    if joins_trace(&control::CALL, operands)? {
         return Ok(join_call(function, operands)?.1);
     }
     let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
@@ -624,10 +633,9 @@ fn transposed(vjp: &CustomVjp<Var>, outputs: &[Var], tangents: &[Option<Var>]) -
         seeds.push(seed);
     }
     let needed: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-    let recorder = Recorder::Tape(tape.clone());
-    context::push_recorder(recorder.clone());
+    let recording = context::record_with(Recorder::Tape(tape.clone()));
     let cotangents = vjp(&mut Live, &seeds, &needed);
-    context::pop_recorder(&recorder);
+    drop(recording);
     let (targets, weights): (Vec<Var>, Vec<Option<Var>>) = cotangents?
         .into_iter()
         .zip(tangents)

@@ -7,7 +7,7 @@ use penstock_exec::Arg;
 use penstock_ir::{Def, Entity, Function, Graph, Inst, Region, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::context::{OpenTrace, host, with_inputs_of};
+use crate::context::{OpenTrace, host, out_of_scope, with_inputs_of};
 use crate::var::{Kind, Var, fresh_id};
 
 /// What a value needs: instructions, inputs of the graph, and parameters of loops, each with what it is at first.
@@ -53,7 +53,7 @@ fn needed(trace: &OpenTrace<'_>, value: Value) -> Option<Needed> {
 /// which only the type is known, or is out of scope.
 ///
 /// # Errors
-/// What running it reports.
+/// What running it reports; `OutOfScope` for a value of a trace that is not open.
 pub fn computed(var: &Var) -> Result<Option<Tensor>> {
     let Some(s) = var.as_symbolic() else { return Ok(var.tensor().cloned()) };
     let found = with_inputs_of(s.trace, |trace| {
@@ -75,7 +75,7 @@ pub fn computed(var: &Var) -> Result<Option<Tensor>> {
         graph.replace_uses(&firsts);
         Some((penstock_ir::compact(&graph), args))
     });
-    let Some((graph, values)) = found.flatten() else { return Ok(None) };
+    let Some((graph, values)) = found.ok_or_else(|| out_of_scope(s))? else { return Ok(None) };
     let mut args = Vec::with_capacity(values.len());
     for value in values {
         args.push(match value.kind() {

@@ -51,30 +51,18 @@ pub fn gradients_of_rows(
 /// Traces a function of values of the given types: as a function of these and of captures. Inside a
 /// trace it is a region, which reaches all that the trace holds.
 fn trace_part(types: &[Type], run: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>) -> Result<(Arc<Function>, Vec<Var>)> {
-    let nested = is_tracing();
-    let params = if nested {
-        context::begin_region(types, &[])?
-    } else {
-        context::begin_trace("rows");
-        types.iter().map(|ty| context::placeholder(&ty.with_shape(ty.shape().erased()), None)).collect::<Result<_>>()?
-    };
-    match run(params) {
-        Ok(outputs) if nested => context::end_region_as_function("rows", &outputs),
-        Ok(outputs) => {
-            let Traced { graph, captures, trainable } = context::end_trace(&outputs)?;
-            let read: Vec<Var> = trainable.iter().filter_map(|i| captures.get(i - types.len()).cloned()).collect();
-            note_accessed(&read)?;
-            Ok((Arc::new(Function::new("rows", penstock_ir::compact(&graph))), captures))
-        }
-        Err(e) => {
-            if nested {
-                context::abandon_region();
-            } else {
-                context::abandon_trace();
-            }
-            Err(e)
-        }
+    if is_tracing() {
+        let params = context::begin_region(types, &[])?;
+        let outputs = run(params).inspect_err(|_| context::abandon_region())?;
+        return context::end_region_as_function("rows", &outputs);
     }
+    let open = context::begin_trace("rows");
+    let param = |ty: &Type| context::placeholder(&ty.with_shape(ty.shape().erased()), None);
+    let outputs = run(types.iter().map(param).collect::<Result<_>>()?)?;
+    let Traced { graph, captures, trainable } = open.end(&outputs)?;
+    let read: Vec<Var> = trainable.iter().filter_map(|i| captures.get(i - types.len()).cloned()).collect();
+    note_accessed(&read)?;
+    Ok((Arc::new(Function::new("rows", penstock_ir::compact(&graph))), captures))
 }
 
 /// Traces a function of one row of each operand, which lie along leading axes, for [`map_rows`].

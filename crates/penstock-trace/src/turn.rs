@@ -3,11 +3,13 @@
 //! A thread that traces one function may need a turn at another, which it calls, so threads could wait
 //! for each other in a circle. Who holds and who waits is therefore kept in one table, and a thread whose
 //! waiting would close a circle does not wait: it traces beside the other, and of two equal traces the
-//! cache keeps the first.
+//! cache keeps the first. So does a thread that waits for one which the host finds to wait for something
+//! else, such as the end of this very thread.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
@@ -15,10 +17,18 @@ use rustc_hash::FxHashMap;
 struct Table {
     /// The process whose threads these are: a forked child starts over.
     process: u32,
-    /// The thread that holds a function's turn, and how many times.
-    holders: FxHashMap<u64, (u64, u32)>,
+    /// Who holds a function's turn.
+    holders: FxHashMap<u64, Holder>,
     /// The function that a thread waits for.
     waiting: FxHashMap<u64, u64>,
+}
+
+struct Holder {
+    thread: u64,
+    /// The thread as the host knows it.
+    host: u64,
+    /// How many times it holds the turn.
+    depth: u32,
 }
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
@@ -48,23 +58,23 @@ impl Table {
     }
 
     /// Takes the turn where nobody else holds it.
-    fn take(&mut self, function: u64, thread: u64) -> bool {
-        let (holder, depth) = self.holders.entry(function).or_insert((thread, 0));
-        if *holder != thread {
+    fn take(&mut self, function: u64, thread: u64, host: u64) -> bool {
+        let holder = self.holders.entry(function).or_insert(Holder { thread, host, depth: 0 });
+        if holder.thread != thread {
             return false;
         }
-        *depth += 1;
+        holder.depth += 1;
         true
     }
 
     /// Whether `thread` would wait for itself if it waited for `function`.
     fn is_circle(&self, function: u64, thread: u64) -> bool {
         let mut next = Some(function);
-        while let Some((holder, _)) = next.and_then(|f| self.holders.get(&f)) {
-            if *holder == thread {
+        while let Some(holder) = next.and_then(|f| self.holders.get(&f)) {
+            if holder.thread == thread {
                 return true;
             }
-            next = self.waiting.get(holder).copied();
+            next = self.waiting.get(&holder.thread).copied();
         }
         false
     }
@@ -78,32 +88,47 @@ pub struct Turn {
     thread: PhantomData<*const ()>,
 }
 
-/// A turn at a function, where that needs no waiting: nobody holds it, this thread does already, or
-/// waiting would never end.
-pub fn try_turn(function: u64) -> Option<Turn> {
+impl Turn {
+    /// A turn beside whoever holds it.
+    pub fn beside() -> Turn {
+        Turn { function: None, thread: PhantomData }
+    }
+}
+
+/// A turn at a function, where that needs no waiting: nobody holds it, this thread, which the host knows as `host`, does
+/// already, or waiting would never end.
+pub fn try_turn(function: u64, host: u64) -> Option<Turn> {
     let thread = this_thread();
     let mut slot = lock();
     let table = Table::current(&mut slot);
-    if table.take(function, thread) {
+    if table.take(function, thread, host) {
         return Some(Turn { function: Some(function), thread: PhantomData });
     }
-    table.is_circle(function, thread).then_some(Turn { function: None, thread: PhantomData })
+    table.is_circle(function, thread).then(Turn::beside)
 }
 
-/// Waits until nobody traces a function, or until waiting would never end. Whoever holds the host's
-/// own lock lets go of it meanwhile; [`try_turn`] then takes the turn.
-pub fn wait_for_turn(function: u64) {
+/// Waits for some time, at most until nobody traces a function, or until waiting would never end. Whoever holds the
+/// host's own lock lets go of it meanwhile; [`try_turn`] then takes the turn. Gives the thread that still holds it, as the
+/// host knows it, after that time.
+pub fn wait_for_turn(function: u64, at_most: Duration) -> Option<u64> {
     let thread = this_thread();
     let mut slot = lock();
-    loop {
-        let table = Table::current(&mut slot);
-        if !table.holders.contains_key(&function) || table.is_circle(function, thread) {
-            table.waiting.remove(&thread);
-            return;
-        }
-        table.waiting.insert(thread, function);
-        slot = CHANGED.wait(slot).unwrap_or_else(PoisonError::into_inner);
-    }
+    let goes_on = |slot: &mut Option<Table>| {
+        let table = Table::current(slot);
+        let holder = table.holders.get(&function).map(|holder| holder.host);
+        let waits = holder.filter(|_| !table.is_circle(function, thread));
+        match waits {
+            Some(_) => table.waiting.insert(thread, function),
+            None => table.waiting.remove(&thread),
+        };
+        waits
+    };
+    goes_on(&mut slot)?;
+    let waited = CHANGED.wait_timeout_while(slot, at_most, |slot| goes_on(slot).is_some());
+    let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    let holder = goes_on(&mut slot);
+    Table::current(&mut slot).waiting.remove(&thread);
+    holder
 }
 
 impl Drop for Turn {
@@ -111,9 +136,9 @@ impl Drop for Turn {
         let Some(function) = self.function else { return };
         let mut slot = lock();
         let table = Table::current(&mut slot);
-        if let Some((_, depth)) = table.holders.get_mut(&function) {
-            *depth -= 1;
-            if *depth == 0 {
+        if let Some(holder) = table.holders.get_mut(&function) {
+            holder.depth -= 1;
+            if holder.depth == 0 {
                 table.holders.remove(&function);
                 CHANGED.notify_all();
             }
@@ -130,9 +155,9 @@ mod tests {
 
     fn turn(function: u64) -> Turn {
         loop {
-            match try_turn(function) {
+            match try_turn(function, 0) {
                 Some(turn) => return turn,
-                None => wait_for_turn(function),
+                None => drop(wait_for_turn(function, Duration::from_secs(600))),
             }
         }
     }
@@ -154,6 +179,16 @@ mod tests {
             }
         });
         assert_eq!(most.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn a_thread_that_waited_long_enough_learns_who_holds_the_turn() {
+        let function = crate::var::fresh_id();
+        let _held = try_turn(function, 7);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| (try_turn(function, 8).is_none(), wait_for_turn(function, Duration::ZERO)));
+            assert_eq!(other.join().ok(), Some((true, Some(7))));
+        });
     }
 
     #[test]

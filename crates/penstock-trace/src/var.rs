@@ -70,20 +70,23 @@ pub struct Symbolic {
     /// Its id in the graph.
     pub value: Value,
     home: Arc<Home>,
+    /// Where in the program it was made.
+    loc: Loc,
     ty: Arc<Mutex<Type>>,
 }
 
 impl Symbolic {
     /// A value of a trace.
-    pub(crate) fn new(home: &Arc<Home>, value: Value, ty: Type) -> Symbolic {
-        Symbolic { trace: home.id, value, home: home.clone(), ty: Arc::new(Mutex::new(ty)) }
+    pub(crate) fn new(home: &Arc<Home>, graph: &Graph, value: Value) -> Symbolic {
+        let loc = graph.def_inst(value).map_or(Loc::UNKNOWN, |inst| graph.locs[inst]);
+        Symbolic { trace: home.id, value, home: home.clone(), loc, ty: Arc::new(Mutex::new(graph.ty(value).clone())) }
     }
 
     /// The values of a finished graph, such as a caller of it may look at but not compute with.
     pub fn of_graph(function: &str, graph: &Arc<Graph>, values: &[Value]) -> Vec<Symbolic> {
         let home = Home::new(function);
         home.close(graph.clone());
-        values.iter().map(|&v| Symbolic::new(&home, v, graph.ty(v).clone())).collect()
+        values.iter().map(|&v| Symbolic::new(&home, graph, v)).collect()
     }
 
     /// The trace that it belongs to.
@@ -93,8 +96,7 @@ impl Symbolic {
 
     /// Where in the program it was made, where that is known.
     pub fn loc(&self) -> Loc {
-        let of = |graph: &Graph| graph.def_inst(self.value).map_or(Loc::UNKNOWN, |inst| graph.locs[inst]);
-        self.home.graph().map_or(Loc::UNKNOWN, |graph| of(graph))
+        self.loc
     }
 
     /// What is known of its type.

@@ -61,7 +61,9 @@ def converted(value: Any, what: str) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Mapping):
         return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
-    if value is None or isinstance(value, _core.Tensor) or (is_composite(value) and not is_record(value)):
+    if isinstance(value, _core.Tensor):
+        return _core._convert(value)
+    if value is None or (is_composite(value) and not is_record(value)):
         return value.read_value() if isinstance(value, _core._Variable) else value
     if isinstance(value, list) and value and all(isinstance(item, ByHandle) for item in value):
         from penstock.data._nested import Nested

@@ -10,13 +10,14 @@ __all__ = ["from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tf_tensor: Any) -> Any:
-    """A DLPack capsule of the memory of an eager tensor, for one consumer.
+    """A DLPack capsule of the value of an eager tensor, for one consumer.
 
     Args:
         tf_tensor: a tensor of numbers or of `bool`.
 
     Returns:
-        A capsule that shares its memory.
+        A capsule of a copy of its memory, since this kind of capsule cannot say that memory is read-only;
+        `np.from_dlpack(tensor)` and other consumers of version 1 share it.
 
     >>> import penstock as tf
     >>> from_dlpack(to_dlpack(tf.constant([1, 2]))).numpy()
