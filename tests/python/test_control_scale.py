@@ -120,3 +120,40 @@ def test_memory_is_flat() -> None:
     # 400 MB would be held if each iteration kept its array.
     f(tf.constant(100_000))
     assert peak() - before < 40_000
+
+
+def nested(kind: str, depth: int, x: Any) -> Any:
+    """`x + depth`, doubled, inside of so many conditionals, loops, or both in turn."""
+    if depth == 0:
+        return x * 2.0
+    if kind == "cond" or (kind == "mixed" and depth % 2):
+        return tf.cond(x > 0, lambda: nested(kind, depth - 1, x + 1.0), lambda: x)
+    body = lambda i, v: (i + 1, nested(kind, depth - 1, v + 1.0))  # noqa: E731
+    return tf.while_loop(lambda i, _: i < 1, body, (0, x))[1]
+
+
+@pytest.mark.parametrize("kind", ["cond", "while", "mixed"])
+@pytest.mark.parametrize("depth", [10, 60, 100])
+def test_deep_nests_end_in_a_result_or_an_error_in_threads_with_a_small_stack(kind: str, depth: int) -> None:
+    found: list[Any] = []
+
+    def work() -> None:
+        try:
+            run = tf.function(lambda x: nested(kind, depth, x))
+            found.append(float(run(tf.constant(1.0))))
+            str(run.get_concrete_function(tf.constant(1.0)).graph)
+            slope = tf.function(lambda x: tf.gradients(nested(kind, depth, x), x)[0])
+            found.append(float(slope(tf.constant(1.0))))
+        except (tf.errors.ResourceExhaustedError, RecursionError) as error:
+            found.append(error)
+
+    before = threading.stack_size(256 << 10)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    results = [2.0 * (1.0 + depth), 2.0]
+    assert found == results or isinstance(found[-1], Exception), found
+    assert depth > 10 or found == results

@@ -456,3 +456,16 @@ def test_second_derivative_of_what_is_linear_in_pieces_is_zeros(function, shape)
     assert second is not None
     np.testing.assert_array_equal(second, np.zeros(shape))
     assert np.any(np.asarray(first))
+
+
+@pytest.mark.parametrize("shape", [[6], [5000], [70, 80]])
+def test_the_gradient_of_padding_and_tiles_does_not_depend_on_the_size(shape):
+    @tf.function
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            p = tf.pad(x, [[2, 2]] * len(shape))
+            y = tf.reduce_sum(tf.tile(p * p, [1] * len(shape))) + tf.reduce_sum(x)
+        return tape.gradient(y, x)
+
+    np.testing.assert_array_equal(gradient(tf.ones(shape)), np.full(shape, 3.0, np.float32))

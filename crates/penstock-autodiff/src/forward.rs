@@ -6,7 +6,7 @@ use std::sync::Arc;
 use penstock_data::{Error, Result};
 use penstock_ir::{
     Attr, Attrs, Builder, Census, Derived, FuncRef, Function, Graph, Inst, Kept, Region, Signature, Type, Value,
-    compact,
+    compact, stack,
 };
 use penstock_ops::control;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -71,6 +71,7 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
     if let Some(declared) = recursive {
         return Ok(declared);
     }
+    stack::check(function.graph().map_or(0, Graph::depth))?;
     UNDERWAY.with_borrow_mut(|list| list.push(Underway { source, active: active.clone(), declared: None }));
     let made = build(function, &active);
     let declared = UNDERWAY.with_borrow_mut(Vec::pop).and_then(|u| u.declared);
@@ -168,6 +169,7 @@ impl Forward<'_> {
     }
 
     fn region(&mut self, region: Region) -> Result<()> {
+        stack::check(0)?;
         let source = self.source;
         source.regions[region].insts.iter().try_for_each(|&inst| self.inst(inst))
     }
@@ -350,12 +352,17 @@ impl Forward<'_> {
 
 /// Which loop variables come to have a tangent, where those of `start` have one at first.
 fn loop_activity(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHashSet<Value>) -> Result<Vec<bool>> {
-    let mut has = start;
+    spread(graph, body, start, &mut outside.clone())
+}
+
+/// The same, where `active` has what was found so far, of this loop as well: it only grows, so that a loop in loops is not
+/// gone through anew for each of their rounds.
+fn spread(graph: &Graph, body: Region, start: Vec<bool>, active: &mut FxHashSet<Value>) -> Result<Vec<bool>> {
+    let params = &graph.regions[body].params;
+    let mut has: Vec<bool> = start.iter().zip(params).map(|(has, p)| *has || active.contains(p)).collect();
     loop {
-        let mut active = outside.clone();
-        let params = &graph.regions[body].params;
         active.extend(params.iter().zip(&has).filter(|(_, has)| **has).map(|(p, _)| *p));
-        mark(graph, body, &mut active)?;
+        mark(graph, body, active)?;
         let after: Vec<bool> = (graph.regions[body].results.iter().zip(&has))
             .map(|(v, before)| *before || (active.contains(v) && rules::carries(graph.ty(*v))))
             .collect();
@@ -368,6 +375,7 @@ fn loop_activity(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHash
 
 /// Adds the values of a region that can have a tangent where those in `active` have one.
 fn mark(graph: &Graph, region: Region, active: &mut FxHashSet<Value>) -> Result<()> {
+    stack::check(0)?;
     for &inst in &graph.regions[region].insts {
         let data = &graph.insts[inst];
         let op = data.op.0;
@@ -382,7 +390,7 @@ fn mark(graph: &Graph, region: Region, active: &mut FxHashSet<Value>) -> Result<
         }
         if op.is(&control::WHILE) {
             let start = data.operands.iter().map(|v| active.contains(v)).collect();
-            let has = loop_activity(graph, data.regions[1], start, active)?;
+            let has = spread(graph, data.regions[1], start, active)?;
             active.extend(data.results.iter().zip(has).filter(|(_, has)| *has).map(|(r, _)| *r));
             continue;
         }

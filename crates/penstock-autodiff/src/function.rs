@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{
-    Attr, Builder, Census, Derived, Function, Graph, Kept, Region, Signature, Type, Value, compact, drop_dead,
+    Attr, Builder, Census, Derived, Function, Graph, Kept, Region, Signature, Type, Value, compact, drop_dead, stack,
 };
 use penstock_ops::{array, control, list};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -95,6 +95,7 @@ pub fn vjp_function(function: &Arc<Function>, needed: &[bool], flowing: &[bool])
     let Some(graph) = function.graph() else {
         return Err(Error::unimplemented(format!("the function {} is not finished yet", function.name())));
     };
+    stack::check(graph.depth())?;
     if calls_itself(function) && key.0.contains(&true) && key.1.contains(&true) {
         return recursive(function, graph, key);
     }

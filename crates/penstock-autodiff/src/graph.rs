@@ -5,7 +5,9 @@
 //! themselves change in place, and nothing is computed twice.
 
 use penstock_data::{DType, Dim, Error, Result, Symbol, Tensor};
-use penstock_ir::{Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData};
+use penstock_ir::{
+    Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData, stack,
+};
 use penstock_ops::{array, control, gather, joining, list, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -181,6 +183,7 @@ impl<'b> GraphPass<'b> {
         seeds: &[(Value, Option<Value>)],
         sources: &[Value],
     ) -> Result<Vec<Option<Value>>> {
+        stack::check(0)?;
         let graph = self.graph();
         let targets: Vec<Value> = seeds.iter().map(|s| s.0).collect();
         let path = path(graph, graph.regions[region].insts.iter().copied(), &targets, sources, &[]);

@@ -292,6 +292,10 @@ impl GraphPass<'_> {
 
     /// The number of rounds that a loop of the program ran.
     pub(crate) fn rounds(&mut self, inst: Inst) -> Result<Value> {
+        // What is known needs no list of a loop around this one.
+        if let Some(rounds) = control::rounds(self.graph(), &self.graph().insts[inst]) {
+            return Ok(self.builder.constant(Tensor::from(rounds as i64)));
+        }
         let k = self.counter(inst)?;
         let counted = self.graph().insts[inst].results[k];
         let counted = self.resolve(counted)?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Graph, Region};
+use penstock_passes::Options;
 
 use crate::device::{Device, DeviceKind, DeviceTensor, Memory, Program};
 use crate::tile::TileProgram;
@@ -47,7 +48,7 @@ impl Device for CpuDevice {
     }
 
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>> {
-        Ok(Arc::new(TileProgram::new(graph, region, true)?))
+        Ok(Arc::new(TileProgram::new(graph, region, &Options::default())?))
     }
 
     fn synchronize(&self) -> Result<()> {

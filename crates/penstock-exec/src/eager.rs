@@ -9,6 +9,7 @@ use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef, OutTypes};
 use penstock_kernels::{Lane, LoopFn, broadcast_dims, elementwise_flat};
 use penstock_ops::array::CHECK_NUMERICS;
+use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, broadcast_loop, compute, fault, infer, resolve};
 use smallvec::SmallVec;
 
@@ -54,7 +55,7 @@ fn checked(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
 fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
     let result = guard(op, || {
         let types = infer(op, attrs, inputs)?;
-        if is_heavy_on(op, attrs, inputs, &types) {
+        if is_heavy_on(op, attrs, inputs, &types, Thresholds::DEFAULT.heavy_ns) {
             return compute_apart(op, inputs, attrs, types, env);
         }
         let mut outputs = Outputs::new();
@@ -173,7 +174,9 @@ fn elementwise(
         let most = inputs.iter().fold(1usize, |n, t| n.saturating_mul(t.len()));
         if most > LONG {
             let shapes: SmallVec<[&[usize]; CACHED]> = inputs.iter().map(|t| t.dims()).collect();
-            if broadcast_dims(&shapes).is_some_and(|dims| is_heavy(dims.iter().product(), per_element(op))) {
+            if broadcast_dims(&shapes)
+                .is_some_and(|dims| is_heavy(dims.iter().product(), per_element(op), Thresholds::DEFAULT.heavy_ns))
+            {
                 return elementwise_apart(op, inputs, env);
             }
         }
@@ -184,7 +187,7 @@ fn elementwise(
     }
     let mut out = Tensor::empty(result, dims)?;
     let n = out.len();
-    if n > LONG && is_heavy(n, per_element(op)) {
+    if n > LONG && is_heavy(n, per_element(op), Thresholds::DEFAULT.heavy_ns) {
         return elementwise_apart(op, inputs, env);
     }
     let ptr = out.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;

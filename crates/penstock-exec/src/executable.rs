@@ -5,21 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use penstock_data::{Error, Result, Tensor};
+use penstock_ir::stack::{stack_left, with_room};
 use penstock_ir::{Census, Derived, Env, Function, Graph, Type};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
 use crate::args::Inputs;
 use crate::plan::Plan;
-use crate::stack::stack_left;
 use crate::variable::Arg;
 
 /// Plans for different sizes that an executable keeps.
 const KEPT_PLANS: usize = 16;
 /// Plans that are made for new sizes before further sizes share one plan for all.
 const MADE_PLANS: usize = 64;
-/// Estimated nanoseconds of a light run.
-const LIGHT: u64 = 5_000;
 /// The bytes of stack that a run may need besides those of the runs within it: recursion that leaves less is an error, not
 /// an overflow.
 const STACK_OF_A_RUN: usize = 96 << 10;
@@ -89,7 +87,7 @@ impl Executable {
             .graph()
             .ok_or_else(|| Error::precondition(format!("function '{}' has no graph yet", function.name())))?;
         let inputs = Inputs::of(graph);
-        let calls_host = penstock_ir::effects_of_region(graph, graph.body()).host;
+        let calls_host = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()).host)?;
         let executable = Executable {
             graph: graph.clone(),
             inputs,
@@ -160,7 +158,8 @@ impl Executable {
         if self.calls_host || !self.inputs.is_static || checks_numerics() {
             return None;
         }
-        let plan = self.general.get().filter(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))?;
+        let plan =
+            self.general.get().filter(|plan| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns))?;
         Some(self.inputs.check(args).and_then(|()| plan.run_taking(args, env, outputs)))
     }
 
@@ -184,7 +183,11 @@ impl Executable {
 
     /// Whether a run takes a few microseconds at most, what host code takes aside: no loop, nothing large.
     pub fn is_light(&self) -> bool {
-        self.inputs.is_static && self.general.get().is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= LIGHT))
+        self.inputs.is_static
+            && self
+                .general
+                .get()
+                .is_some_and(|plan| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns))
     }
 
     /// Whether a run may call host code.
@@ -206,14 +209,28 @@ impl Executable {
     /// What the optimiser reports.
     pub fn optimized(&self) -> Result<Graph> {
         let types: Vec<Type> = self.graph.inputs().iter().map(|&v| self.graph.ty(v).clone()).collect();
-        optimize_for(&self.graph, &types, &self.options)
+        with_room(self.levels(), || optimize_for(&self.graph, &types, &self.options))?
+    }
+
+    /// How deep regions may nest in what is optimised: calls are inlined.
+    fn levels(&self) -> usize {
+        const CALLS: usize = 8;
+        self.graph.depth() + CALLS
+    }
+
+    /// A plan for exact input types.
+    fn plan_of(&self, types: &[Type]) -> Result<Plan> {
+        with_room(self.levels(), || {
+            Plan::new(&optimize_for(&self.graph, types, &self.options)?, self.captures, &self.options)
+        })?
     }
 
     fn general(&self) -> Result<&Arc<Plan>> {
         if let Some(plan) = self.general.get() {
             return Ok(plan);
         }
-        let plan = Arc::new(Plan::new(&self.optimized()?, self.captures, &self.options)?);
+        let types: Vec<Type> = self.graph.inputs().iter().map(|&v| self.graph.ty(v).clone()).collect();
+        let plan = Arc::new(self.plan_of(&types)?);
         Ok(self.general.get_or_init(|| plan))
     }
 
@@ -262,9 +279,7 @@ impl Executable {
             .collect();
         // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for
         // all sizes runs, and reports it if it is reached.
-        let plan = match optimize_for(&self.graph, &types, &self.options)
-            .and_then(|graph| Plan::new(&graph, self.captures, &self.options))
-        {
+        let plan = match self.plan_of(&types) {
             Ok(plan) => Arc::new(plan),
             Err(_) => self.general()?.clone(),
         };

@@ -9,7 +9,6 @@ mod env;
 mod executable;
 mod plan;
 pub mod reference;
-mod stack;
 mod state;
 mod tile;
 mod variable;
@@ -19,6 +18,7 @@ pub use device::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices
 pub use eager::{eager, eager_args};
 pub use env::StdEnv;
 pub use executable::{Executable, checks_numerics, executable, set_check_numerics};
+pub use penstock_ir::stack::stack_left;
 pub use penstock_passes::{evaluate::Outputs, switches};
-pub use stack::stack_left;
+pub use plan::STEP_KINDS;
 pub use variable::{Arg, Variable};

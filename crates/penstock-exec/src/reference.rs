@@ -1,7 +1,7 @@
 //! The reference interpreter: one instruction after the other, as written. The oracle of all else.
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Attr, Env, Graph, Inst, InstData, Region, Value, order};
+use penstock_ir::{Attr, Env, Graph, Inst, InstData, Region, Value, order, stack};
 use penstock_ops::control::results_with_gradient;
 use penstock_passes::evaluate::{Outputs, check_result, evaluate};
 use rustc_hash::FxHashMap;
@@ -41,6 +41,7 @@ struct Interpreter<'a> {
 impl Interpreter<'_> {
     fn run(mut self, args: &[Arg]) -> Result<Vec<Tensor>> {
         args::Inputs::of(self.graph).check(args)?;
+        stack::check(self.graph.depth())?;
         for (&input, arg) in self.graph.inputs().iter().zip(args) {
             self.values.insert(input, arg.clone());
         }
@@ -67,6 +68,7 @@ impl Interpreter<'_> {
 
     /// Runs the instructions of a region, whose parameters are bound, and gives its results.
     fn region(&mut self, region: Region) -> Result<Vec<Tensor>> {
+        stack::check(0)?;
         let graph = self.graph;
         let insts = &graph.regions[region].insts;
         for i in self.schedule(region) {

@@ -9,6 +9,7 @@ use penstock_ir::{Attrs, Call, Env, OpDef};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
 use penstock_ops::updates::{RNG_READ_AND_SKIP, Update, update_of};
+use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
@@ -65,7 +66,7 @@ pub(crate) fn update_part(
     env: &dyn Env,
 ) -> Result<Outputs> {
     let elements = inputs.iter().map(|t| t.len()).fold(variable.elements_to_copy(), usize::max);
-    if !is_heavy(elements, UPDATE_NS) {
+    if !is_heavy(elements, UPDATE_NS, Thresholds::DEFAULT.heavy_ns) {
         return update_part_now(variable, run, inputs, results, attrs, env, &|| Ok(()));
     }
     let (variable, attrs) = (variable.clone(), attrs.clone());
@@ -150,7 +151,7 @@ pub(crate) fn update_loop(kind: Binary, dtype: DType) -> Result<LoopFn> {
 ///
 /// `f` is a loop of the variable's dtype.
 pub(crate) fn update(variable: &Arc<Variable>, f: LoopFn, operand: &Tensor, env: &dyn Env) -> Result<()> {
-    if !is_heavy(operand.len(), UPDATE_NS) {
+    if !is_heavy(operand.len(), UPDATE_NS, Thresholds::DEFAULT.heavy_ns) {
         return update_now(variable, f, operand, &|| Ok(()));
     }
     let (variable, operand) = (variable.clone(), operand.clone());

@@ -4,10 +4,6 @@ use penstock_data::{DType, Dims, Tensor};
 use penstock_ir::{Attrs, OpDef, Type};
 use smallvec::SmallVec;
 
-/// Estimated nanoseconds from which work runs apart, where it can be abandoned. Starting a thread takes some thousandths of
-/// that, and an interrupt has to be seen within a tenth of a second, so the estimate may be several times too low.
-const HEAVY_NS: f64 = 2e7;
-
 /// Operands and results of no more elements than this are no work.
 const SMALL: usize = 512;
 
@@ -25,11 +21,11 @@ pub(crate) enum Weight {
 }
 
 impl Weight {
-    /// That of an operator on values of these types.
-    pub(crate) fn of(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Weight {
+    /// That of an operator on values of these types, where what takes `heavy` nanoseconds is.
+    pub(crate) fn of(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type], heavy: f64) -> Weight {
         match nanoseconds(op, attrs, ins, outs) {
             None => Weight::Unknown,
-            Some(ns) if ns >= HEAVY_NS => Weight::Heavy,
+            Some(ns) if ns >= heavy => Weight::Heavy,
             Some(_) => Weight::Middling,
         }
     }
@@ -37,7 +33,7 @@ impl Weight {
 
 /// Whether an operator on these tensors is heavy. Results whose sizes only the kernel finds out count as operands do. Host
 /// code is not: it runs on the thread that asked for it.
-pub(crate) fn is_heavy_on(op: &OpDef, attrs: &Attrs, inputs: &[&Tensor], outs: &[Type]) -> bool {
+pub(crate) fn is_heavy_on(op: &OpDef, attrs: &Attrs, inputs: &[&Tensor], outs: &[Type], heavy: f64) -> bool {
     let small = inputs.iter().map(|t| t.len()).sum::<usize>() <= SMALL
         && outs.iter().all(|ty| ty.shape().num_elements().is_some_and(|n| n <= SMALL));
     if small || attrs.hosts().next().is_some() {
@@ -45,13 +41,13 @@ pub(crate) fn is_heavy_on(op: &OpDef, attrs: &Attrs, inputs: &[&Tensor], outs: &
     }
     let ins: SmallVec<[Type; 4]> = inputs.iter().map(|t| Type::of(t)).collect();
     let outs = if outs.iter().all(|ty| ty.shape().is_static()) { outs } else { &ins };
-    Weight::of(op, attrs, &ins, outs) == Weight::Heavy
+    Weight::of(op, attrs, &ins, outs, heavy) == Weight::Heavy
 }
 
-/// Whether a loop over so many elements is heavy, at this many nanoseconds each.
+/// Whether a loop over so many elements is heavy, at this many nanoseconds each, where what takes `heavy` nanoseconds is.
 #[inline]
-pub(crate) fn is_heavy(elements: usize, ns: f64) -> bool {
-    elements as f64 * ns >= HEAVY_NS
+pub(crate) fn is_heavy(elements: usize, ns: f64, heavy: f64) -> bool {
+    elements as f64 * ns >= heavy
 }
 
 /// Estimated nanoseconds on one thread for each element of what the operator reads or writes, whichever is more.
@@ -122,13 +118,15 @@ pub(crate) fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]
 mod tests {
     use penstock_data::{DType, Shape};
     use penstock_ir::OpSet;
+    use penstock_passes::Thresholds;
 
     use super::*;
 
     fn weight(name: &str, ins: &[&[usize]], outs: &[&[usize]]) -> Weight {
         let types =
             |list: &[&[usize]]| list.iter().map(|d| Type::tensor(DType::F32, Shape::known(d))).collect::<Vec<_>>();
-        Weight::of(penstock_ops::Ops.find(name).unwrap(), &Attrs::EMPTY, &types(ins), &types(outs))
+        let heavy = Thresholds::DEFAULT.heavy_ns;
+        Weight::of(penstock_ops::Ops.find(name).unwrap(), &Attrs::EMPTY, &types(ins), &types(outs), heavy)
     }
 
     #[test]
@@ -149,7 +147,7 @@ mod tests {
         let op = penstock_ops::Ops.find("neg").unwrap();
         let ty = Type::tensor(DType::F32, Shape::UNRANKED);
         assert_eq!(
-            Weight::of(op, &Attrs::EMPTY, std::slice::from_ref(&ty), std::slice::from_ref(&ty)),
+            Weight::of(op, &Attrs::EMPTY, std::slice::from_ref(&ty), std::slice::from_ref(&ty), 0.0),
             Weight::Unknown
         );
     }

@@ -8,7 +8,7 @@ use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable, reference};
 use penstock_ir::{Builder, Function, Graph, compact, parse_function, print_tensor, verify};
 use penstock_ops::{Ops, control};
-use penstock_passes::{Options, PASSES, optimize_for};
+use penstock_passes::{Options, PASSES, Thresholds, optimize_for};
 
 use crate::compare::{same_function, same_tensor};
 use crate::file::{TestFile, describe};
@@ -22,7 +22,7 @@ pub enum Kind {
     Parse,
     /// It must be refused when it is read.
     Verify,
-    /// The passes run over it. `passes=fold,dce` runs these alone, `min_fused_bytes=0` groups even
+    /// The passes run over it. `passes=fold,dce` runs these alone, `fused_bytes=0` groups even
     /// the smallest elementwise instructions, `fuel=n` allows `n` rewrites.
     Optimize,
     /// It runs on each `args` line in every tier, which must agree: the results, what it prints, and the
@@ -109,8 +109,8 @@ fn options(file: &TestFile) -> Result<Options> {
     if let Some(fuel) = number("fuel")? {
         options.fuel = fuel;
     }
-    if let Some(bytes) = number("min_fused_bytes")? {
-        options.min_fused_bytes = bytes as usize;
+    if let Some(bytes) = number("fused_bytes")? {
+        options.thresholds.fused_bytes = bytes as usize;
     }
     Ok(options)
 }
@@ -160,34 +160,51 @@ type Tier<'a> = dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>> + 'a;
 /// # Errors
 /// `Internal` where two tiers disagree; what the passes report.
 pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
-    let small = Options { min_fused_bytes: 0, slab_bytes: 0, ..Options::default() };
+    run_tiers_with(graph, tensors, &[("the executor with all thresholds at their least", Thresholds::SMALL.into())])
+}
+
+/// As [`run_tiers`], and by the executor with each of these options.
+///
+/// # Errors
+/// As [`run_tiers`].
+pub fn run_tiers_with(graph: &Graph, tensors: &[Tensor], more: &[(&str, Options)]) -> Result<String> {
+    let small = Options {
+        thresholds: Thresholds { fused_bytes: 0, slab_bytes: 0, ..Thresholds::DEFAULT },
+        ..Options::default()
+    };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
     let shuffled = |graph: &Graph, seed: u64| {
         let graph = graph.clone();
-        move |args: &[Arg], env: &Recorder| reference::run_shuffled(&graph, args, env, seed)
+        let run = move |args: &[Arg], env: &Recorder| reference::run_shuffled(&graph, args, env, seed);
+        Box::new(run) as Box<Tier<'_>>
     };
-    let orders = [3, 0x5eed, 1 << 40].map(|seed| shuffled(graph, seed));
-    let optimized_order = shuffled(&optimized, 77);
-    let compiled = Options { native_after: 0, ..Options::default() };
-    let tiers: [(&str, &Tier<'_>); 9] = [
-        ("the reference interpreter", &|args, env| reference::run(graph, args, env)),
-        ("the reference interpreter in another order", &orders[0]),
-        ("the reference interpreter in a third order", &orders[1]),
-        ("the reference interpreter in a fourth order", &orders[2]),
-        ("the optimised graph in another order", &optimized_order),
-        ("the reference interpreter on the optimised graph", &|args, env| reference::run(&optimized, args, env)),
-        ("the executor", &|args, env| Ok(Executable::new(&function)?.run(args, env)?.into_vec())),
-        ("the executor with groups of every size", &|args, env| {
-            Ok(Executable::with_options(&function, small.clone())?.run(args, env)?.into_vec())
-        }),
-        ("the executor with machine code", &|args, env| {
-            Ok(Executable::with_options(&function, compiled.clone())?.run(args, env)?.into_vec())
-        }),
+    let compiled = Options { thresholds: Thresholds { native_after: 0, ..Thresholds::DEFAULT }, ..Options::default() };
+    let with = |options: &Options| {
+        let (function, options) = (&function, options.clone());
+        let run = move |args: &[Arg], env: &Recorder| {
+            Ok(Executable::with_options(function, options.clone())?.run(args, env)?.into_vec())
+        };
+        Box::new(run) as Box<Tier<'_>>
+    };
+    let mut tiers: Vec<(&str, Box<Tier<'_>>)> = vec![
+        ("the reference interpreter", Box::new(|args, env| reference::run(graph, args, env))),
+        ("the reference interpreter in another order", shuffled(graph, 3)),
+        ("the reference interpreter in a third order", shuffled(graph, 0x5eed)),
+        ("the reference interpreter in a fourth order", shuffled(graph, 1 << 40)),
+        ("the optimised graph in another order", shuffled(&optimized, 77)),
+        (
+            "the reference interpreter on the optimised graph",
+            Box::new(|args, env| reference::run(&optimized, args, env)),
+        ),
+        ("the executor", with(&Options::default())),
+        ("the executor with groups of every size", with(&small)),
+        ("the executor with machine code", with(&compiled)),
     ];
+    tiers.extend(more.iter().map(|(name, options)| (*name, with(options))));
     let mut first: Option<Trace> = None;
     for (name, tier) in tiers {
-        let trace = trace(graph, tensors, tier)?;
+        let trace = trace(graph, tensors, &*tier)?;
         match &first {
             None => first = Some(trace),
             Some(due) if agree(due, &trace) => {}
@@ -216,7 +233,7 @@ fn trace(graph: &Graph, tensors: &[Tensor], tier: &dyn Fn(&[Arg], &Recorder) -> 
 ///
 /// # Errors
 /// Where a first value does not fit its variable.
-pub(crate) fn arguments(graph: &Graph, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<Arc<Variable>>)> {
+pub fn arguments(graph: &Graph, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<Arc<Variable>>)> {
     let mut variables = Vec::new();
     let mut args = Vec::new();
     for (i, tensor) in tensors.iter().enumerate() {

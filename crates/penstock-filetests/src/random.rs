@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Class, DType, DTypeSet, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
+use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
 use penstock_exec::reference;
 use penstock_ir::{
     ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
@@ -107,7 +107,7 @@ fn check(graph: &Graph, inputs: &[Tensor]) -> Result<()> {
 }
 
 /// SplitMix64.
-struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 impl Rng {
     fn next(&mut self) -> u64 {
@@ -117,15 +117,15 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 
-    fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }
 }
@@ -157,23 +157,25 @@ fn vaguer(shape: &Shape, rng: &mut Rng) -> Shape {
 
 /// A value of the graph, with what it will be where that is known.
 #[derive(Clone)]
-struct Item {
-    value: Value,
-    tensor: Option<Tensor>,
+pub(crate) struct Item {
+    pub(crate) value: Value,
+    pub(crate) tensor: Option<Tensor>,
 }
 
-struct Generator<'r> {
-    b: Builder,
-    rng: &'r mut Rng,
-    options: RandomOptions,
+pub(crate) struct Generator<'r> {
+    pub(crate) b: Builder,
+    pub(crate) rng: &'r mut Rng,
+    pub(crate) options: RandomOptions,
     /// The tensors in scope.
-    pool: Vec<Item>,
+    pub(crate) pool: Vec<Item>,
     /// The argument for each input.
     inputs: Vec<Tensor>,
     variables: Vec<Value>,
     elementwise: Vec<&'static OpDef>,
     sampled: Vec<&'static OpDef>,
     depth: usize,
+    /// The regions around the present place.
+    pub(crate) regions: usize,
 }
 
 fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) -> (Graph, Vec<Tensor>) {
@@ -193,6 +195,7 @@ fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) ->
         elementwise,
         sampled,
         depth,
+        regions: 0,
     };
     for _ in 0..2 {
         let tensor = g.tensor();
@@ -206,12 +209,12 @@ fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) ->
 }
 
 impl Generator<'_> {
-    fn ty(&self, item: &Item) -> Type {
+    pub(crate) fn ty(&self, item: &Item) -> Type {
         self.b.graph().ty(item.value).clone()
     }
 
     /// Whether the shape at run time is known, so that what takes the value is known to fit.
-    fn is_exact(&self, item: &Item) -> bool {
+    pub(crate) fn is_exact(&self, item: &Item) -> bool {
         item.tensor.is_some() || self.ty(item).shape().is_static()
     }
 
@@ -237,7 +240,7 @@ impl Generator<'_> {
         made.expect("memory for a small tensor")
     }
 
-    fn input(&mut self, tensor: &Tensor) -> Value {
+    pub(crate) fn input(&mut self, tensor: &Tensor) -> Value {
         let name = self.name();
         let value = self.b.input(Type::of(tensor), name.as_deref());
         self.inputs.push(tensor.clone());
@@ -275,7 +278,8 @@ impl Generator<'_> {
             6 if self.options.variables => self.variable_part(),
             7 if self.options.effects && self.rng.one_in(2) => self.host_call(),
             8..=13 if !self.elementwise.is_empty() => self.elementwise(),
-            14 | 15 => self.windows(),
+            14 => self.windows(),
+            15 | 16 => self.idiom(),
             _ => self.sampled(),
         }
     }
@@ -292,7 +296,7 @@ impl Generator<'_> {
     }
 
     /// Adds an instruction without regions, unless its value would be an error.
-    fn emit(&mut self, op: &'static OpDef, operands: &[Item], attrs: Attrs) -> Result<()> {
+    pub(crate) fn emit(&mut self, op: &'static OpDef, operands: &[Item], attrs: Attrs) -> Result<()> {
         let known: Option<Vec<&Tensor>> = operands.iter().map(|i| i.tensor.as_ref()).collect();
         let mut outputs = Outputs::new();
         let known = match known.filter(|_| op.is_pure() && !matches!(op.cpu, Cpu::Executor)) {
@@ -346,66 +350,6 @@ impl Generator<'_> {
         self.sample(op)
     }
 
-    /// Combines neighbours: two boxes of one value, of equal extents, in an elementwise operator, with padding around them.
-    fn windows(&mut self) -> usize {
-        let fits: Vec<&Item> = self.pool.iter().filter(|i| self.ty(i).shape().is_static()).collect();
-        let Some(&item) = self.rng.pick(&fits) else {
-            return 0;
-        };
-        let (item, dims) = (item.clone(), self.ty(item).shape().extents().unwrap_or_default());
-        let sizes: Vec<i64> = dims.iter().map(|&d| 1 + self.rng.below(d.max(1)) as i64).collect();
-        // Where a box takes one index of a dimension, its result may lack the dimension.
-        let shrink = (0..dims.len()).filter(|&k| sizes[k] == 1 && self.rng.one_in(4)).map(|k| 1i64 << k).sum::<i64>();
-        let mut boxes = Vec::new();
-        for _ in 0..2 {
-            let begin: Vec<i64> = sizes
-                .iter()
-                .zip(&dims)
-                .map(|(&n, &d)| self.rng.below((d as i64 - n + 1).max(1) as usize) as i64)
-                .collect();
-            let end: Vec<i64> = begin.iter().zip(&sizes).map(|(b, n)| b + n).collect();
-            let spec = [begin, end, vec![1; dims.len()]].map(|v| Tensor::vector(&v));
-            let mut operands = vec![item.clone()];
-            operands.extend(spec.map(|t| Item { value: self.b.constant(t.clone()), tensor: Some(t) }));
-            let op = Ops.find("strided_slice").expect("an operator of slices");
-            let attrs = op.attributes(&[("shrink_axis_mask", shrink.into())]).expect("a mask");
-            if self.emit(op, &operands, attrs).is_err() {
-                return 1;
-            }
-            boxes.extend(self.pool.last().cloned());
-        }
-        let dtype = self.ty(&item).dtype();
-        if let [first, second] = &mut boxes[..]
-            && DTypeSet::PLAIN.contains(dtype)
-            && self.rng.one_in(2)
-        {
-            let zero = Tensor::zeros(dtype, &[]).expect("memory for an element");
-            let rank = self.ty(first).shape().rank().unwrap_or_default();
-            let before: Vec<i64> = (0..rank).map(|_| self.rng.below(3) as i64).collect();
-            for (x, flipped) in [(first, false), (second, true)] {
-                // As much in all around either, so that their extents stay equal.
-                let pairs: Vec<i64> =
-                    before.iter().flat_map(|&n| if flipped { [2 - n, n] } else { [n, 2 - n] }).collect();
-                let widths = Tensor::from_slice(&[rank, 2], &pairs).expect("memory for a few numbers");
-                let [widths, fill] =
-                    [widths, zero.clone()].map(|t| Item { value: self.b.constant(t.clone()), tensor: Some(t) });
-                let op = Ops.find("pad").expect("an operator of padding");
-                let attrs = op.attributes(&[]).expect("no attributes are needed");
-                if self.emit(op, &[x.clone(), widths, fill], attrs).is_ok() {
-                    *x = self.pool.last().cloned().expect("what was just added");
-                }
-            }
-        }
-        for name in ["sub", "maximum", "logical_and", "equal"] {
-            let op = Ops.find(name).expect("an elementwise operator");
-            let attrs = op.attributes(&[]).expect("no attributes are needed");
-            if self.emit(op, &boxes, attrs).is_ok() {
-                break;
-            }
-        }
-        3
-    }
-
     fn sampled(&mut self) -> usize {
         match self.rng.pick(&self.sampled) {
             Some(&op) => self.sample(op),
@@ -430,7 +374,7 @@ impl Generator<'_> {
     }
 
     /// A value like `tensor`: any of its type where it is a number with a fraction, else just this one.
-    fn leaf(&mut self, tensor: &Tensor) -> Item {
+    pub(crate) fn leaf(&mut self, tensor: &Tensor) -> Item {
         let ty = Type::of(tensor);
         if ty.dtype().carries_cotangents() && !self.rng.one_in(3) {
             // Of a list, dtype and length must be right as well.
@@ -484,7 +428,7 @@ impl Generator<'_> {
 
     /// Runs `fill` in a region with parameters of these types, in which it sees the pool, and closes the
     /// region with the values that it gives.
-    fn region(
+    pub(crate) fn region(
         &mut self,
         params: Vec<Type>,
         fill: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
@@ -496,13 +440,15 @@ impl Generator<'_> {
             params.iter().filter(|&&v| !self.b.graph().ty(v).is_variable()).map(|&value| Item { value, tensor: None }),
         );
         self.depth += 1;
+        self.regions += 1;
         let results = fill(self, &params);
         self.depth -= 1;
+        self.regions -= 1;
         self.pool.truncate(outer);
         self.b.end_region(&results).expect("the results are in scope")
     }
 
-    fn structured(&mut self, op: &'static OpDef, operands: &[Value], regions: &[penstock_ir::Region]) {
+    pub(crate) fn structured(&mut self, op: &'static OpDef, operands: &[Value], regions: &[penstock_ir::Region]) {
         if let Ok(inst) = self.b.inst(op, operands, Attrs::EMPTY, regions) {
             let results = self.b.results(inst).to_vec();
             self.pool.extend(results.into_iter().map(|value| Item { value, tensor: None }));
@@ -547,21 +493,6 @@ impl Generator<'_> {
         }
         let dims = shape.extents().unwrap_or_default();
         self.b.constant(Tensor::zeros(dtype, &dims).expect("memory for a small tensor"))
-    }
-
-    /// A constant of halves.
-    fn halves(&mut self, dims: &[usize]) -> Value {
-        let all: Vec<f32> = (0..dims.iter().product()).map(|_| self.rng.below(9) as f32 / 2.0 - 2.0).collect();
-        self.b.constant(Tensor::from_slice(dims, &all).expect("memory for a small tensor"))
-    }
-
-    /// The product of a matrix and a row of an array.
-    fn row_product(&mut self, rows: Value, index: Value, matrix: Value) -> Result<()> {
-        let (Some(gather), Some(matmul)) = (Ops.find("gather"), Ops.find("matmul")) else { return Ok(()) };
-        let row = self.b.emit(gather, &[rows, index], &[])?[0];
-        let value = self.b.emit(matmul, &[row, matrix], &[])?[0];
-        self.pool.push(Item { value, tensor: None });
-        Ok(())
     }
 
     /// `while` over a counter and up to two more loop variables.
@@ -622,7 +553,7 @@ impl Generator<'_> {
         size + 1
     }
 
-    fn new_variable(&mut self, first: &Tensor) -> Value {
+    pub(crate) fn new_variable(&mut self, first: &Tensor) -> Value {
         let ty = Type::Variable(first.dtype(), Shape::known(first.dims()));
         let value = self.b.input(ty, None);
         self.inputs.push(first.clone());

@@ -1,19 +1,31 @@
 //! Surroundings of a run whose effects can be compared.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_data::Result;
-use penstock_ir::Env;
+use penstock_ir::{Env, Profiled, Profiler};
 
 /// Records what is printed, and draws random numbers from one fixed stream.
 #[derive(Debug, Default)]
 pub struct Recorder {
     printed: Mutex<String>,
     drawn: Mutex<u128>,
+    steps: Option<Mutex<BTreeMap<&'static str, usize>>>,
 }
 
 impl Recorder {
+    /// One that counts the steps of plans, too.
+    pub fn counting() -> Recorder {
+        Recorder { steps: Some(Mutex::default()), ..Recorder::default() }
+    }
+
+    /// How many steps of each kind ran.
+    pub fn steps(&self) -> BTreeMap<&'static str, usize> {
+        self.steps.as_ref().map(|s| s.lock().unwrap_or_else(PoisonError::into_inner).clone()).unwrap_or_default()
+    }
+
     /// What was printed: `stdout: text` for each text, with its line ends escaped.
     pub fn printed(&self) -> String {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -37,5 +49,17 @@ impl Env for Recorder {
 
     fn poll(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn profiler(&self) -> Option<&dyn Profiler> {
+        self.steps.as_ref().map(|_| self as &dyn Profiler)
+    }
+}
+
+impl Profiler for Recorder {
+    fn step(&self, step: &Profiled) {
+        if let Some(steps) = &self.steps {
+            *steps.lock().unwrap_or_else(PoisonError::into_inner).entry(step.kind).or_default() += 1;
+        }
     }
 }

@@ -5,7 +5,7 @@ use penstock_exec::{Arg, Executable, reference};
 use penstock_filetests::{Recorder, run_tiers, same_tensor};
 use penstock_ir::{Attrs, Builder, Function, Graph, OpDef, OpSet, Region, Type, Value};
 use penstock_ops::{Ops, control};
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -96,7 +96,11 @@ impl Program {
 /// Runs a graph as a plan with machine code on each of some arguments, against the reference interpreter.
 fn agree(graph: &Graph, all: impl Iterator<Item = Vec<Tensor>>) {
     let function = Function::new("main", graph.clone());
-    let plan = Executable::with_options(&function, Options { native_after: 0, ..Options::default() }).unwrap();
+    let plan = Executable::with_options(
+        &function,
+        Options { thresholds: Thresholds { native_after: 0, ..Thresholds::DEFAULT }, ..Options::default() },
+    )
+    .unwrap();
     for args in all {
         let args: Vec<Arg> = args.into_iter().map(Arg::Tensor).collect();
         let due = reference::run(graph, &args, &Recorder::default()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_data::{Loc, Tensor};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::attr::{Attr, Attrs};
@@ -182,6 +182,19 @@ impl Graph {
         }
     }
 
+    /// How deep regions nest: 1 where no instruction has any. The graph need not be valid.
+    pub fn depth(&self) -> usize {
+        let (mut most, mut open) = (0, vec![(self.body(), 1)]);
+        let mut seen: FxHashSet<Region> = FxHashSet::default();
+        while let Some((region, depth)) = open.pop() {
+            let Some(data) = self.regions.get(region).filter(|_| seen.insert(region)) else { continue };
+            most = most.max(depth);
+            let owners = data.insts.iter().filter_map(|&i| self.insts.get(i));
+            open.extend(owners.flat_map(|owner| &owner.regions).map(|&inner| (inner, depth + 1)));
+        }
+        most
+    }
+
     /// The number of listed instructions, nested ones included.
     pub fn len(&self) -> usize {
         let mut n = 0;
@@ -307,6 +320,30 @@ impl Function {
         let Ok(derived) = self.derived.try_lock() else { return false };
         let others: usize = derived.values().map(|value| Arc::strong_count(value) - 1).sum();
         others == held && derived.values().all(|value| value.count(census))
+    }
+}
+
+impl Function {
+    /// Lets go of the graph and of what was derived. What the graph calls is left in `open`.
+    fn release(&mut self, open: &mut Vec<Arc<Function>>) {
+        if let Some(graph) = self.graph.take() {
+            let attrs = graph.insts.iter().flat_map(|(_, data)| &data.attrs.0);
+            open.extend(attrs.filter_map(|a| if let Attr::Func(f) = a { f.kept().cloned() } else { None }));
+        }
+        self.derived.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Drop for Function {
+    /// Frees what it calls one function after the other, so that a long chain of calls takes no stack.
+    fn drop(&mut self) {
+        let mut open = Vec::new();
+        self.release(&mut open);
+        while let Some(function) = open.pop() {
+            if let Some(mut function) = Arc::into_inner(function) {
+                function.release(&mut open);
+            }
+        }
     }
 }
 

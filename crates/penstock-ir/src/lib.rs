@@ -21,6 +21,8 @@ mod print;
 mod types;
 mod verify;
 
+pub use penstock_kernels::stack;
+
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
 pub use builder::{Builder, GraphValues, compact};
 pub use dead::drop_dead;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use penstock_data::{DType, Dim, Dims, Error, Frame, Loc, Result, Shape, Symbol, Tensor, num_elements, with_dtype};
+use penstock_kernels::stack;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -310,6 +311,7 @@ impl<'a, 'e> Parser<'a, 'e> {
 
     /// Reads `{ inst* end values }`.
     fn region(&mut self, body: &mut Body<'a>, params: &[Param<'a>], end: &str) -> Result<Region> {
+        stack::check(body.open.len())?;
         let brace = self.start;
         if body.open.len() == MAX_DEPTH {
             return Err(self.error_at(brace, format!("regions nest more than {MAX_DEPTH} deep")));

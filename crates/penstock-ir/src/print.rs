@@ -57,6 +57,7 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use penstock_data::{Frame, Loc, Tensor};
+use penstock_kernels::stack;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::attr::{Attr, AttrDef, AttrDefault};
@@ -88,22 +89,48 @@ impl Default for PrintOptions {
 
 /// The text form of a function and of all that it calls.
 pub fn print_function(function: &Function, options: &PrintOptions) -> String {
-    let mut printer = Printer::new(*options);
-    printer.names.insert(function, function.name().to_string());
-    if let Some(graph) = function.graph() {
-        printer.callees(graph);
+    let print = || {
+        let mut printer = Printer::new(*options);
+        printer.names.insert(function, function.name().to_string());
+        if let Some(graph) = function.graph() {
+            printer.callees(graph);
+        }
+        printer.function(function);
+        printer.out
+    };
+    with_room(function.graph(), print)
+}
+
+/// Prints where the stack has room for the regions of a graph, and for the functions that it calls.
+fn with_room(graph: Option<&Graph>, print: impl FnOnce() -> String + Send) -> String {
+    let called = |graph: &Graph| -> Vec<Arc<Function>> {
+        let attrs = graph.insts.iter().flat_map(|(_, data)| &data.attrs.0);
+        attrs.filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }).collect()
+    };
+    let mut levels = graph.map_or(0, Graph::depth);
+    let mut open = graph.map_or_else(Vec::new, called);
+    let mut seen: FxHashSet<*const Function> = FxHashSet::default();
+    while let Some(function) = open.pop() {
+        if seen.insert(Arc::as_ptr(&function))
+            && let Some(graph) = function.graph()
+        {
+            levels = levels.max(graph.depth()) + 1;
+            open.extend(called(graph));
+        }
     }
-    printer.function(function);
-    printer.out
+    stack::with_room(levels, print).unwrap_or_else(|error| error.to_string())
 }
 
 /// The text form of a graph, as the function `@main`, and of all that it calls.
 pub fn print_graph(graph: &Graph, options: &PrintOptions) -> String {
-    let mut printer = Printer::new(*options);
-    printer.names.insert(std::ptr::null(), "main".to_string());
-    printer.callees(graph);
-    printer.definition("main", &graph.signature(), Some(graph));
-    printer.out
+    let print = || {
+        let mut printer = Printer::new(*options);
+        printer.names.insert(std::ptr::null(), "main".to_string());
+        printer.callees(graph);
+        printer.definition("main", &graph.signature(), Some(graph));
+        printer.out
+    };
+    with_room(Some(graph), print)
 }
 
 /// A constant as it stands in attributes: `f32[2,2] [1,2,3,4]`. With `elide`, at most that many elements.

@@ -1,6 +1,7 @@
 //! The verifier: whether a graph is well formed and well typed.
 
 use penstock_data::{Error, Result};
+use penstock_kernels::stack;
 use smallvec::SmallVec;
 
 use crate::attr::AttrDefault;
@@ -26,6 +27,10 @@ pub fn verify(graph: &Graph) -> Result<()> {
     if graph.regions.is_empty() {
         return Err(Error::invalid("the graph has no body"));
     }
+    stack::with_room(graph.depth(), || verify_here(graph))?
+}
+
+fn verify_here(graph: &Graph) -> Result<()> {
     if graph.locs.len() != graph.insts.len() {
         return Err(Error::invalid(format!("{} instructions have {} locations", graph.insts.len(), graph.locs.len())));
     }

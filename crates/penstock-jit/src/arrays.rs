@@ -5,6 +5,7 @@ use penstock_ir::{Inst, InstData};
 use penstock_kernels::fold::folds;
 use penstock_kernels::{LoopFn, Reduce};
 use penstock_ops::list::{LIST_FROM_TENSOR, LIST_GET, LIST_NEW, LIST_SET, LIST_STACK};
+use penstock_passes::Thresholds;
 use penstock_passes::small::{Small, small};
 use smallvec::{SmallVec, smallvec};
 
@@ -17,7 +18,7 @@ impl Reader<'_> {
         let graph = self.graph;
         let (data, origin) = (&graph.insts[inst], (graph.insts[inst].op.name, graph.locs[inst]));
         let refused = || Error::internal("is not for scalar regions").in_op(data.op.name);
-        let small = small(graph, inst).ok_or_else(refused)?;
+        let small = small(graph, inst, Thresholds::DEFAULT.native_bytes).ok_or_else(refused)?;
         let scalar = |v| graph.ty(v).shape().rank() == Some(0);
         if let (Small::Same, false, false) = (&small, scalar(data.operands[0]), scalar(data.results[0])) {
             let id = self.id(data.operands[0])?;

@@ -57,6 +57,7 @@ pub mod softmax;
 pub mod sort;
 mod sort_keys;
 mod special;
+pub mod stack;
 mod sweep;
 mod team;
 mod trig;

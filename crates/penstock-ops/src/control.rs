@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrKind, Attrs, Cotangents, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Signature,
-    Type, Value, Vjp, VjpCx, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrKind, Attrs, Cotangents, Cpu, Cuda, Fold, Graph, InferCx, InstData, OpDef, OutTypes,
+    Sample, Signature, Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
 use crate::array::ZEROS_LIKE;
@@ -232,6 +232,27 @@ pub static WITH_GRADIENT: OpDef = OpDef {
     fold: Fold::Never("it vanishes when it is planned"),
     samples: no_samples,
 };
+
+/// How many rounds a loop makes that counts up by a constant to a constant, and stops for no other reason.
+pub fn rounds(graph: &Graph, data: &InstData) -> Option<usize> {
+    let (cond, body) = (&graph.regions[data.regions[0]], &graph.regions[data.regions[1]]);
+    let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok()).and_then(|ints| ints.first().copied());
+    let test = &graph.insts[graph.def_inst(*cond.results.first()?)?];
+    let k = cond.params.iter().position(|p| test.op.name == "less" && *p == test.operands[0])?;
+    let step = &graph.insts[graph.def_inst(body.results[k])?];
+    let by = (step.op.name == "add" && step.operands[0] == body.params[k]).then(|| int(step.operands[1]))??;
+    let (from, to) = (int(data.operands[k])?, int(test.operands[1])?);
+    let distance = usize::try_from(to.checked_sub(from)?).unwrap_or(0);
+    let rounds = distance.div_ceil(usize::try_from(by).ok().filter(|&by| by > 0)?);
+    // A counter that wraps around does not stop there.
+    let last = i64::try_from(rounds).ok()?.checked_mul(by)?.checked_add(from)?;
+    let fits = match graph.ty(data.operands[k]).dtype() {
+        DType::I64 => true,
+        DType::I32 => i32::try_from(last).is_ok(),
+        _ => false,
+    };
+    fits.then_some(rounds)
+}
 
 /// The number of results of a [`WITH_GRADIENT`] instruction.
 pub fn results_with_gradient(attrs: &Attrs) -> usize {

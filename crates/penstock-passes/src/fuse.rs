@@ -11,18 +11,8 @@ use smallvec::SmallVec;
 use crate::group::{Members, Rule, group};
 use crate::space::{Space, work};
 use crate::view::is_view;
-use crate::{Cx, dce};
+use crate::{Cx, Thresholds, dce};
 
-/// What is read and made of fewer bytes stays in the first-level cache anyway: grouping it gains nothing.
-pub const MIN_FUSED_BYTES: usize = 16 << 10;
-/// In a loop, a compiled group takes less than several loops over what is in the cache.
-const MIN_IN_LOOP: usize = 2 << 10;
-/// The fewest instructions of such a group.
-const FEW_IN_LOOP: usize = 3;
-/// The most instructions of a group.
-const MAX_INSTS: usize = 256;
-/// The most operands of a group, single elements aside: streams that are read at the same time.
-const MAX_STREAMS: usize = 32;
 /// The most operands of an instruction of a group.
 const MAX_ARITY: usize = 4;
 
@@ -57,9 +47,10 @@ pub(crate) fn run_in_loops(graph: &mut Graph, cx: &Cx) -> Result<()> {
         let result = *data.results.first()?;
         let within = matches!(data.op.cpu, Cpu::Elementwise(_)) && in_loops.contains(&graph.values[result].region);
         let bytes = graph.ty(result).shape().num_elements()? * graph.ty(result).dtype().size();
-        (within && candidate(graph, inst, cx).is_some()).then_some(bytes >= MIN_IN_LOOP.min(cx.min_fused_bytes))
+        (within && candidate(graph, inst, cx).is_some())
+            .then_some(bytes >= cx.thresholds.fused_bytes_in_loop.min(cx.thresholds.fused_bytes))
     };
-    let pays = |_: &Graph, insts: &[Inst]| insts.len() >= FEW_IN_LOOP;
+    let pays = |_: &Graph, insts: &[Inst]| insts.len() >= cx.thresholds.fused_insts_in_loop;
     group(
         graph,
         cx,
@@ -83,16 +74,20 @@ pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
         }
         _ => reduction_of(graph, inst).is_some(),
     };
-    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype())).then(|| n * size.max(1) >= cx.min_fused_bytes)
+    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype()))
+        .then(|| n * size.max(1) >= cx.thresholds.fused_bytes)
 }
 
-fn fits(graph: &Graph, insts: &[Inst]) -> bool {
-    insts.len() <= MAX_INSTS && streams(graph, insts) <= MAX_STREAMS && Space::of(graph, insts).is_some()
+fn fits(graph: &Graph, insts: &[Inst], cx: &Cx) -> bool {
+    let Thresholds { fused_insts, fused_streams, fused_row_bytes, .. } = cx.thresholds;
+    insts.len() <= fused_insts
+        && streams(graph, insts) <= fused_streams
+        && Space::of(graph, insts).is_some_and(|space| space.row_bytes.is_none_or(|bytes| bytes <= fused_row_bytes))
 }
 
 /// Whether an elementwise instruction reads nothing but what the group reads and makes, and single elements, all of its extents
 /// already: then it adds no stream and rows and columns stay as they are.
-fn extends(graph: &Graph, group: &Members<'_>, inst: Inst) -> bool {
+fn extends(graph: &Graph, group: &Members<'_>, inst: Inst, cx: &Cx) -> bool {
     let data = &graph.insts[inst];
     let same = |v: Value| graph.ty(v).shape() == graph.ty(data.results[0]).shape();
     let alike = |&v: &Value| {
@@ -100,7 +95,7 @@ fn extends(graph: &Graph, group: &Members<'_>, inst: Inst) -> bool {
         let view = graph.def_inst(v).is_some_and(|i| is_view(graph, i));
         if one { !view } else { same(v) && group.values.contains(&v) }
     };
-    group.insts.len() < MAX_INSTS
+    group.insts.len() < cx.thresholds.fused_insts
         && matches!(data.op.cpu, Cpu::Elementwise(_))
         && data.operands.iter().all(alike)
         && group

@@ -17,9 +17,9 @@ pub(crate) struct Rule<'a> {
     /// Whether a group can start with an instruction; `None` for one that can be in no group.
     pub(crate) candidate: &'a dyn Fn(&Graph, Inst, &Cx) -> Option<bool>,
     /// Whether these instructions, in their order in the region, may be one group.
-    pub(crate) fits: &'a dyn Fn(&Graph, &[Inst]) -> bool,
+    pub(crate) fits: &'a dyn Fn(&Graph, &[Inst], &Cx) -> bool,
     /// Whether a group certainly still is one with an instruction behind it, where that is known without looking at all of it.
-    pub(crate) extends: &'a dyn Fn(&Graph, &Members<'_>, Inst) -> bool,
+    pub(crate) extends: &'a dyn Fn(&Graph, &Members<'_>, Inst, &Cx) -> bool,
     /// Whether the group is worth making.
     pub(crate) pays: &'a dyn Fn(&Graph, &[Inst]) -> bool,
     /// Instructions of which a region has copies of its own, with the constants that they have behind their first operand;
@@ -117,13 +117,13 @@ fn group_region(
             }
             let joined = &mut groups[group];
             let members = Members { insts: &joined.insts, values: &joined.values };
-            if merged.len() == 1 && (rule.extends)(graph, &members, inst) {
+            if merged.len() == 1 && (rule.extends)(graph, &members, inst, cx) {
                 joined.insts.push(inst);
                 merged = std::mem::take(&mut joined.insts);
             } else {
                 let mut both: Vec<Inst> = joined.insts.iter().chain(&merged).copied().collect();
                 both.sort_unstable_by_key(|i| position[i]);
-                if !(rule.fits)(graph, &both) {
+                if !(rule.fits)(graph, &both, cx) {
                     continue;
                 }
                 merged = both;
@@ -137,7 +137,7 @@ fn group_region(
             assigns.append(&mut joined.assigns);
         }
         let starts = candidate.is_some_and(|starts| starts);
-        if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged)) {
+        if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged, cx)) {
             continue;
         }
         assigned.extend(assigns.iter().map(|&a| (graph.insts[a].operands[0], groups.len())));

@@ -24,6 +24,7 @@ mod part;
 pub mod small;
 pub mod space;
 mod specialise;
+mod thresholds;
 mod turn;
 mod unroll;
 mod unstack;
@@ -36,9 +37,9 @@ use std::cell::Cell;
 use penstock_data::{Error, Result};
 use penstock_ir::{Graph, Type, compact, verify_after};
 
-pub use fuse::MIN_FUSED_BYTES;
 pub use hoist::rejects_elements;
 pub use specialise::specialise;
+pub use thresholds::Thresholds;
 
 /// A pass.
 #[derive(Clone, Copy)]
@@ -80,15 +81,6 @@ pub fn switches() -> impl Iterator<Item = &'static str> {
     PASSES.iter().map(|pass| pass.name).chain(PLANNING.iter().copied())
 }
 
-/// Runs after which it pays to compile a group of scalar instructions: each saves about 5 ns an instruction, and
-/// compiling takes about 10 µs an instruction.
-const NATIVE_AFTER: u32 = 1000;
-/// Half of a second-level cache.
-const SLAB_BYTES: usize = 1 << 20;
-/// By default, kernels that do not depend on each other run at the same time where each takes so many nanoseconds: a few
-/// times what it takes threads to meet.
-const TOGETHER_NS: u64 = 50_000;
-
 /// What the optimiser may do.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -96,35 +88,21 @@ pub struct Options {
     pub skip: Vec<String>,
     /// How many more rewrites are made: for finding the one that breaks a graph.
     pub fuel: u64,
-    /// The least bytes of a result for which elementwise instructions are grouped.
-    pub min_fused_bytes: usize,
-    /// The bytes of memory that a thread goes through in a slab of fused regions, or a strip of rows.
-    pub slab_bytes: usize,
-    /// The least estimated nanoseconds of a kernel that runs at the same time as others.
-    pub together_ns: u64,
-    /// How many runs a group of scalar instructions without a loop makes before it is compiled.
-    pub native_after: u32,
+    /// The sizes and costs from which passes and planner act.
+    pub thresholds: Thresholds,
     /// Whether every floating point result is checked to be finite.
     pub check_numerics: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            skip: Vec::new(),
-            fuel: u64::MAX,
-            min_fused_bytes: MIN_FUSED_BYTES,
-            slab_bytes: SLAB_BYTES,
-            together_ns: TOGETHER_NS,
-            native_after: NATIVE_AFTER,
-            check_numerics: false,
-        }
+        Options { skip: Vec::new(), fuel: u64::MAX, thresholds: Thresholds::DEFAULT, check_numerics: false }
     }
 }
 
 impl Options {
     /// The options of the environment: `PENSTOCK_PASSES=-cse,-fuse` leaves out what [`switches`] has by these names,
-    /// `PENSTOCK_FUEL=n` allows `n` rewrites to a graph.
+    /// `PENSTOCK_FUEL=n` allows `n` rewrites to a graph, `PENSTOCK_THRESHOLDS=small` has the [`Thresholds`] of that name.
     ///
     /// # Errors
     /// `InvalidArgument` for other names, and for a fuel that is no number.
@@ -137,7 +115,15 @@ impl Options {
             let wrong = || Error::invalid(format!("PENSTOCK_FUEL is the number of rewrites, not '{fuel}'"));
             options.fuel = fuel.trim().parse().map_err(|_| wrong())?;
         }
+        if let Ok(name) = std::env::var("PENSTOCK_THRESHOLDS") {
+            options.thresholds = Thresholds::from_name(&name)?;
+        }
         Ok(options)
+    }
+
+    /// Whether what has a name among [`switches`] is not left out.
+    pub fn allows(&self, name: &str) -> bool {
+        !self.skip.iter().any(|skipped| skipped == name)
     }
 }
 
@@ -157,7 +143,7 @@ fn left_out(list: &str) -> Result<Vec<String>> {
 /// What the passes of one graph share.
 pub(crate) struct Cx {
     fuel: Cell<u64>,
-    min_fused_bytes: usize,
+    thresholds: Thresholds,
 }
 
 impl Cx {
@@ -188,14 +174,29 @@ pub fn optimize(graph: &Graph) -> Result<Graph> {
 /// As [`optimize`]; what inference reports for the more exact types, which may be that of an instruction that no run
 /// would reach.
 pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
-    let cx = Cx { fuel: Cell::new(options.fuel), min_fused_bytes: options.min_fused_bytes };
+    optimize_noting(graph, types, options, &mut |_, _| ())
+}
+
+/// As [`optimize_for`]; tells `note` of each pass that ran, and how many rewrites it made.
+///
+/// # Errors
+/// As [`optimize_for`].
+pub fn optimize_noting(
+    graph: &Graph,
+    types: &[Type],
+    options: &Options,
+    note: &mut dyn FnMut(&'static str, u64),
+) -> Result<Graph> {
+    let cx = Cx { fuel: Cell::new(options.fuel), thresholds: options.thresholds };
     let mut graph = specialise(graph, types)?;
     if options.check_numerics {
         check::run(&mut graph)?;
     }
     for pass in PASSES {
-        if !options.skip.iter().any(|name| name == pass.name) {
+        if options.allows(pass.name) {
+            let fuel = cx.fuel.get();
             (pass.run)(&mut graph, &cx)?;
+            note(pass.name, fuel - cx.fuel.get());
             if cfg!(debug_assertions) {
                 verify_after(&graph, pass.name)?;
             }

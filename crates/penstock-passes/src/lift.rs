@@ -6,7 +6,7 @@
 
 use penstock_data::{DType, Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpDef, Region, Type, Value};
-use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::control::{CONST, WHILE, rounds};
 use penstock_ops::gather::GATHER;
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::list::{LIST_FROM_TENSOR, LIST_GET};
@@ -19,8 +19,6 @@ use crate::edit::{regions, unlisted};
 use crate::hoist::never_fails;
 use crate::{Cx, dce};
 
-/// A product of more multiplications than this keeps threads and caches busy by itself.
-const MOST_WORK: usize = 4 << 20;
 /// What is made for all rows takes at most so many times the memory of the array that is read, where it takes more than
 /// `FREE_BYTES`.
 const MOST_MORE: usize = 4;
@@ -46,19 +44,6 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         }
     }
     if lifted { dce::run(graph, cx) } else { Ok(()) }
-}
-
-/// How many rounds a loop makes that counts up to a constant, and stops for no other reason.
-pub(crate) fn rounds(graph: &Graph, data: &InstData) -> Option<usize> {
-    let (cond, body) = (&graph.regions[data.regions[0]], &graph.regions[data.regions[1]]);
-    let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok()).and_then(|ints| ints.first().copied());
-    let test = &graph.insts[graph.def_inst(*cond.results.first()?)?];
-    let k = cond.params.iter().position(|p| test.op.name == "less" && *p == test.operands[0])?;
-    let step = &graph.insts[graph.def_inst(body.results[k])?];
-    let by = (step.op.name == "add" && step.operands[0] == body.params[k]).then(|| int(step.operands[1]))??;
-    let (from, to) = (int(data.operands[k])?, int(test.operands[1])?);
-    let distance = usize::try_from(to.checked_sub(from)?).unwrap_or(0);
-    Some(distance.div_ceil(usize::try_from(by).ok().filter(|&by| by > 0)?))
 }
 
 /// How a row is read.
@@ -94,7 +79,7 @@ impl Lift<'_> {
         for &inst in &insts {
             if let Some(read) = self.read(inst, &reads) {
                 let result = self.graph.insts[inst].results[0];
-                let worth = self.is_worth(inst, &read);
+                let worth = self.is_worth(inst, &read, cx.thresholds.lifted_work);
                 reads.insert(result, read);
                 if worth && cx.spend() {
                     let seed = self.source(result, &reads);
@@ -168,8 +153,8 @@ impl Lift<'_> {
         (self.is_outside(array) && graph.ty(array).shape().is_static()).then_some(array)
     }
 
-    /// Whether it pays to make a product for all rows.
-    fn is_worth(&self, inst: Inst, read: &Read) -> bool {
+    /// Whether it pays to make a product, of at most so many multiplications, for all rows.
+    fn is_worth(&self, inst: Inst, read: &Read, most: usize) -> bool {
         let graph = &*self.graph;
         let data = &graph.insts[inst];
         let size = |v: Value| graph.ty(v).shape().num_elements().unwrap_or(usize::MAX);
@@ -179,7 +164,7 @@ impl Lift<'_> {
         let columns = graph.ty(data.results[0]).shape().extents().and_then(|dims| dims.last().copied());
         let work = size(data.operands[0]).saturating_mul(columns.unwrap_or(usize::MAX));
         let bytes = size(data.results[0]).saturating_mul(read.rows * graph.ty(data.results[0]).dtype().size());
-        work <= MOST_WORK && bytes <= FREE_BYTES.max(MOST_MORE * read.bytes)
+        work <= most && bytes <= FREE_BYTES.max(MOST_MORE * read.bytes)
     }
 
     /// The instruction that reads the row of which a value is computed.

@@ -16,9 +16,6 @@ use crate::edit::{inherit_name, regions, unlisted};
 use crate::uses::Uses;
 use crate::{Cx, dce};
 
-/// The fewest rows of a product for which it pays to copy columns of its right matrix.
-const FEW_ROWS: usize = 8;
-
 /// Makes of a product that is only split into columns, of which some are used, one of these columns.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut found: Vec<(Region, Inst)> = Vec::new();
@@ -33,7 +30,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
     let mut any = false;
     for (region, inst) in found {
-        if let Some(narrow) = Narrow::of(graph, &uses, inst)
+        if let Some(narrow) = Narrow::of(graph, &uses, inst, cx.thresholds.narrow_rows)
             && cx.spend()
         {
             any = true;
@@ -59,8 +56,8 @@ struct Narrow {
 }
 
 impl Narrow {
-    /// What a split of columns shows of the product that it splits.
-    fn of(graph: &Graph, uses: &Uses, split: Inst) -> Option<Narrow> {
+    /// What a split of columns shows of the product that it splits, if that has `least` rows or its right matrix is transposed.
+    fn of(graph: &Graph, uses: &Uses, split: Inst, least: usize) -> Option<Narrow> {
         let data = &graph.insts[split];
         let product = graph.def_inst(data.operands[0]).filter(|&i| graph.insts[i].op.is(&MATMUL))?;
         let made = &graph.insts[product];
@@ -69,7 +66,7 @@ impl Narrow {
         let plain = !made.attrs.flag(2) && !made.attrs.flag(3) && uses.users(made.results[0]).len() == 1;
         let together = graph.values[made.results[0]].region == graph.values[*data.results.first()?].region;
         let [rows, columns] = dims(made.results[0])?[..] else { return None };
-        let pays = rows >= FEW_ROWS || made.attrs.flag(1);
+        let pays = rows >= least || made.attrs.flag(1);
         if !plain || !together || !pays || !matches!(data.attrs.int(2), 1 | -1) || dims(made.operands[1])?.len() != 2 {
             return None;
         }

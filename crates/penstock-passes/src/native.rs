@@ -12,12 +12,7 @@ use crate::Cx;
 use crate::edit::inputs;
 use crate::group::{Members, Rule, group};
 use crate::lists::{Lists, is_list_op};
-use crate::small::{MAX_BYTES, small};
-
-/// The fewest instructions that pay for entering and leaving machine code.
-const MIN_INSTS: usize = 4;
-/// The most instructions of a group: what compiles in a few milliseconds.
-const MAX_INSTS: usize = 512;
+use crate::small::small;
 
 /// Makes `native` instructions of instructions that use each other: of loops that work on small arrays with what is around
 /// them, and of any that work on scalars.
@@ -28,13 +23,13 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         if small && !repeats {
             continue;
         }
-        let sizes = Sizes::of(graph, small);
+        let sizes = Sizes::of(graph, small, cx.thresholds.native_bytes);
         let size = |insts: &[Inst]| insts.iter().map(|i| sizes.all.get(i).copied().unwrap_or(1)).sum::<usize>();
-        let fits = |_: &Graph, insts: &[Inst]| size(insts) <= MAX_INSTS;
+        let fits = |_: &Graph, insts: &[Inst], cx: &Cx| size(insts) <= cx.thresholds.native_insts_most;
         let loops = |graph: &Graph, insts: &[Inst]| insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
         let pays = |graph: &Graph, insts: &[Inst]| match small {
             true => insts.iter().any(|i| sizes.loops.contains(i)) && !takes_lists(graph, insts),
-            false => size(insts) >= MIN_INSTS || loops(graph, insts),
+            false => size(insts) >= cx.thresholds.native_insts || loops(graph, insts),
         };
         let candidate = |_: &Graph, inst: Inst, _: &Cx| {
             (sizes.all.contains_key(&inst) && (!small || sizes.near.contains(&inst))).then_some(true)
@@ -42,7 +37,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         let own = |graph: &Graph, inst: Inst| {
             graph.insts[inst].op.is(&CONST) && sizes.are_known(graph, &graph.insts[inst].results)
         };
-        let extends = |_: &Graph, _: &Members<'_>, _: Inst| false;
+        let extends = |_: &Graph, _: &Members<'_>, _: Inst, _: &Cx| false;
         group(
             graph,
             cx,
@@ -56,6 +51,8 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 /// in its regions. Where arrays are `small`, those that work on small arrays as well.
 struct Sizes {
     small: bool,
+    /// The most bytes of such an array.
+    bytes: usize,
     lists: Lists,
     all: FxHashMap<Inst, usize>,
     /// Loops that work on arrays,
@@ -65,10 +62,16 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(graph: &Graph, small: bool) -> Sizes {
+    fn of(graph: &Graph, small: bool, bytes: usize) -> Sizes {
         let lists = if small { Lists::of(graph, graph.body()) } else { Lists::default() };
-        let mut sizes =
-            Sizes { small, lists, all: FxHashMap::default(), loops: FxHashSet::default(), near: FxHashSet::default() };
+        let mut sizes = Sizes {
+            small,
+            bytes,
+            lists,
+            all: FxHashMap::default(),
+            loops: FxHashSet::default(),
+            near: FxHashSet::default(),
+        };
         sizes.region(graph, graph.body());
         sizes
     }
@@ -127,7 +130,7 @@ impl Sizes {
             } else if element {
                 are_scalars(graph, operands) && self.are_known(graph, &data.results)
             } else {
-                small(graph, inst).is_some()
+                small(graph, inst, self.bytes).is_some()
             }
         };
         let found = scalars || (self.small && arrays());
@@ -140,7 +143,7 @@ impl Sizes {
             let bytes = || graph.ty(v).shape().num_elements().unwrap_or(0) * graph.ty(v).dtype().size();
             is_scalar(graph, v)
                 || self.small
-                    && (is_array(graph, v) && (1..=MAX_BYTES).contains(&bytes()) || self.lists.get(v).is_some())
+                    && (is_array(graph, v) && (1..=self.bytes).contains(&bytes()) || self.lists.get(v).is_some())
         };
         values.iter().all(known)
     }

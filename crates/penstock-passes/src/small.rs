@@ -12,10 +12,6 @@ use penstock_ops::slicing::{SLICE, STRIDED_SLICE, box_of};
 use penstock_ops::util::normalize_axis;
 use smallvec::SmallVec;
 
-use crate::fuse::MIN_FUSED_BYTES;
-
-/// The most bytes of a result: larger ones are worth a step of a plan, and more of them than one are fused.
-pub const MAX_BYTES: usize = MIN_FUSED_BYTES;
 /// The most multiplications of a product.
 const MAX_PRODUCT: usize = 1 << 18;
 /// The most pieces of which an instruction moves its operands.
@@ -53,8 +49,8 @@ pub enum Small {
 }
 
 /// What an instruction without regions does, where machine code can have it done: all arrays are of numbers and of known
-/// extents other than 0, and the results have up to [`MAX_BYTES`].
-pub fn small(graph: &Graph, inst: Inst) -> Option<Small> {
+/// extents other than 0, and the results have up to `most` bytes.
+pub fn small(graph: &Graph, inst: Inst, most: usize) -> Option<Small> {
     let data = &graph.insts[inst];
     let is_plain = |&v: &_| {
         let ty = graph.ty(v);
@@ -64,7 +60,7 @@ pub fn small(graph: &Graph, inst: Inst) -> Option<Small> {
         return None;
     }
     let bytes = |&v: &_| graph.ty(v).shape().num_elements()?.checked_mul(graph.ty(v).dtype().size());
-    let fits = |v| bytes(v).is_some_and(|n| n <= MAX_BYTES);
+    let fits = |v| bytes(v).is_some_and(|n| n <= most);
     if !data.results.iter().all(fits) {
         return None;
     }

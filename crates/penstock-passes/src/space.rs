@@ -13,9 +13,6 @@ use smallvec::SmallVec;
 
 use crate::view::{Line, View};
 
-/// The most bytes of a row whose elements are read again after it was reduced: it stays in the second-level cache.
-const MAX_ROW: usize = 256 << 10;
-
 /// Which dimensions the reductions of a group reduce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
@@ -52,6 +49,8 @@ pub struct Space {
     pub split: usize,
     /// What the results of the instructions are.
     pub classes: FxHashMap<Value, Class>,
+    /// The bytes of a row, where its elements are read again after it was reduced.
+    pub row_bytes: Option<usize>,
 }
 
 /// Where an operand's elements lie, as elements of what it is a view of.
@@ -76,7 +75,7 @@ impl Space {
             let larger = most.as_ref().is_none_or(|m| m.iter().product::<usize>() < dims.iter().product());
             Some(if larger { Some(dims) } else { most })
         })??;
-        let mut space = Space { dims, over: Over::Nothing, split: 0, classes: FxHashMap::default() };
+        let mut space = Space { dims, over: Over::Nothing, split: 0, classes: FxHashMap::default(), row_bytes: None };
         for &inst in insts {
             let data = &graph.insts[inst];
             if reduction_of(graph, inst).is_none() {
@@ -124,7 +123,8 @@ impl Space {
             space.classes.insert(result, class);
         }
         let widest = insts.iter().map(|&i| graph.ty(graph.insts[i].results[0]).dtype().size()).max()?;
-        (!again || space.columns() * widest <= MAX_ROW).then_some(space)
+        space.row_bytes = again.then(|| space.columns() * widest);
+        Some(space)
     }
 
     /// The number of rows.

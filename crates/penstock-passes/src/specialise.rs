@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_data::{Dim, Loc, Result, Shape, Symbol};
-use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value};
+use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value, stack};
 use penstock_ops::control::{CALL, CONST, WHILE, WITH_GRADIENT, results_with_gradient};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 /// Calls are inlined while the copy has fewer instructions than this.
 const INLINE_LIMIT: usize = 50_000;
 
-/// A copy of `graph` for inputs of these types, with calls inlined where the callee does not call itself.
+/// A copy of `graph` for inputs of these types, with calls inlined where the callee does not call itself, and walks of what
+/// comes of it have room on the stack.
 ///
 /// Symbols whose size `types` gives are replaced by it. Loop variables take the most exact types that their first
 /// values and the body agree on.
@@ -26,7 +27,7 @@ pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Graph> {
         .zip(types)
         .map(|(v, ty)| builder.input(ty.clone(), graph.names.get(v).map(|n| &**n)))
         .collect();
-    let mut copier = Copier { builder, callers: Vec::new() };
+    let mut copier = Copier { builder, callers: Vec::new(), level: 0, room: stack::levels_left() };
     let outputs = copier.body(graph, &args)?;
     copier.builder.finish(&outputs)
 }
@@ -35,6 +36,9 @@ struct Copier {
     builder: Builder,
     /// The functions that are being inlined, and where they are called, outermost first.
     callers: Vec<(*const Function, Loc)>,
+    /// How many regions and inlined functions are open, and how many walks have room for.
+    level: usize,
+    room: usize,
 }
 
 /// The graph that is copied, and what became of its values and symbols.
@@ -44,6 +48,9 @@ struct Source<'a> {
     symbols: FxHashMap<Symbol, Dim>,
     /// Whether symbols that are not in the table mean the same in the copy.
     keep_symbols: bool,
+    /// The types that the variables of loops were widened to, by their bodies. A loop in loops whose own variables widen is
+    /// copied again, with types that are no more exact: it goes on from there.
+    widened: FxHashMap<Region, Vec<Type>>,
 }
 
 impl Source<'_> {
@@ -89,7 +96,8 @@ impl Copier {
             }
         }
         let values = graph.inputs().iter().copied().zip(args.iter().copied()).collect();
-        let mut source = Source { graph, values, symbols, keep_symbols: self.callers.is_empty() };
+        let mut source =
+            Source { graph, values, symbols, keep_symbols: self.callers.is_empty(), widened: FxHashMap::default() };
         self.insts(&mut source, graph.body())?;
         Ok(graph.outputs().iter().map(|v| source.values[v]).collect())
     }
@@ -114,8 +122,10 @@ impl Copier {
         let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs, &operands) {
             Some(callee) => {
                 self.callers.push((Arc::as_ptr(&callee), self.builder.loc()));
+                self.level += 1;
                 let outputs = callee.graph().map(|body| self.body(body, &operands));
                 self.callers.pop();
+                self.level -= 1;
                 outputs.unwrap_or_else(|| Ok(SmallVec::new()))?
             }
             // A gradient of its own is of no use where the graph runs.
@@ -160,8 +170,9 @@ impl Copier {
         if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
             return None;
         }
-        (callee.graph().is_some() && !self.callers.iter().any(|(open, _)| *open == Arc::as_ptr(callee)))
-            .then(|| callee.clone())
+        let fits = |body: &Graph| self.level + body.depth() < self.room;
+        let open = self.callers.iter().any(|(open, _)| *open == Arc::as_ptr(callee));
+        (callee.graph().is_some_and(fits) && !open).then(|| callee.clone())
     }
 
     fn region(&mut self, source: &mut Source<'_>, region: Region, params: Vec<Type>) -> Result<Region> {
@@ -174,7 +185,10 @@ impl Copier {
                 self.builder.name(new, name);
             }
         }
-        match self.insts(source, region) {
+        self.level += 1;
+        let copied = self.insts(source, region);
+        self.level -= 1;
+        match copied {
             Ok(()) => {
                 let results: SmallVec<[Value; 4]> = data.results.iter().map(|v| source.values[v]).collect();
                 self.builder.end_region(&results)
@@ -202,6 +216,12 @@ impl Copier {
             .zip(init)
             .map(|(d, &v)| if d.shape().is_static() { d.clone() } else { self.builder.graph().ty(v).clone() })
             .collect();
+        if let Some(before) = source.widened.get(&body) {
+            for ((ty, before), declared) in types.iter_mut().zip(before).zip(&declared) {
+                let joined = ty.shape().join(before.shape());
+                *ty = if joined.is_subtype_of(declared.shape()) { ty.with_shape(joined) } else { declared.clone() };
+            }
+        }
         loop {
             let attempt = self.region(source, body, types.clone());
             let last = types == declared;
@@ -227,6 +247,7 @@ impl Copier {
                 }
             }
             if kept || last {
+                source.widened.insert(body, types.clone());
                 let cond = self.region(source, cond, types)?;
                 return Ok(SmallVec::from_slice(&[cond, copy]));
             }

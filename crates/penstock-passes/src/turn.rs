@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use penstock_data::{Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Graph, Inst, Region, Type, Value};
-use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::control::{CONST, WHILE, rounds};
 use penstock_ops::joining::STACK;
 use penstock_ops::shape_ops::TRANSPOSE;
 use penstock_ops::slicing::STRIDED_SLICE;
@@ -16,7 +16,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::edit::{nested, regions, unlisted};
-use crate::lift::rounds;
 use crate::{Cx, dce};
 
 /// Turns arrays in front of the loops that read them so.

@@ -2,19 +2,16 @@
 
 use penstock_data::{DTypeSet, Result};
 use penstock_ir::{Cpu, Def, Graph, Inst, InstData, Region, Value, ValueData};
-use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::control::{CONST, WHILE, rounds};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::Cx;
 use crate::edit::regions;
 use crate::hoist::rejects_elements;
-use crate::lift::rounds;
 
 /// The most instructions on arrays of a body.
 const MOST_INSTS: usize = 128;
-/// The most rounds at once.
-const MOST_ROUNDS: usize = 16;
 
 /// Makes the bodies of loops that count up to a constant, and compute with arrays of one shape, several rounds.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
@@ -84,10 +81,10 @@ fn factor(graph: &Graph, inst: Inst, cx: &Cx) -> Option<(usize, usize)> {
         bytes = bytes.max(elements * ty.dtype().size());
         arrays += 1;
     }
-    let most = MOST_INSTS.checked_div(arrays)?.min(MOST_ROUNDS).min(rounds);
+    let most = MOST_INSTS.checked_div(arrays)?.min(cx.thresholds.unrolled_rounds).min(rounds);
     // Best nothing is left over.
     let even = (most / 2 + 1..=most).rev().find(|&at_once| rounds.is_multiple_of(at_once));
-    (most > 1 && bytes >= cx.min_fused_bytes).then(|| (rounds, even.unwrap_or(most)))
+    (most > 1 && bytes >= cx.thresholds.fused_bytes).then(|| (rounds, even.unwrap_or(most)))
 }
 
 /// What one round does.

@@ -11,9 +11,6 @@ use smallvec::{SmallVec, smallvec};
 use crate::Cx;
 use crate::edit::{inherit_name, regions};
 
-/// The fewest indices that are taken together.
-const MIN_INDICES: usize = 4;
-
 /// Makes an `unstack` of the slices of a region that take at least half of the indices of an array's last dimension.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
@@ -33,7 +30,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
                 let dims = graph.ty(base).shape().extents().unwrap_or_default();
                 let distinct: FxHashSet<usize> = all.iter().map(|&(index, _)| index).collect();
                 if let Some((&size, rest)) = dims.split_last()
-                    && distinct.len() >= MIN_INDICES
+                    && distinct.len() >= cx.thresholds.unstack_indices
                     && 2 * distinct.len() >= size
                     && cx.spend()
                 {

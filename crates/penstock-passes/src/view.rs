@@ -86,10 +86,11 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
     let to = graph.ty(data.results[0]).shape().extents().filter(|dims| !dims.contains(&0))?;
     let mut view = View::of(graph, data.operands[0])?;
     let lines = &mut view.lines;
-    let constants = || data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<SmallVec<[_; 3]>>>();
+    // A region has copies of these.
+    let constants = data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<SmallVec<[_; 3]>>>()?;
     match data.op.name {
         "strided_slice" | "slice" => {
-            let cuts = box_of(data.op.name, &from, &constants()?, &data.attrs)?;
+            let cuts = box_of(data.op.name, &from, &constants, &data.attrs)?;
             for (line, (begin, step, count)) in lines.iter_mut().zip(cuts) {
                 view.offset += begin as isize * line.step;
                 let inside = if line.is_whole() {
@@ -103,7 +104,7 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
             }
         }
         "pad" => {
-            let [widths, fill] = constants()?[..] else {
+            let [widths, fill] = constants[..] else {
                 return None;
             };
             let (before, after) = paddings(widths, from.len()).ok()?;

@@ -3,7 +3,7 @@
 //! A stencil reads neighbours of what another stencil made. To compute these anew for each reader takes a few operations on what
 //! is in registers and in the first-level cache; to keep them takes a pass over memory in between, and a group of its own.
 
-use penstock_data::{Dims, Result, Shape, Tensor};
+use penstock_data::{Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, OpDef, Region, Type, Value};
 use penstock_ops::control::CONST;
 use penstock_ops::slicing::{SLICE, box_of};
@@ -131,9 +131,12 @@ impl<'a> Finder<'a> {
         plain.then(|| Window::of(self.graph, &self.windows, data.operands[0], &from, &cut))?
     }
 
-    /// Whether an instruction is of those that groups are made of, and computes element by element.
+    /// Whether an instruction is of those that groups are made of, and computes element by element of operands of which
+    /// windows can be told: the extents of the result alone do not say which operands broadcast to them.
     fn is_map(&self, inst: Inst) -> bool {
-        matches!(self.graph.insts[inst].op.cpu, Cpu::Elementwise(_))
+        let data = &self.graph.insts[inst];
+        matches!(data.op.cpu, Cpu::Elementwise(_))
+            && data.operands.iter().all(|&v| self.graph.ty(v).shape().is_static())
             && fuse::candidate(self.graph, inst, self.cx) == Some(true)
             && !rejects_elements(self.graph, inst)
     }
@@ -275,10 +278,8 @@ impl Maker<'_> {
                 let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
                 for &v in &data.operands {
                     let window = Window::of(self.graph, &self.windows, v, &dims, cut);
-                    operands.push(match window {
-                        Some(window) => self.read(window)?,
-                        None => v,
-                    });
+                    let window = window.ok_or_else(|| Error::internal(format!("no window of {v} can be told")))?;
+                    operands.push(self.read(window)?);
                 }
                 let counts: Dims = cut.iter().map(|&(_, count)| count).collect();
                 let ty = self.graph.ty(result).with_shape(Shape::known(&counts));

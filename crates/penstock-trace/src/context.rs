@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in, row_pieces};
 use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value};
+use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value, stack};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -458,11 +458,14 @@ impl Drop for Suspended {
 /// where it is the body of a loop.
 ///
 /// # Errors
-/// `Internal` where no trace is open; those of a value that does not belong to it.
+/// `Internal` where no trace is open, `ResourceExhausted` where little of the thread's stack is left; those of a value
+/// that does not belong to the trace.
 pub fn begin_region(params: &[Type], firsts: &[Var]) -> Result<Vec<Var>> {
     with_state(|state| {
         let firsts = firsts.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
         let tracer = state.top()?;
+        // What is made is walked through while it is traced, too.
+        stack::check(tracer.builder.depth())?;
         let region = tracer.builder.begin_region(params.iter().cloned());
         let values = tracer.builder.params(region);
         tracer.firsts.extend(values.iter().copied().zip(firsts));

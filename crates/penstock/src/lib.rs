@@ -280,7 +280,7 @@ pub use penstock_ir::{
     Profiler, Signature, Type, Value, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
-pub use penstock_passes::{Options, switches};
+pub use penstock_passes::{Options, Thresholds, switches};
 
 /// The parts of graphs and of operator declarations, for programs that walk or rewrite graphs.
 pub mod ir {
@@ -304,7 +304,7 @@ pub mod autodiff {
 /// The optimiser.
 pub mod passes {
     #[doc(inline)]
-    pub use penstock_passes::{MIN_FUSED_BYTES, PASSES, Pass, optimize, optimize_for, specialise};
+    pub use penstock_passes::{PASSES, Pass, optimize, optimize_for, specialise};
 }
 
 /// Devices.

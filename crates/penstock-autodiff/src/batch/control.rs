@@ -5,7 +5,9 @@
 //! runs until the last example is done, the others standing still. Else the examples go one by one.
 
 use penstock_data::{DType, Dim, Result};
-use penstock_ir::{Attr, Attrs, FuncRef, Graph, Inst, OpDef, Region, Type, Value, effects_of, effects_of_region};
+use penstock_ir::{
+    Attr, Attrs, FuncRef, Graph, Inst, OpDef, Region, Type, Value, effects_of, effects_of_region, stack,
+};
 use penstock_ops::{compare, control, reduce};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -358,11 +360,17 @@ fn is_quiet(graph: &Graph, region: Region) -> bool {
 
 /// Which loop variables come to be mapped, where those of `start` are at first.
 fn loop_vars(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHashSet<Value>) -> Result<Vec<bool>> {
-    let mut mapped = start;
+    spread(graph, body, start, &mut outside.clone())
+}
+
+/// The same, where `inside` has what was found so far, of this loop as well: it only grows, so that a loop in loops is not
+/// gone through anew for each of their rounds.
+fn spread(graph: &Graph, body: Region, start: Vec<bool>, inside: &mut FxHashSet<Value>) -> Result<Vec<bool>> {
+    let params = &graph.regions[body].params;
+    let mut mapped: Vec<bool> = start.iter().zip(params).map(|(m, p)| *m || inside.contains(p)).collect();
     loop {
-        let mut inside = outside.clone();
-        inside.extend(graph.regions[body].params.iter().zip(&mapped).filter(|(_, m)| **m).map(|(p, _)| *p));
-        mark(graph, body, &mut inside)?;
+        inside.extend(params.iter().zip(&mapped).filter(|(_, m)| **m).map(|(p, _)| *p));
+        mark(graph, body, inside)?;
         let after: Vec<bool> =
             graph.regions[body].results.iter().zip(&mapped).map(|(r, m)| *m || inside.contains(r)).collect();
         if after == mapped {
@@ -374,6 +382,7 @@ fn loop_vars(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHashSet<
 
 /// Adds the values of a region that can be mapped where those in `mapped` are.
 fn mark(graph: &Graph, region: Region, mapped: &mut FxHashSet<Value>) -> Result<()> {
+    stack::check(0)?;
     for &inst in &graph.regions[region].insts {
         let data = &graph.insts[inst];
         if matches!(data.op.name, "shape" | "size" | "rank" | "list_length") {
@@ -381,12 +390,11 @@ fn mark(graph: &Graph, region: Region, mapped: &mut FxHashSet<Value>) -> Result<
         }
         let own: Vec<bool> = data.operands.iter().map(|v| mapped.contains(v)).collect();
         let found: Vec<bool> = if data.op.0.is(&control::WHILE) {
-            let mut mapped_vars = loop_vars(graph, data.regions[1], own, mapped)?;
+            let mut mapped_vars = spread(graph, data.regions[1], own, mapped)?;
             let test = data.regions[0];
-            let mut inside = mapped.clone();
-            inside.extend(graph.regions[test].params.iter().zip(&mapped_vars).filter(|(_, m)| **m).map(|(p, _)| *p));
-            mark(graph, test, &mut inside)?;
-            if inside.contains(&graph.regions[test].results[0]) {
+            mapped.extend(graph.regions[test].params.iter().zip(&mapped_vars).filter(|(_, m)| **m).map(|(p, _)| *p));
+            mark(graph, test, mapped)?;
+            if mapped.contains(&graph.regions[test].results[0]) {
                 mapped_vars.fill(true);
             }
             mapped_vars

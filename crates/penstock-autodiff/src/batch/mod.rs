@@ -17,7 +17,7 @@ use std::sync::Arc;
 use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};
 use penstock_ir::{
     Attr, Attrs, Builder, Census, Derived, Emitter, FuncRef, Function, Graph, Inst, Kept, OpDef, OpSet, Region, Type,
-    Value, compact, effects_of,
+    Value, compact, effects_of, stack,
 };
 use penstock_ops::{Ops, array, cast, joining, shape_ops, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -74,6 +74,7 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
         let outputs = vec![false; function.signature().results.len()];
         return Ok(Arc::new(Batched { function: function.clone(), outputs }));
     }
+    stack::check(function.graph().map_or(0, Graph::depth))?;
     let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Cache::default()))?;
     let key = (mapped.to_vec(), in_turn);
     if let Some(made) = cache.get(&key) {
@@ -192,6 +193,7 @@ struct Batcher<'g> {
 
 impl Batcher<'_> {
     fn region(&mut self, region: Region) -> Result<()> {
+        stack::check(0)?;
         let source = self.source;
         source.regions[region].insts.iter().try_for_each(|&inst| self.inst(inst))
     }

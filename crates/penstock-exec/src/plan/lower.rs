@@ -10,9 +10,8 @@ use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 use penstock_ops::slicing::box_of;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::{STRIDED_SLICE_ASSIGN, update_of};
-use penstock_passes::Options;
 use penstock_passes::evaluate::resolve;
-use penstock_passes::rejects_elements;
+use penstock_passes::{Options, Thresholds, rejects_elements};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -30,9 +29,6 @@ use super::together::{self, TogetherStep};
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy, per_element};
-
-/// Kernels with no more elements than this among operands and results are brief.
-const BRIEF: usize = 512;
 
 /// Steps over values. A value has a number; those of loop variables and of a branch's results are
 /// written at several places.
@@ -206,24 +202,25 @@ impl Lowerer<'_> {
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
         let (strips, slabs) = (self.allows("strips"), self.allows("slabs"));
-        let together = self.allows("together").then_some(self.options.together_ns);
-        let (vectors, bytes) = (self.allows("vectors"), self.options.slab_bytes);
+        let together = self.allows("together");
+        let options = self.options;
         // How many are left where slabs may start again.
         let mut left = insts.len();
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
-            let found = strips.then(|| strip::find(graph, rest, &self.uses, self.depth > 0, bytes, vectors)).flatten();
+            let found = strips.then(|| strip::find(graph, rest, &self.uses, self.depth > 0, options)).flatten();
             if let Some(found) = found {
                 rest = self.strip(rest, found)?;
                 continue;
             }
-            if let Some(found) = together.and_then(|least| together::find(graph, rest, least)) {
+            let is_kernel = |inst: Inst| self.reshaped(&graph.insts[inst]).is_none();
+            if together && let Some(found) = together::find(graph, rest, &options.thresholds, &is_kernel) {
                 rest = self.together(rest, found)?;
                 continue;
             }
             if slabs && rest.len() <= left {
-                match slab::find(graph, rest, &self.uses, bytes, vectors) {
+                match slab::find(graph, rest, &self.uses, options) {
                     Ok(found) => {
                         rest = self.slab(rest, found)?;
                         continue;
@@ -246,7 +243,11 @@ impl Lowerer<'_> {
 
     /// Whether the options leave in what is switched as if it were a pass.
     fn allows(&self, name: &str) -> bool {
-        !self.options.skip.iter().any(|skipped| skipped == name)
+        self.options.allows(name)
+    }
+
+    fn least(&self) -> &Thresholds {
+        &self.options.thresholds
     }
 
     fn one(&mut self, inst: Inst) -> Result<()> {
@@ -292,7 +293,8 @@ impl Lowerer<'_> {
             _ => Err(Error::internal("what runs together with others is no kernel")),
         });
         let (kernels, nanoseconds) = (kernels.collect::<Result<Vec<_>>>()?, found.nanoseconds);
-        let heavy = is_heavy(1, nanoseconds as f64) || kernels.iter().any(|k| k.0.weight == Weight::Heavy);
+        let heavy = is_heavy(1, nanoseconds as f64, self.least().heavy_ns)
+            || kernels.iter().any(|k| k.0.weight == Weight::Heavy);
         self.push(Step::Together(Box::new(TogetherStep { kernels, nanoseconds, heavy })));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
@@ -313,10 +315,10 @@ impl Lowerer<'_> {
         let dims = graph.ty(to.operands[0]).shape().extents()?;
         let spec: Option<SmallVec<[_; 3]>> = to.operands[1..4].iter().map(|&v| graph.constant(v)).collect();
         let cuts = box_of("strided_slice", &dims, &spec?, &to.attrs)?;
-        let program = TileProgram::new(graph, region, self.allows("vectors")).ok()?.within(&dims, &cuts)?;
+        let program = TileProgram::new(graph, region, self.options).ok()?.within(&dims, &cuts)?;
         let elements = program.elements();
         // Heavy work runs apart, and the assignment behind it.
-        if is_heavy(elements, self.ns_of(region)) {
+        if is_heavy(elements, self.ns_of(region), self.least().heavy_ns) {
             return None;
         }
         let (elements, ins) = (elements as i64, self.regs(&data.operands).ok()?.into_iter().collect());
@@ -339,11 +341,11 @@ impl Lowerer<'_> {
                 let weight = match elements {
                     // Host code runs on the thread that walks the plan.
                     _ if asks_host => Weight::Middling,
-                    Some(n) if n <= BRIEF => Weight::Brief,
+                    Some(n) if n <= self.least().brief_elements => Weight::Brief,
                     _ if infer => Weight::Unknown,
                     _ => {
                         let ins: Vec<Type> = data.operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
-                        Weight::of(op, &data.attrs, &ins, &types)
+                        Weight::of(op, &data.attrs, &ins, &types, self.least().heavy_ns)
                     }
                 };
                 let shared = ins.iter().find_map(|&r| self.out.snapshots[r as usize]);
@@ -463,8 +465,13 @@ impl Lowerer<'_> {
                 match ins[..] {
                     [a, b] if n == 1 && inline => Step::Scalar2 { f, ins: [a.0, b.0], out },
                     _ => {
-                        let heavy = is_heavy(n, per_element(data.op.0));
-                        Step::Loop(Box::new(LoopStep { f, n, ins, out, dtype: result.dtype(), dims, inline, heavy }))
+                        let Thresholds { heavy_ns, in_place_bytes, long_loop, .. } = *self.least();
+                        let dtype = result.dtype();
+                        let long = n > long_loop;
+                        let heavy = long && is_heavy(n, per_element(data.op.0), heavy_ns);
+                        let in_place = n == 1 || n * dtype.size() >= in_place_bytes;
+                        let step = LoopStep { f, n, ins, out, dtype, dims, inline, in_place, long, heavy };
+                        Step::Loop(Box::new(step))
                     }
                 }
             }
@@ -505,11 +512,11 @@ impl Lowerer<'_> {
 
     fn fused(&mut self, data: &InstData) -> Result<()> {
         let region = data.regions[0];
-        let program = TileProgram::new(self.graph, region, self.allows("vectors"))?;
+        let program = TileProgram::new(self.graph, region, self.options)?;
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
         let elements = program.elements();
-        let heavy = is_heavy(elements, self.ns_of(region));
+        let heavy = is_heavy(elements, self.ns_of(region), self.least().heavy_ns);
         self.push(Step::Fused(Box::new(FusedStep { program, elements: elements as i64, heavy, ins, outs })));
         Ok(())
     }
@@ -531,7 +538,7 @@ impl Lowerer<'_> {
         }
         let outs: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
         let origin = self.origin;
-        let step = source.map(|source| NativeStep::new(source, ins, outs.clone(), self.options.native_after));
+        let step = source.map(|source| NativeStep::new(source, ins, outs.clone(), self.least().native_after));
         let start = step.map(|step| self.push(Step::Native(Box::new(step))));
         self.region(region)?;
         self.origin = origin;
@@ -594,8 +601,7 @@ impl Lowerer<'_> {
         let graph = self.graph;
         let own = |v: Value| data.regions.iter().any(|&r| graph.regions[r].params.contains(&v));
         let is_outside = |v: Value| !own(v) && matches!(self.places.get(&v), Some(Place::Reg(_)));
-        let Some(row_loop::Found { mut step, ins }) = row_loop::find(graph, data, self.allows("vectors"), &is_outside)
-        else {
+        let Some(row_loop::Found { mut step, ins }) = row_loop::find(graph, data, self.options, &is_outside) else {
             return Ok(None);
         };
         for &v in &ins {

@@ -19,9 +19,10 @@ mod together;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Census, Graph};
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 
 use spares::Spares;
+pub use step::STEP_KINDS;
 pub(crate) use step::{Reg, Step};
 
 /// What a register holds.
@@ -57,6 +58,8 @@ pub(crate) struct Plan {
     planned_bytes: usize,
     /// The number of loops; one comes before the loop that it is in.
     loops: usize,
+    /// Those for which it was made.
+    thresholds: Thresholds,
     frames: Spares<Frame>,
 }
 
@@ -88,7 +91,7 @@ impl Plan {
     /// Lowers an optimised graph, the last inputs of which, `captures`, are likely to be the same at each run.
     pub(crate) fn new(graph: &Graph, captures: usize, options: &Options) -> Result<Plan> {
         let lowered = lower::lower(graph, captures, options)?;
-        registers::assign(lowered)
+        registers::assign(lowered, options.thresholds)
     }
 
     /// Estimated nanoseconds of a run; `None` where it has loops or calls.

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use penstock_data::{Error, Result};
+use penstock_passes::Thresholds;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -19,13 +20,13 @@ type Position = u32;
 type Interval = (Position, Position);
 
 /// Puts values into registers.
-pub(super) fn assign(mut code: Lowered) -> Result<Plan> {
+pub(super) fn assign(mut code: Lowered, thresholds: Thresholds) -> Result<Plan> {
     let live = Liveness::of(&mut code);
     let classes = coalesce(&code, &live);
     let mut registers = allocate(&code, &live, &classes);
     let steps = std::mem::take(&mut code.steps);
     let origins = std::mem::take(&mut code.origins);
-    finish(code, steps, origins, &live, &mut registers)
+    finish(code, steps, origins, &live, &mut registers, thresholds)
 }
 
 /// Where each value is live.
@@ -86,42 +87,40 @@ impl Liveness {
         if doubtful.is_empty() {
             return FxHashSet::default();
         }
-        let mut touched: Vec<SmallVec<[(Reg, bool); 4]>> = Vec::with_capacity(code.steps.len());
+        // For each of these lists, the steps that read it, and those that write it.
+        let lists: FxHashSet<Reg> = doubtful.iter().map(|d| d.1).collect();
+        let mut reads: FxHashMap<Reg, Vec<usize>> = FxHashMap::default();
+        let mut writes: FxHashSet<(Reg, usize)> = FxHashSet::default();
         let mut next: Vec<SmallVec<[usize; 2]>> = Vec::with_capacity(code.steps.len());
+        let mut previous: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); code.steps.len() + 1];
         for (i, step) in code.steps.iter_mut().enumerate() {
-            let mut registers = SmallVec::new();
-            step.registers(&mut |r, role| registers.push((*r, role == Role::Write)));
-            touched.push(registers);
+            step.registers(&mut |r, role| match role {
+                _ if !lists.contains(r) => {}
+                Role::Write => _ = writes.insert((*r, i)),
+                Role::Read | Role::ReadLate => reads.entry(*r).or_default().push(i),
+            });
             let mut to: SmallVec<[usize; 2]> = SmallVec::new();
             if !matches!(step, Step::Jump(_) | Step::Back { .. } | Step::Switch { .. }) {
                 to.push(i + 1);
             }
             step.targets(&mut |t| to.push(*t as usize));
+            to.iter().for_each(|&t| previous[t].push(i));
             next.push(to);
         }
-        let is_read = |value: Reg, from: usize| {
+        // The steps in front of which a list is live: backward from those that read it.
+        let mut live: FxHashMap<Reg, FxHashSet<usize>> = FxHashMap::default();
+        for &list in &lists {
+            let mut stack = reads.remove(&list).unwrap_or_default();
+            stack.extend(code.outputs.contains(&list).then_some(code.steps.len()));
             let mut seen: FxHashSet<usize> = FxHashSet::default();
-            let mut stack: Vec<usize> = next[from].to_vec();
             while let Some(i) = stack.pop() {
-                if !seen.insert(i) {
-                    continue;
-                }
-                let Some(touches) = touched.get(i) else {
-                    if code.outputs.contains(&value) {
-                        return true;
-                    }
-                    continue;
-                };
-                if touches.contains(&(value, false)) {
-                    return true;
-                }
-                if !touches.contains(&(value, true)) {
-                    stack.extend(&next[i]);
+                if seen.insert(i) {
+                    stack.extend(previous[i].iter().copied().filter(|&p| !writes.contains(&(list, p))));
                 }
             }
-            false
-        };
-        doubtful.into_iter().filter(|&(i, value)| !is_read(value, i)).collect()
+            live.insert(list, seen);
+        }
+        doubtful.into_iter().filter(|(i, list)| !next[*i].iter().any(|to| live[list].contains(to))).collect()
     }
 
     fn is_live(&self, value: Reg, at: Position) -> bool {
@@ -262,6 +261,7 @@ fn finish(
     origins: Vec<(&'static str, penstock_data::Loc)>,
     live: &Liveness,
     registers: &mut Registers,
+    thresholds: Thresholds,
 ) -> Result<Plan> {
     let mut sweep: FxHashSet<Reg> = FxHashSet::default();
     let mut out_steps: Vec<Step> = Vec::with_capacity(steps.len());
@@ -357,6 +357,7 @@ fn finish(
         cost,
         planned_bytes,
         loops: code.loops.len(),
+        thresholds,
         frames: Spares::default(),
     })
 }

@@ -19,6 +19,7 @@ use penstock_kernels::pool::{parallel_for, threads};
 use penstock_ops::control::CONST;
 use penstock_ops::list::{LIST_GET, LIST_PUSH, LIST_SET, LIST_TAKE};
 use penstock_ops::part::wraps;
+use penstock_passes::Options;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -27,14 +28,6 @@ use super::run::Regs;
 use super::step::Reg;
 use super::strip::{ROWS, Strips, Values, part, rows_of};
 
-/// The least estimated nanoseconds of what a thread is handed.
-const PIECE_NS: u64 = 20_000;
-/// The most bytes of a matrix by which each thread multiplies its rows.
-const LARGEST: usize = 1 << 20;
-/// Estimated nanoseconds of a round that all threads are wanted for.
-const LONG_NS: u64 = 80_000;
-/// Estimated nanoseconds of a thread between two polls of the host.
-const POLL_NS: u64 = 1_000_000;
 /// Counts of rounds are less than this, so that they are counts in every type of counter.
 const MOST: i64 = i32::MAX as i64;
 
@@ -139,6 +132,10 @@ pub(crate) struct RowLoop {
     lists: Vec<(usize, Act)>,
     /// The greatest distance of what counts from its counter.
     reach: i64,
+    /// Estimated nanoseconds of what a thread is handed, of it between two polls, and of a round that threads may be missing in.
+    piece_ns: u64,
+    poll_ns: u64,
+    uneven_ns: u64,
 }
 
 /// A row loop, and the values from outside of the loop that are its operands.
@@ -148,9 +145,15 @@ pub(super) struct Found {
 }
 
 /// The row loop that does what a `while` does; `None` for most.
-pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &dyn Fn(Value) -> bool) -> Option<Found> {
+pub(super) fn find(
+    graph: &Graph,
+    data: &InstData,
+    options: &Options,
+    is_outside: &dyn Fn(Value) -> bool,
+) -> Option<Found> {
+    let least = &options.thresholds;
     let body = &graph.regions[data.regions[1]];
-    let rows = body.insts.iter().find_map(|&i| rows_of(graph, i))?;
+    let rows = body.insts.iter().find_map(|&i| rows_of(graph, i, least))?;
     let mut finder = Finder {
         graph,
         is_outside,
@@ -186,11 +189,11 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
         if known || finder.values.reshape(graph, inst, rows) {
             continue;
         }
-        let (part, ns) = part(graph, inst, (rows, rows), vectors, &mut finder.values)?;
+        let (part, ns) = part(graph, inst, (rows, rows), options, &mut finder.values)?;
         strip.push(part, ns);
     }
     // A larger matrix would not stay in the cache of a thread.
-    if !strip.has_products() || strip.largest() > LARGEST {
+    if !strip.has_products() || strip.largest() > least.row_loop_matrix_bytes {
         return None;
     }
     let operands = finder.operands()?;
@@ -252,6 +255,9 @@ pub(super) fn find(graph: &Graph, data: &InstData, vectors: bool, is_outside: &d
         leads,
         lists,
         reach,
+        piece_ns: least.row_loop_piece_ns,
+        poll_ns: least.row_loop_poll_ns,
+        uneven_ns: least.row_loop_uneven_ns,
     };
     Some(Found { step, ins })
 }
@@ -564,7 +570,7 @@ impl RowLoop {
     /// Finds all operands, makes room for the results, and the lists as they will be; `None` where something is amiss.
     fn prepare(&self, ins: &[&Tensor], variables: &[&Tensor], start: &[i64]) -> Option<Rounds> {
         // Threads that would have no rows can help with long products one by one.
-        if self.strip.nanoseconds >= LONG_NS && self.strip.rows() < ROWS * threads() {
+        if self.strip.nanoseconds >= self.uneven_ns && self.strip.rows() < ROWS * threads() {
             return None;
         }
         let count = self.rounds(ins, start)?;
@@ -707,10 +713,10 @@ impl RowLoop {
     /// Makes all rounds, and polls the host on the way; `false` for an error.
     fn go(&self, rounds: &Rounds, env: &dyn Env) -> Result<bool> {
         let rows = self.strip.rows();
-        let pieces = self.strip.nanoseconds.saturating_mul(rounds.count as u64) / PIECE_NS;
+        let pieces = self.strip.nanoseconds.saturating_mul(rounds.count as u64) / self.piece_ns;
         let pieces = usize::try_from(pieces).unwrap_or(usize::MAX).clamp(1, threads());
         let piece = rows.div_ceil(pieces).next_multiple_of(ROWS);
-        let at_once = (POLL_NS * pieces as u64 / self.strip.nanoseconds.max(1)).max(1);
+        let at_once = (self.poll_ns * pieces as u64 / self.strip.nanoseconds.max(1)).max(1);
         let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
         let failed = AtomicBool::new(false);
         for first in (0..rounds.count).step_by(at_once) {

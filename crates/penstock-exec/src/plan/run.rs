@@ -25,10 +25,6 @@ use crate::{apart, state};
 const POLL_EVERY: i64 = 2_000_000;
 /// Nanoseconds that a brief kernel counts for.
 const BRIEF_NS: i64 = 1_000;
-/// Elementwise loops over more elements count, at a nanosecond each; shorter ones only in the cost of a loop around them.
-const LONG_LOOP: usize = 1 << 14;
-/// Registers of more bytes give their memory back to the pool between runs.
-const KEPT_BYTES: usize = 64 << 20;
 
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types.
@@ -156,7 +152,7 @@ impl Plan {
                 *reg = Tensor::default();
             }
         }
-        if self.planned_bytes > KEPT_BYTES {
+        if self.planned_bytes > self.thresholds.kept_bytes {
             for (reg, kind) in frame.regs.iter_mut().zip(&self.kinds) {
                 if matches!(kind, Kind::Bytes(_) | Kind::Any) {
                     *reg = Tensor::default();
@@ -207,7 +203,7 @@ impl Plan {
                     unsafe { scalar2(*f, regs, *ins, *out)? };
                 }
                 Step::Loop(s) => {
-                    if s.n > LONG_LOOP {
+                    if s.long {
                         if s.heavy {
                             regs = self.run_apart(*at, own, env)?;
                         } else {
@@ -226,7 +222,7 @@ impl Plan {
                         // SAFETY: as said above; lowering made it from the types of the operands.
                         unsafe { few.run(s, regs)? };
                     // SAFETY: as said above.
-                    } else if unsafe { is_heavy_broadcast(s, regs) } {
+                    } else if unsafe { is_heavy_broadcast(s, regs, self.thresholds.heavy_ns) } {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
                         // SAFETY: as said above.
@@ -275,15 +271,17 @@ impl Plan {
                 }
                 Step::RowLoop(s) => {
                     // SAFETY: as said above.
-                    if unsafe { s.run(regs, env)? } {
-                        pc = s.target as usize;
+                    if !unsafe { s.run(regs, env)? } {
+                        continue;
                     }
+                    pc = s.target as usize;
                 }
                 Step::Native(s) => {
                     // SAFETY: as said above; lowering made the step of scalars and arrays.
-                    if unsafe { s.run(regs, env)? } {
-                        pc = s.target as usize;
+                    if !unsafe { s.run(regs, env)? } {
+                        continue;
                     }
+                    pc = s.target as usize;
                 }
                 Step::Kernel(s) => {
                     if s.weight == Weight::Brief {
@@ -298,7 +296,7 @@ impl Plan {
                         // SAFETY: as said above.
                         let types = unsafe { infer_kernel(s, regs)? };
                         // SAFETY: as said above.
-                        if unsafe { is_heavy_kernel(s, types, regs) } {
+                        if unsafe { is_heavy_kernel(s, types, regs, self.thresholds.heavy_ns) } {
                             regs = self.run_apart(*at, own, env)?;
                         } else {
                             // SAFETY: as said above.
@@ -436,13 +434,13 @@ impl Note for Clock<'_> {
 ///
 /// # Safety
 /// The registers are there.
-unsafe fn is_heavy_broadcast(s: &BroadcastStep, regs: Regs) -> bool {
+unsafe fn is_heavy_broadcast(s: &BroadcastStep, regs: Regs, heavy: f64) -> bool {
     // SAFETY: the caller's promise.
     let ins = unsafe { regs.list(&s.ins) };
     let most = ins.iter().fold(1usize, |n, t| n.saturating_mul(t.len()));
-    is_heavy(most, s.ns) && {
+    is_heavy(most, s.ns, heavy) && {
         let shapes: SmallVec<[&[usize]; 6]> = ins.iter().map(|t| t.dims()).collect();
-        broadcast_dims(&shapes).is_some_and(|dims| is_heavy(dims.iter().product(), s.ns))
+        broadcast_dims(&shapes).is_some_and(|dims| is_heavy(dims.iter().product(), s.ns, heavy))
     }
 }
 
@@ -450,13 +448,13 @@ unsafe fn is_heavy_broadcast(s: &BroadcastStep, regs: Regs) -> bool {
 ///
 /// # Safety
 /// The registers are there.
-unsafe fn is_heavy_kernel(s: &KernelStep, inferred: Option<OutTypes>, regs: Regs) -> bool {
+unsafe fn is_heavy_kernel(s: &KernelStep, inferred: Option<OutTypes>, regs: Regs, heavy: f64) -> bool {
     if s.weight != Weight::Unknown {
         return s.weight == Weight::Heavy;
     }
     // SAFETY: the caller's promise.
     let inputs = unsafe { regs.list(&s.ins) };
-    is_heavy_on(s.op, &s.attrs, &inputs, inferred.as_deref().unwrap_or(&s.types))
+    is_heavy_on(s.op, &s.attrs, &inputs, inferred.as_deref().unwrap_or(&s.types), heavy)
 }
 
 /// Infers the types of the results from the operands, where the plan could not see them all.

@@ -20,9 +20,24 @@ use crate::work::Weight;
 /// The number of a register.
 pub(crate) type Reg = u32;
 
-/// Loops over single elements, and over this many bytes and more, write in place. In between, two buffers in the cache
-/// are quicker: a loop over its own operand passes through a buffer of its own.
-const IN_PLACE: usize = 256 << 10;
+/// How steps work, by the names that a profile has.
+pub const STEP_KINDS: [&str; 15] = [
+    "scalar",
+    "loop",
+    "broadcast",
+    "fused",
+    "strips",
+    "slabs",
+    "rows",
+    "native",
+    "kernel",
+    "resolved",
+    "together",
+    "read",
+    "write",
+    "update",
+    "window",
+];
 
 /// One step. Registers are values while a graph is lowered, and registers of the frame in a plan.
 pub(crate) enum Step {
@@ -85,6 +100,11 @@ pub(crate) struct LoopStep {
     pub(crate) dims: Dims,
     /// Whether the result lies in its register, which has its type at all times.
     pub(crate) inline: bool,
+    /// Whether the result may take the place of an operand: of single elements, and of many bytes. In between, two buffers in
+    /// the cache are quicker, as a loop over its own operand passes through a buffer of its own.
+    pub(crate) in_place: bool,
+    /// Whether it counts as work, at a nanosecond for each element; shorter ones only count in the cost of a loop around them.
+    pub(crate) long: bool,
     /// Whether it runs apart.
     pub(crate) heavy: bool,
 }
@@ -210,10 +230,9 @@ impl Step {
             }
             Step::Loop(s) => {
                 let size = s.dtype.size();
-                let in_place = s.n == 1 || s.n * size >= IN_PLACE;
                 for (r, step) in &mut s.ins {
                     // A loop can write over an operand that it walks at the pace of the result.
-                    visit(r, if in_place && *step as usize == size { Read } else { ReadLate });
+                    visit(r, if s.in_place && *step as usize == size { Read } else { ReadLate });
                 }
                 visit(&mut s.out, Write);
             }
@@ -316,6 +335,7 @@ impl Step {
             Step::Slab(_) => "slabs",
             Step::RowLoop(_) => "rows",
             Step::Native(_) => "native",
+            Step::Kernel(s) if s.resolved.is_some() => "resolved",
             Step::Kernel(_) => "kernel",
             Step::Together(_) => "together",
             Step::Read(_) => "read",

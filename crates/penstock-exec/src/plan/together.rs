@@ -12,6 +12,7 @@ use penstock_data::{Error, Loc, Result};
 use penstock_ir::{Cpu, Graph, Inst, NoEnv, Type, Value, effects_of};
 use penstock_kernels::pool;
 use penstock_ops::fused::FUSED;
+use penstock_passes::Thresholds;
 use rustc_hash::FxHashSet;
 
 use super::run::{Regs, run_kernel};
@@ -20,8 +21,6 @@ use crate::work;
 
 /// How many instructions are looked at for one step.
 const WINDOW: usize = 128;
-/// Estimated nanoseconds for each element from which a kernel computes more than it moves.
-const PER_ELEMENT: f64 = 2.0;
 
 /// Kernels that run at the same time.
 pub(crate) struct TogetherStep {
@@ -44,11 +43,17 @@ pub(super) struct Found {
     pub(super) behind: Vec<Inst>,
 }
 
-/// The first of `insts` and what can run at the same time; `None` where there is nothing. Each takes about `least`
-/// nanoseconds or longer.
-pub(super) fn find(graph: &Graph, insts: &[Inst], least: u64) -> Option<Found> {
+/// The first of `insts` and what can run at the same time; `None` where there is nothing. `is_kernel` says of those
+/// with kernels which are lowered as such.
+pub(super) fn find(
+    graph: &Graph,
+    insts: &[Inst],
+    least: &Thresholds,
+    is_kernel: &dyn Fn(Inst) -> bool,
+) -> Option<Found> {
+    let long = |inst: Inst| long(graph, inst, least).filter(|_| is_kernel(inst));
     let (&first, rest) = insts.split_first()?;
-    let nanoseconds = long(graph, first, least)?;
+    let nanoseconds = long(first)?;
     let mut found = Found { insts: vec![first], nanoseconds, taken: 1, before: Vec::new(), behind: Vec::new() };
     let mut late: FxHashSet<Value> = graph.insts[first].results.iter().copied().collect();
     // Up to the last that might run at the same time as another.
@@ -58,7 +63,7 @@ pub(super) fn find(graph: &Graph, insts: &[Inst], least: u64) -> Option<Found> {
         if (!data.regions.is_empty() && !data.op.is(&FUSED)) || effects_of(graph, inst).acts() {
             break;
         }
-        let (long, waits) = (long(graph, inst, least), data.operands.iter().any(|v| late.contains(v)));
+        let (long, waits) = (long(inst), data.operands.iter().any(|v| late.contains(v)));
         let list = match long {
             _ if waits => &mut found.behind,
             Some(ns) => {
@@ -80,8 +85,8 @@ pub(super) fn find(graph: &Graph, insts: &[Inst], least: u64) -> Option<Found> {
     (found.insts.len() > 1).then_some(found)
 }
 
-/// The estimated nanoseconds of a kernel without effects that computes for `least` or longer.
-fn long(graph: &Graph, inst: Inst, least: u64) -> Option<u64> {
+/// The estimated nanoseconds of a kernel without effects that computes for long enough.
+fn long(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<u64> {
     let data = &graph.insts[inst];
     // Products are shared by all threads at no loss, and what they pack is then packed once.
     let shares = data.op.name.starts_with("matmul") || data.op.name.starts_with("conv");
@@ -94,7 +99,7 @@ fn long(graph: &Graph, inst: Inst, least: u64) -> Option<u64> {
     let elements = |types: &[Type]| types.iter().filter_map(|t| t.shape().num_elements()).sum::<usize>();
     let ns = work::nanoseconds(data.op.0, &data.attrs, &ins, &outs)?;
     let moved = elements(&ins).max(elements(&outs)) as f64;
-    (ns >= least as f64 && ns >= PER_ELEMENT * moved).then_some(ns as u64)
+    (ns >= least.together_ns as f64 && ns >= least.together_ns_per_element * moved).then_some(ns as u64)
 }
 
 impl TogetherStep {

@@ -8,36 +8,29 @@ use penstock_passes::evaluate::resolve;
 use penstock_passes::rejects_elements;
 use penstock_passes::space::{Class, Over, Space, Strides, work};
 use penstock_passes::view::{Line, View};
+use penstock_passes::{Options, Thresholds};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::runs::{self, Former};
 use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram, Window};
 
-/// Bytes of temporaries of one tile: half of a first-level data cache.
-const SCRATCH: usize = 24 << 10;
-/// The least elements of a tile; the most are those of a block of a reduction.
-const MIN_TILE: usize = 512;
-/// Rows of at most so many columns share a tile with others.
-const SHORT: usize = 512;
-/// Elements that are copied in the time that the call of a step takes.
-const CALL: usize = 96;
 /// Rows are computed with what is between them where that is no more than the rows themselves.
 const MOST_BETWEEN: usize = 2;
 /// Estimated nanoseconds that a step takes for an element.
 const STEP_NS: f64 = 0.25;
 
 impl TileProgram {
-    /// Resolves the region of a `fused` instruction; with `vectors` to loops over vectors of its own, where it can.
+    /// Resolves the region of a `fused` instruction; where the options allow it to loops over vectors of its own, where it can.
     ///
     /// # Errors
     /// `Internal` where the region is not what `fused` says, or of unknown sizes.
-    pub(crate) fn new(graph: &Graph, region: Region, vectors: bool) -> Result<TileProgram> {
+    pub(crate) fn new(graph: &Graph, region: Region, options: &Options) -> Result<TileProgram> {
         // The others say where the elements of operands lie.
         let works = |i: &&Inst| work(graph, **i).is_some();
         let insts: Vec<Inst> = graph.regions[region].insts.iter().filter(works).copied().collect();
         let space = Space::of(graph, &insts).ok_or_else(|| Error::internal("a fused region does not fit together"))?;
-        let compiler = Compiler::new(graph, region, insts, &space, vectors && runs::available());
+        let compiler = Compiler::new(graph, region, insts, &space, options);
         compiler.program()
     }
 
@@ -47,7 +40,7 @@ impl TileProgram {
         let columns = self.columns;
         let [phase] = &mut self.phases[..] else { return None };
         let [output] = &mut self.outputs[..] else { return None };
-        if columns < CALL || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
+        if columns < self.call || !phase.folds.is_empty() || !output.full || cuts.iter().any(|cut| cut.1 < 1) {
             return None;
         }
         if !cuts.iter().map(|cut| cut.2).eq(output.dims.iter().copied()) {
@@ -100,6 +93,7 @@ struct Compiler<'a> {
     /// The instructions that compute.
     work: Vec<Inst>,
     space: &'a Space,
+    least: &'a Thresholds,
     /// Whether instructions may be compiled.
     vectors: bool,
     /// Whether a tile has several rows.
@@ -118,16 +112,18 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a Graph, region: Region, work: Vec<Inst>, space: &'a Space, vectors: bool) -> Compiler<'a> {
+    fn new(graph: &'a Graph, region: Region, work: Vec<Inst>, space: &'a Space, options: &'a Options) -> Compiler<'a> {
+        let (least, vectors) = (&options.thresholds, options.allows("vectors") && runs::available());
         let dtype_size = |v: &Value| graph.ty(*v).dtype().size();
         let results = work.iter().map(|&i| &graph.insts[i].results[0]);
         let widest = results.chain(&graph.regions[region].params).map(dtype_size).max().unwrap_or(1).max(1);
-        let batched = space.columns() <= SHORT && space.rows() > 1;
+        let batched = space.columns() <= least.tile_short && space.rows() > 1;
         Compiler {
             graph,
             region,
             work,
             space,
+            least,
             vectors,
             batched,
             whole: batched,
@@ -167,10 +163,12 @@ impl<'a> Compiler<'a> {
         // Steps that walk windows row by row cost calls, copies of the windows cost time for each element.
         let windows = |s: &&Source| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
         let copied = space.columns() * self.sources.iter().filter(windows).count();
-        let in_place = self.vectors && Former::new(graph, &self.work, space).reads_in_place();
+        let in_place = self.vectors && Former::new(graph, &self.work, space, self.least.vector_row).reads_in_place();
         self.gaps = if self.batched && !in_place { self.gaps(data.results.len()) } else { None };
-        self.batched &=
-            in_place || self.gaps.is_some() || copied <= CALL * self.work.len() || space.over != Over::Nothing;
+        self.batched &= in_place
+            || self.gaps.is_some()
+            || copied <= self.least.tile_call * self.work.len()
+            || space.over != Over::Nothing;
         let mut outputs = Vec::with_capacity(data.results.len());
         for &v in &data.results {
             let dims = graph.ty(v).shape().extents();
@@ -237,7 +235,7 @@ impl<'a> Compiler<'a> {
             self.items.insert(result, Item { place, phase });
         }
         if self.vectors {
-            let former = Former::new(graph, &self.work, space);
+            let former = Former::new(graph, &self.work, space, self.least.vector_row);
             former.form(&mut self.phases, &self.sources, self.batched);
         }
         self.finish(inputs, outputs)
@@ -312,7 +310,7 @@ impl<'a> Compiler<'a> {
         let alike = of(pitch).all(|a| a.1.is_multiple_of(even) || a.1 == usize::MAX);
         let dense = self.sources.iter().filter(|s| matches!(s.layout, Layout::Dense)).count();
         let copied = if pitch > columns { dense + results } else { 0 };
-        let pays = of(pitch).count() > copied && even.min(self.space.rows()) * pitch >= 2 * CALL;
+        let pays = of(pitch).count() > copied && even.min(self.space.rows()) * pitch >= 2 * self.least.tile_call;
         (alike && pays).then_some((pitch, even))
     }
 
@@ -351,9 +349,10 @@ impl<'a> Compiler<'a> {
         let columns = self.space.columns();
         let over_rows = matches!(self.space.over, Over::Rows { .. });
         // What one phase makes and another reads needs memory for all columns, unless a tile has them.
-        self.whole = self.batched || columns <= MIN_TILE;
+        self.whole = self.batched || columns <= self.least.tile_elements;
         let (temps, kept) = self.slots();
-        let room = (SCRATCH.checked_div(self.widest * temps).unwrap_or(BLOCK)).clamp(MIN_TILE, BLOCK);
+        let Thresholds { tile_bytes, tile_elements, tile_piece, tile_call, .. } = *self.least;
+        let room = (tile_bytes.checked_div(self.widest * temps).unwrap_or(BLOCK)).clamp(tile_elements, BLOCK);
         let tile: usize = 1 << room.ilog2();
         let (pitch, even) = self.gaps.unwrap_or((columns, usize::MAX));
         let tile = if self.batched { tile.max(pitch) } else { tile };
@@ -383,6 +382,9 @@ impl<'a> Compiler<'a> {
             kept: (if kept > 0 { aligned(columns.max(tile) * self.widest) } else { 0 }, kept),
             row_slots: (aligned(batch * self.widest.max(16)), row_slots),
             cost: STEP_NS * steps,
+            piece: tile_piece,
+            piece_ns: self.least.piece_ns,
+            call: tile_call,
         })
     }
 

@@ -148,8 +148,14 @@ pub(crate) struct TileProgram {
     temps: (usize, usize),
     kept: (usize, usize),
     row_slots: (usize, usize),
-    /// Estimated nanoseconds of an element.
+    /// Estimated nanoseconds of an element,
     cost: f64,
+    /// and of what a thread is handed.
+    piece_ns: f64,
+    /// Elements of a part of a long row that a thread is handed.
+    piece: usize,
+    /// Elements that are copied in the time that the call of a step takes.
+    call: usize,
 }
 
 impl TileProgram {

@@ -7,16 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{ALIGNMENT, Error, Tensor};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
-use penstock_kernels::pool::{grain, parallel_for};
+use penstock_kernels::pool::parallel_for;
 use penstock_kernels::{Fault, Lane, rows};
 use penstock_passes::evaluate::fault;
 use penstock_passes::view::Line;
 use smallvec::SmallVec;
 
 use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
-
-/// Elements that a thread is given at a time, where nothing is reduced.
-const PIECE: usize = 1 << 14;
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
@@ -92,11 +89,11 @@ impl TileProgram {
             let folds = self.phases.iter().any(|p| !p.folds.is_empty());
             if self.over_rows {
                 self.columns_of_rows(&memory, &failed);
-            } else if self.phases.len() == 1 && self.columns > if folds { PART } else { PIECE } {
+            } else if self.phases.len() == 1 && self.columns > if folds { PART } else { self.piece } {
                 self.long_rows(&memory, &failed);
             } else {
                 let tiles = self.rows.div_ceil(self.batch);
-                parallel_for(tiles, grain(self.cost * (self.batch * self.columns) as f64), |range| {
+                parallel_for(tiles, self.grain(self.cost * (self.batch * self.columns) as f64), |range| {
                     let rows = range.start * self.batch..self.rows.min(range.end * self.batch);
                     note(&failed, with_scratch(self.scratch(0), |scratch| self.whole_rows(&memory, scratch, rows)));
                 });
@@ -104,6 +101,11 @@ impl TileProgram {
         }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |failed| Err(self.error(failed)))
+    }
+
+    /// How many of what takes so many nanoseconds a thread is handed.
+    fn grain(&self, ns: f64) -> usize {
+        ((self.piece_ns / ns.max(1e-3)) as usize).max(1)
     }
 
     /// The error that a fault is, of the operator in which it came up.
@@ -294,11 +296,11 @@ impl TileProgram {
     unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let folds = phase.folds.len();
-        let piece = if folds == 0 { PIECE } else { PART };
+        let piece = if folds == 0 { self.piece } else { PART };
         let pieces = self.columns.div_ceil(piece);
         let mut accs: Vec<Acc> = vec![Acc::EMPTY; self.rows * pieces * folds];
         let kept = Table(accs.as_mut_ptr());
-        parallel_for(self.rows * pieces, grain(self.cost * piece as f64), |range| {
+        parallel_for(self.rows * pieces, self.grain(self.cost * piece as f64), |range| {
             let work = |scratch: Scratch| {
                 let mut lanes: SmallVec<[Lanes; 1]> = SmallVec::new();
                 for i in range {
@@ -369,7 +371,7 @@ impl TileProgram {
         };
         let block = width * size_of::<Acc>() * phase.folds.len();
         let ns = self.cost * (rows.min(self.rows) * width) as f64;
-        parallel_for(lines * strips, grain(ns), |range| {
+        parallel_for(lines * strips, self.grain(ns), |range| {
             let work = |scratch: Scratch| {
                 for i in range {
                     let (at, strip) = (i / strips, i % strips);

@@ -18,9 +18,6 @@ use smallvec::SmallVec;
 use super::run::{Memory, Scratch, Tile, offset};
 use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
 
-/// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
-const LONG: usize = 3;
-
 /// A row of fewer bytes is not worth a loop over several vectors at a time.
 const SMALL: usize = 1024;
 
@@ -39,6 +36,8 @@ pub(super) struct Former<'a> {
     space: &'a Space,
     /// Bytes of the widest element that runs have, 4 or 8.
     widest: usize,
+    /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
+    long: usize,
 }
 
 /// Whether there is code for vectors on this machine.
@@ -47,18 +46,18 @@ pub(super) fn available() -> bool {
 }
 
 impl<'a> Former<'a> {
-    pub(super) fn new(graph: &'a Graph, work: &'a [Inst], space: &'a Space) -> Former<'a> {
+    pub(super) fn new(graph: &'a Graph, work: &'a [Inst], space: &'a Space, long: usize) -> Former<'a> {
         let dtypes = work.iter().flat_map(|&i| {
             let data = &graph.insts[i];
             data.operands.iter().chain(&data.results).map(|&v| graph.ty(v).dtype())
         });
         let widest = dtypes.filter_map(vector::element_size).max().unwrap_or(4).max(4);
-        Former { graph, work, space, widest }
+        Former { graph, work, space, widest, long }
     }
 
     /// Whether windows are read where they lie: where rows are long enough, and not much else than runs reads them.
     pub(super) fn reads_in_place(&self) -> bool {
-        let long = self.space.columns() * self.widest >= LONG * if level() == Level::V4 { 64 } else { 32 };
+        let long = self.space.columns() * self.widest >= self.long * if level() == Level::V4 { 64 } else { 32 };
         long && 2 * self.work.iter().filter(|&&i| self.instruction(i).is_some()).count() >= self.work.len()
     }
 

@@ -23,7 +23,7 @@ use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, refere
 use penstock_ir::{Attr, Attrs, Builder, Env, FuncRef, Function, Graph, HostFn, HostRef, Type, Value};
 use penstock_ops::control::{CALL, COND, CONST, WHILE};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, READ_VARIABLE};
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 
 use ops::{ADD, FLATTEN, FLOORDIV, HOST, LESS, MUL, NEG, PANIC, PRINT};
 
@@ -78,13 +78,17 @@ fn executable(graph: &Graph) -> Executable {
 
 /// An executable that fuses whatever it can.
 fn fusing(graph: &Graph) -> Executable {
-    let options = Options { min_fused_bytes: 0, ..Options::default() };
+    let options = Options { thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT }, ..Options::default() };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
 /// An executable that fuses whatever it can, and runs every instruction by its own kernel.
 fn fusing_without_runs(graph: &Graph) -> Executable {
-    let options = Options { min_fused_bytes: 0, skip: vec!["vectors".into()], ..Options::default() };
+    let options = Options {
+        thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
+        skip: vec!["vectors".into()],
+        ..Options::default()
+    };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 

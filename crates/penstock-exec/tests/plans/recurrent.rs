@@ -4,7 +4,7 @@ use penstock_data::{Bool8, DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Attrs, Builder, Function, Graph, Type, Value};
 use penstock_ops::control::WHILE;
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 
 use super::random::Random;
 use super::rows::{op, same, tensor};
@@ -173,7 +173,11 @@ impl Net {
 }
 
 fn without_row_loops(graph: &Graph) -> Executable {
-    let options = Options { min_fused_bytes: 0, skip: vec!["row_loops".into()], ..Options::default() };
+    let options = Options {
+        thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
+        skip: vec!["row_loops".into()],
+        ..Options::default()
+    };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 

@@ -4,7 +4,7 @@ use penstock_data::{DType, Shape, Tensor};
 use penstock_exec::{Arg, Executable, Variable, reference};
 use penstock_ir::{Builder, Function, Graph, OpSet, Type, Value};
 use penstock_ops::Ops;
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 
 use super::random::Random;
 use super::rows::{same, tensor};
@@ -21,7 +21,11 @@ fn slabs(graph: &Graph, bytes: usize) -> Executable {
 
 fn planned(graph: &Graph, bytes: usize, skip: &[&str]) -> Executable {
     let skip = skip.iter().map(|name| name.to_string()).collect();
-    let options = Options { min_fused_bytes: 0, slab_bytes: bytes, skip, ..Options::default() };
+    let options = Options {
+        thresholds: Thresholds { fused_bytes: 0, slab_bytes: bytes, ..Thresholds::DEFAULT },
+        skip,
+        ..Options::default()
+    };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
@@ -119,7 +123,11 @@ fn agree(seed: u64, dims: [usize; 3], sizes: &[usize]) -> usize {
     let (graph, inputs) = program(seed, dims);
     let args: Vec<Arg> = inputs.into_iter().map(Arg::from).collect();
     // An error may be that of an instruction which is of no use, and which no plan has.
-    let parts = Options { min_fused_bytes: 0, skip: vec!["slabs".to_owned()], ..Options::default() };
+    let parts = Options {
+        thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
+        skip: vec!["slabs".to_owned()],
+        ..Options::default()
+    };
     let apart = Executable::with_options(&Function::new("f", graph.clone()), parts).unwrap();
     let expected =
         reference::run(&graph, &args, &env()).or_else(|_| apart.run(&args, &env()).map(|got| got.into_vec()));

@@ -3,7 +3,7 @@
 use penstock_data::{DType, Shape, Tensor, f16};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Builder, Function, Graph, Type, Value, no_hosts, parse_function};
-use penstock_passes::Options;
+use penstock_passes::{Options, Thresholds};
 
 use super::random::Random;
 use super::rows::{op, same, tensor};
@@ -11,12 +11,19 @@ use super::{Recorder, build, env, executable};
 
 /// An executable of which strips are as short as they may be.
 fn in_strips(graph: &Graph) -> Executable {
-    let options = Options { slab_bytes: 0, min_fused_bytes: 0, ..Options::default() };
+    let options = Options {
+        thresholds: Thresholds { slab_bytes: 0, fused_bytes: 0, ..Thresholds::DEFAULT },
+        ..Options::default()
+    };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
 fn without(graph: &Graph) -> Executable {
-    let options = Options { min_fused_bytes: 0, skip: vec!["strips".into()], ..Options::default() };
+    let options = Options {
+        thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
+        skip: vec!["strips".into()],
+        ..Options::default()
+    };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 

@@ -14,7 +14,11 @@ fn op(name: &str) -> &'static penstock_ir::OpDef {
 
 /// An executable that runs whatever kernels it can at the same time.
 fn together(function: &Function) -> Executable {
-    Executable::with_options(function, Options { together_ns: 0, ..Options::default() }).unwrap()
+    Executable::with_options(
+        function,
+        Options { thresholds: Thresholds { together_ns: 0, ..Thresholds::DEFAULT }, ..Options::default() },
+    )
+    .unwrap()
 }
 
 fn read(text: &str) -> Arc<Function> {

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use penstock_data::{DTypeSet, Dims, Tensor};
 use penstock_ir::{Cpu, Graph, Inst, InstData, Region, Value, effects_of};
-use penstock_kernels::pool::{grain, threads};
+use penstock_kernels::pool::threads;
 use penstock_ops::control::CONST;
 use penstock_ops::fused::FUSED;
 use penstock_ops::joining::{CONCAT, STACK, UNSTACK};
 use penstock_ops::shape_ops::{PAD, paddings};
 use penstock_ops::slicing::{SLICE, STRIDED_SLICE, box_of};
 use penstock_passes::evaluate::resolve;
-use penstock_passes::rejects_elements;
 use penstock_passes::space::work;
 use penstock_passes::view::View;
+use penstock_passes::{Options, rejects_elements};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -24,12 +24,6 @@ use crate::work::{is_heavy, per_element};
 
 /// The most instructions between two of a step, constants aside.
 const MOST_ASIDE: usize = 64;
-/// The fewest outermost indices.
-const MIN_EXTENT: usize = 4;
-/// Coordinates of a chunk for each that is computed on both sides of its border.
-const PER_BORDER: usize = 12;
-/// Estimated nanoseconds of a step that has to be shared by all threads.
-const LONG_NS: f64 = 100_000.0;
 /// Estimated nanoseconds of moving a byte.
 const NS_PER_BYTE: f64 = 0.1;
 
@@ -92,8 +86,7 @@ struct Own {
 
 struct Finder<'a> {
     graph: &'a Graph,
-    /// Whether fused regions may be compiled to loops over vectors.
-    vectors: bool,
+    options: &'a Options,
     drafts: Vec<Draft>,
     own: Vec<Own>,
     number: FxHashMap<Value, usize>,
@@ -101,16 +94,10 @@ struct Finder<'a> {
 }
 
 /// The step of the first instructions of `insts`; where it would not pay, the number of instructions that no such step
-/// starts with. A thread's memory is to have about so many bytes.
-pub(in crate::plan) fn find(
-    graph: &Graph,
-    insts: &[Inst],
-    uses: &Uses,
-    bytes: usize,
-    vectors: bool,
-) -> Result<Found, usize> {
+/// starts with.
+pub(in crate::plan) fn find(graph: &Graph, insts: &[Inst], uses: &Uses, options: &Options) -> Result<Found, usize> {
     let mut finder =
-        Finder { graph, vectors, drafts: Vec::new(), own: Vec::new(), number: FxHashMap::default(), ins: Vec::new() };
+        Finder { graph, options, drafts: Vec::new(), own: Vec::new(), number: FxHashMap::default(), ins: Vec::new() };
     if !insts.first().is_some_and(|&inst| starts(graph, inst) && finder.join(inst)) {
         return Err(1);
     }
@@ -143,7 +130,7 @@ pub(in crate::plan) fn find(
     }
     before.truncate(last.0);
     behind.truncate(last.1);
-    let (step, outs) = finder.step(uses, bytes).ok_or(taken)?;
+    let (step, outs) = finder.step(uses).ok_or(taken)?;
     Ok(Found { step, ins: finder.ins, outs, taken, before, behind })
 }
 
@@ -172,7 +159,7 @@ impl Finder<'_> {
         };
         let alike = |dims: &Dims| match self.drafts.first() {
             Some(first) => dims[0] <= 2 * first.dims[0] && first.dims[0] <= 2 * dims[0],
-            None => dims[0] >= MIN_EXTENT,
+            None => dims[0] >= self.options.thresholds.slab_extent,
         };
         if dims.is_empty() || !alike(&dims) {
             return false;
@@ -273,15 +260,15 @@ impl Finder<'_> {
     }
 
     /// The step, and the values that leave it.
-    fn step(&self, uses: &Uses, bytes: usize) -> Option<(SlabStep, Vec<Value>)> {
-        let graph = self.graph;
+    fn step(&self, uses: &Uses) -> Option<(SlabStep, Vec<Value>)> {
+        let (graph, least) = (self.graph, &self.options.thresholds);
         let leaves: Vec<bool> = self.own.iter().map(|own| uses.of(graph, own.value) > own.reads).collect();
         // What passes between parts and is not there as a whole.
         if !leaves.contains(&false) {
             return None;
         }
         let Layout { spans, origins, span } = self.layout(&leaves)?;
-        if span.len() < MIN_EXTENT || span.len() > 2 * self.drafts[0].dims[0] {
+        if span.len() < least.slab_extent || span.len() > 2 * self.drafts[0].dims[0] {
             return None;
         }
         let most = spans.iter().map(border).max().unwrap_or(0);
@@ -296,7 +283,7 @@ impl Finder<'_> {
         // What passes through takes part of the cache, too.
         let per_row: usize = streams / 2 + slots.iter().map(|s| s.row).sum::<usize>();
         let borders: usize = slots.iter().map(|s| s.row * s.border).sum();
-        let room = bytes.saturating_sub(borders) / per_row.max(1);
+        let room = least.slab_bytes.saturating_sub(borders) / per_row.max(1);
         let slab = room.max(most).clamp(1, span.len());
         let (mut ns, mut heavy_ns, mut parts) = (0.0, 0.0, Vec::with_capacity(self.drafts.len()));
         for (p, draft) in self.drafts.iter().enumerate() {
@@ -320,9 +307,9 @@ impl Finder<'_> {
                 origin: origins[p],
             });
         }
-        let least = grain(ns / span.len() as f64).max(PER_BORDER * most);
+        let chunk = least.grain(ns / span.len() as f64).max(least.slab_border * most);
         // Long steps that the threads cannot share evenly are better off one by one.
-        if span.len() < threads() && ns > LONG_NS {
+        if span.len() < threads() && ns > least.slab_uneven_ns {
             return None;
         }
         let type_of = |v: &Value| Some((graph.ty(*v).dtype(), self.extents(*v)?));
@@ -335,11 +322,11 @@ impl Finder<'_> {
             due: self.ins.iter().map(type_of).collect::<Option<_>>()?,
             types: outs.iter().map(type_of).collect::<Option<_>>()?,
             in_rows,
-            grain: least.min(span.len().div_ceil(threads())),
+            grain: chunk.min(span.len().div_ceil(threads())),
             span,
             slab,
             nanoseconds: ns as u64,
-            heavy: is_heavy(1, heavy_ns),
+            heavy: is_heavy(1, heavy_ns, least.heavy_ns),
         };
         Some((step, outs))
     }
@@ -414,7 +401,7 @@ impl Finder<'_> {
         let op = data.op;
         let dims = &draft.dims;
         if op.is(&FUSED) {
-            let program = TileProgram::new(graph, data.regions[0], self.vectors).ok()?;
+            let program = TileProgram::new(graph, data.regions[0], self.options).ok()?;
             let row = row_of(dims);
             let fits = program.elements() == row * dims[0] && program.splits(row);
             let ns = program.nanoseconds() as f64;

@@ -14,19 +14,18 @@ use penstock_ops::linalg::MATMUL;
 use penstock_ops::nn::{LOG_SOFTMAX, SOFTMAX};
 use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 use penstock_passes::evaluate::resolve;
+use penstock_passes::{Options, Thresholds};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::super::slab::Uses;
 use super::parts::{Columns, MOST_OPERANDS, Part, Place, Single};
-use super::{FEWEST, Head, PIECE_NS, ROWS, StripStep, Strips};
+use super::{Head, StripStep, Strips};
 use crate::tile::TileProgram;
 use crate::work::per_element;
 
 /// The most instructions between two of a step, constants aside.
 const MOST_ASIDE: usize = 8;
-/// Estimated nanoseconds from which a product is long: worth sharing by itself.
-const LONG_NS: f64 = 40_000.0;
 /// Estimated nanoseconds of a byte that is written to memory, or read from there, rather than found in the cache.
 const NS_PER_BYTE: f64 = 0.05;
 /// The part of a long product's time that has to be saved.
@@ -76,20 +75,20 @@ pub(in crate::plan) struct Found {
 }
 
 /// The step of the first instructions of `insts`; `None` where it would not pay. In a loop, parts that do not use each other
-/// are taken together as well: it gains little for each, but at every round. A strip is to have about so many bytes.
+/// are taken together as well: it gains little for each, but at every round.
 pub(in crate::plan) fn find(
     graph: &Graph,
     insts: &[Inst],
     uses: &Uses,
     in_loop: bool,
-    bytes: usize,
-    vectors: bool,
+    options: &Options,
 ) -> Option<Found> {
+    let least = &options.thresholds;
     let is_group = |&i: &Inst| graph.insts[i].op.is(&FUSED);
     let first = insts.iter().take(MOST_ASIDE).position(|i| !is_group(i))?;
-    let head = Head::of(graph, insts[0], bytes);
+    let head = Head::of(graph, insts[0], least);
     let of_pixels = head.as_ref().map(|head| (head.geometry.pixels(), head.geometry.pixels()));
-    let (rows, unit) = of_pixels.or_else(|| matrices_of(graph, insts[first]))?;
+    let (rows, unit) = of_pixels.or_else(|| matrices_of(graph, insts[first], least))?;
     let feeds = |i: Inst| graph.insts[i].results.contains(&graph.insts[insts[first]].operands[0]);
     if first > 0 && !in_loop && !feeds(insts[0]) {
         return None;
@@ -113,8 +112,8 @@ pub(in crate::plan) fn find(
         let joins = || in_loop || !begun || joins(graph, &insts[i..], &values);
         if !waits
             && joins()
-            && is_worth_it(graph, inst, rows, &values)
-            && let Some((part, ns)) = part(graph, inst, (rows, unit), vectors, &mut values)
+            && is_worth_it(graph, inst, rows, &values, least)
+            && let Some((part, ns)) = part(graph, inst, (rows, unit), options, &mut values)
         {
             strips.push(part, ns);
             reads.extend(&data.operands);
@@ -140,8 +139,9 @@ pub(in crate::plan) fn find(
     }
     before.truncate(counted.0);
     behind.truncate(counted.1);
-    let least = if head.is_some() { 1 } else { 2 };
-    if !(strips.has_products() || head.is_some()) || strips.parts.len() < least || strips.nanoseconds < 2 * PIECE_NS {
+    let fewest = if head.is_some() { 1 } else { 2 };
+    if !(strips.has_products() || head.is_some()) || strips.parts.len() < fewest || strips.nanoseconds < least.strip_ns
+    {
         return None;
     }
     strips.set_types(graph, &values)?;
@@ -155,7 +155,7 @@ pub(in crate::plan) fn find(
     let leaves = |v: Value| uses.of(graph, v) > reads.iter().filter(|&&r| r == v).count();
     let leaves: Vec<bool> = values.outs.iter().map(|&v| leaves(v)).collect();
     let outs = values.outs.iter().zip(&leaves).filter(|(_, leaves)| **leaves).map(|(&v, _)| v).collect();
-    Some(Found { step: StripStep::new(head, strips, &leaves, bytes), ins: values.ins, outs, taken, before, behind })
+    Some(Found { step: StripStep::new(head, strips, &leaves, least), ins: values.ins, outs, taken, before, behind })
 }
 
 /// What the step makes that an instruction only gives other extents, of the same rows.
@@ -181,24 +181,25 @@ fn joins(graph: &Graph, insts: &[Inst], values: &Values) -> bool {
 }
 
 /// Whether a product is short, or takes no longer than what it saves is worth; so is all that is no product.
-fn is_worth_it(graph: &Graph, inst: Inst, rows: usize, values: &Values) -> bool {
+fn is_worth_it(graph: &Graph, inst: Inst, rows: usize, values: &Values, least: &Thresholds) -> bool {
     let data = &graph.insts[inst];
     let Some((k, n)) = data.op.is(&MATMUL).then(|| right_of(graph, data)).flatten() else { return true };
     let dtype = graph.ty(data.results[0]).dtype();
     let is_large = matches!(dtype, DType::F32 | DType::F64) && graph.ty(data.operands[1]).shape().rank() == Some(2);
     let bytes = (n + if values.makes(data.operands[0]) { k } else { 0 }) * dtype.size();
-    saves(product_ns(graph, data, rows), rows, bytes, if is_large { WORTH_OF_LARGE } else { WORTH })
+    saves(product_ns(graph, data, rows), rows, bytes, if is_large { WORTH_OF_LARGE } else { WORTH }, least)
 }
 
 /// Whether a product of so many rows is short, or writing and reading so many bytes of each row takes that part of its time.
-fn saves(ns: f64, rows: usize, bytes: usize, worth: f64) -> bool {
-    ns < LONG_NS || rows >= FEWEST * threads() && 2.0 * (rows * bytes) as f64 * NS_PER_BYTE >= worth * ns
+fn saves(ns: f64, rows: usize, bytes: usize, worth: f64, least: &Thresholds) -> bool {
+    ns < least.strip_short_ns
+        || rows >= least.strip_rows * threads() && 2.0 * (rows * bytes) as f64 * NS_PER_BYTE >= worth * ns
 }
 
 impl Head {
-    /// The convolution that an instruction is, if it is one whose pixels are worth handing on: they take more than half of so many
-    /// bytes, and would not stay in the cache.
-    fn of(graph: &Graph, inst: Inst, most: usize) -> Option<Head> {
+    /// The convolution that an instruction is, if it is one whose pixels are worth handing on: they take more than half of
+    /// a strip's bytes, and would not stay in the cache.
+    fn of(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<Head> {
         let data = &graph.insts[inst];
         if !data.op.is(&CONV) {
             return None;
@@ -210,8 +211,8 @@ impl Head {
         let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
         let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
         let bytes = geometry.out_channels * dtype.size();
-        let leaves = geometry.groups == 1 && geometry.pixels() * bytes > most / 2;
-        (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes, WORTH)).then_some(head)
+        let leaves = geometry.groups == 1 && geometry.pixels() * bytes > least.slab_bytes / 2;
+        (leaves && saves(head.nanoseconds(), geometry.pixels(), bytes, WORTH, least)).then_some(head)
     }
 
     /// Estimated nanoseconds of the convolution.
@@ -221,12 +222,12 @@ impl Head {
 }
 
 /// The number of rows of a product by one matrix that can be made in strips.
-pub(in crate::plan) fn rows_of(graph: &Graph, inst: Inst) -> Option<usize> {
-    matrices_of(graph, inst).filter(|(rows, unit)| rows == unit).map(|sizes| sizes.0)
+pub(in crate::plan) fn rows_of(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<usize> {
+    matrices_of(graph, inst, least).filter(|(rows, unit)| rows == unit).map(|sizes| sizes.0)
 }
 
 /// The number of rows of a product that can be made in strips, and how many of them are multiplied by the same matrix.
-fn matrices_of(graph: &Graph, inst: Inst) -> Option<(usize, usize)> {
+fn matrices_of(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<(usize, usize)> {
     let data = &graph.insts[inst];
     if !data.op.is(&MATMUL) || data.attrs.flag(0) || data.attrs.flag(2) || data.attrs.flag(3) {
         return None;
@@ -237,7 +238,7 @@ fn matrices_of(graph: &Graph, inst: Inst) -> Option<(usize, usize)> {
     let rows = batch.iter().product::<usize>() * of_left[0];
     let unit = if right.len() == 2 { rows } else { of_left[0] };
     let alike = right.len() == 2 || right[..right.len() - 2] == *batch;
-    (alike && unit >= 2 * ROWS && rows > 0 && DTypeSet::FLOAT.contains(dtype)).then_some((rows, unit))
+    (alike && unit >= least.strip_unit && rows > 0 && DTypeSet::FLOAT.contains(dtype)).then_some((rows, unit))
 }
 
 /// The sizes of the right matrices of a product, as they enter it.
@@ -263,7 +264,7 @@ pub(in crate::plan) fn part(
     graph: &Graph,
     inst: Inst,
     (rows, unit): (usize, usize),
-    vectors: bool,
+    options: &Options,
     values: &mut Values,
 ) -> Option<(Part, u64)> {
     let data = &graph.insts[inst];
@@ -278,7 +279,7 @@ pub(in crate::plan) fn part(
     let places: SmallVec<[Place; 8]> = data.operands.iter().map(|&v| place(v)).collect();
     let out = values.outs.len();
     let (part, ns) = if data.op.is(&FUSED) {
-        let program = TileProgram::new(graph, data.regions[0], vectors).ok()?;
+        let program = TileProgram::new(graph, data.regions[0], options).ok()?;
         let columns = program.elements() / rows;
         let own = |&(k, p): &(usize, &Place)| matches!(p, Place::Out(_)) && !program.keeps_rows(k, rows);
         if program.elements() != rows * columns
@@ -292,7 +293,8 @@ pub(in crate::plan) fn part(
     } else if data.op.is(&SPLIT) || data.op.is(&CONCAT) {
         columns(graph, data, &places, rows, out)?
     } else if data.op.is(&MATMUL) {
-        let own = matrices_of(graph, inst).filter(|&own| own.0 == rows && (own.1 == rows || own.1 == unit))?;
+        let own = matrices_of(graph, inst, &options.thresholds)
+            .filter(|&own| own.0 == rows && (own.1 == rows || own.1 == unit))?;
         let (k, n) = right_of(graph, data)?;
         let each = own.1 < rows;
         let (dtype, transposed, [a, b]) =

@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use penstock_data::{ALIGNMENT, DType, Dims, Result, Tensor};
 use penstock_kernels::conv::{Geometry, conv_then};
 use penstock_kernels::pool::{parallel_each, threads};
+use penstock_passes::Thresholds;
 use rustc_hash::FxHashSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -27,12 +28,8 @@ use super::memory::{Memory, with_scratch};
 use super::step::Reg;
 use crate::work::is_heavy;
 
-/// The least estimated nanoseconds of what a thread is handed.
-const PIECE_NS: u64 = 5_000;
 /// Strips are of multiples of so many rows, as which the kernels of products take them.
 pub(super) const ROWS: usize = 8;
-/// Fewest rows of a strip of a long product: fewer make too little of each element of the right matrix.
-const FEWEST: usize = 64;
 
 /// Where a thread finds what a part makes.
 #[derive(Clone, Copy)]
@@ -68,8 +65,10 @@ pub(crate) struct StripStep {
     slots: Vec<usize>,
     /// Rows of a strip that stays in the cache.
     fits: usize,
-    /// Estimated nanoseconds of a run on one thread.
+    /// Estimated nanoseconds of a run on one thread,
     pub(crate) nanoseconds: u64,
+    /// and of what a thread is handed.
+    piece_ns: u64,
     /// Whether it runs apart.
     pub(crate) heavy: bool,
 }
@@ -83,8 +82,8 @@ fn note(failed: &Mutex<Option<Failed>>, new: Failed) {
 }
 
 impl StripStep {
-    /// The step whose values leave it as `leaves` says, in strips of about so many bytes.
-    fn new(head: Option<Head>, strips: Strips, leaves: &[bool], bytes: usize) -> StripStep {
+    /// The step whose values leave it as `leaves` says.
+    fn new(head: Option<Head>, strips: Strips, leaves: &[bool], least: &Thresholds) -> StripStep {
         let rows = strips.rows;
         let row = |(dtype, dims): &(DType, Dims)| dims.iter().product::<usize>() * dtype.size() / rows;
         let mut last = vec![0; leaves.len()];
@@ -128,11 +127,23 @@ impl StripStep {
         let of_rows = |i: &&usize| strips.due[**i].1.iter().product::<usize>() >= rows;
         let streams = read.iter().filter(of_rows).map(|&i| row(&strips.due[i])).chain(types.iter().map(row));
         let per_row = streams.chain(slots.iter().copied()).sum::<usize>();
-        let fits = (bytes / per_row.max(1)).max(FEWEST);
+        let fits = (least.slab_bytes / per_row.max(1)).max(least.strip_rows);
         let nanoseconds = strips.nanoseconds;
-        let heavy = is_heavy(1, nanoseconds as f64);
+        let heavy = is_heavy(1, nanoseconds as f64, least.heavy_ns);
         let (ins, outs) = (smallvec![], smallvec![]);
-        StripStep { head, strips, ins, outs, types, rooms, slots, fits, nanoseconds, heavy }
+        StripStep {
+            head,
+            strips,
+            ins,
+            outs,
+            types,
+            rooms,
+            slots,
+            fits,
+            nanoseconds,
+            piece_ns: least.strip_piece_ns,
+            heavy,
+        }
     }
 
     /// What the step does, for a listing.
@@ -145,7 +156,7 @@ impl StripStep {
 
     /// The rows of a strip: as many strips of about as many rows.
     fn strip(&self) -> usize {
-        let pieces = usize::try_from(self.nanoseconds / PIECE_NS).unwrap_or(usize::MAX).clamp(1, threads());
+        let pieces = usize::try_from(self.nanoseconds / self.piece_ns).unwrap_or(usize::MAX).clamp(1, threads());
         let count = self.strips.rows.div_ceil(self.fits).max(pieces);
         self.strips.rows.div_ceil(count).next_multiple_of(ROWS).min(self.strips.unit)
     }

@@ -11,11 +11,13 @@ use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
 use super::super::memory::Memory;
-use super::{FEWEST, ROWS, Values};
+use super::{ROWS, Values};
 use crate::tile::TileProgram;
 
 /// Right matrices of no more columns are not packed.
 const FEW_COLUMNS: usize = 4;
+/// Products of more rows are packed.
+const UNPACKED_ROWS: usize = 64;
 /// The most operands of an elementwise instruction that is in no group.
 pub(super) const MOST_OPERANDS: usize = 4;
 
@@ -168,7 +170,7 @@ impl Strips {
         let pack = |part: &Part| {
             let Part::Product { dtype, k, n, b: Place::In(b), transposed, each, .. } = *part else { return Ok(None) };
             let rows = if each { self.unit } else { self.rows };
-            let packs = n > FEW_COLUMNS && (rows > FEWEST || transposed && rows > 2 * ROWS);
+            let packs = n > FEW_COLUMNS && (rows > UNPACKED_ROWS || transposed && rows > 2 * ROWS);
             if !packs || each != unit.is_some() {
                 return Ok(None);
             }

@@ -7,6 +7,47 @@
 
 use std::cell::Cell;
 
+use penstock_data::{Error, Result};
+
+/// What is to be left where something goes one level deeper: for that level, and for what it calls.
+const SPARE: usize = if cfg!(debug_assertions) { 160 << 10 } else { 48 << 10 };
+/// What a walk through nested regions takes for each level at most.
+const LEVEL: usize = if cfg!(debug_assertions) { 64 << 10 } else { 16 << 10 };
+
+/// Checks that a thread has stack left to go one level deeper, and for brief walks back through `levels`.
+///
+/// # Errors
+/// `ResourceExhausted`, where it has not.
+#[inline]
+pub fn check(levels: usize) -> Result<()> {
+    if stack_left() < SPARE + levels.saturating_mul(LEVEL / 16) {
+        return Err(Error::exhausted("conditionals, loops or calls nest too deeply for the stack of this thread"));
+    }
+    Ok(())
+}
+
+/// Runs a walk through so many nested regions where the stack has room for it: here, or else on a thread of its own. It
+/// must not call host code, which is to run on the thread that asks for it.
+///
+/// # Errors
+/// `ResourceExhausted` where there can be no such thread.
+pub fn with_room<T: Send>(levels: usize, walk: impl FnOnce() -> T + Send) -> Result<T> {
+    let room = levels.saturating_mul(LEVEL).saturating_add(SPARE);
+    if stack_left() >= room {
+        return Ok(walk());
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(room.saturating_add(SPARE)).spawn_scoped(scope, walk);
+        let none = |e| Error::exhausted(format!("no thread with a stack for {levels} nested regions: {e}"));
+        Ok(thread.map_err(none)?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// How many nested regions walks have room for here.
+pub fn levels_left() -> usize {
+    stack_left().saturating_sub(SPARE) / LEVEL
+}
+
 /// What a stack is taken to hold below the first question, where the system does not say.
 const ASSUMED: usize = 512 << 10;
 
@@ -64,6 +105,20 @@ fn lowest_address() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_walk_that_has_no_room_here_gets_it_elsewhere() {
+        fn down(levels: usize) -> usize {
+            let room = std::hint::black_box([1u8; LEVEL / 2]);
+            if levels == 0 { 0 } else { down(levels - 1) + usize::from(room[0]) }
+        }
+        let asked = || {
+            let levels = 4 * levels_left() + 100;
+            assert_eq!(with_room(levels, || down(levels)).unwrap(), levels);
+            assert!(check(levels).is_ok() == (stack_left() >= SPARE + levels * (LEVEL / 16)));
+        };
+        std::thread::Builder::new().stack_size(512 << 10).spawn(asked).unwrap().join().unwrap();
+    }
 
     #[test]
     fn what_is_left_shrinks_with_the_depth_and_fits_the_thread() {
