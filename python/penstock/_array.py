@@ -443,13 +443,11 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     counts = _core._convert(repeats, None, _core.int32)
     length = sizes(x)[along]
     if counts.shape.rank == 0 or counts.shape.dims == [1]:
-        one = raw_ops.reshape(counts, [])
-        index = raw_ops.floordiv(
-            raw_ops.range(0, raw_ops.cast(one, dtype=_core.int32) * length, 1),
-            raw_ops.maximum(raw_ops.cast(one, dtype=_core.int32), 1),
-        )
+        one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
+        every = raw_ops.cast(_core._convert(length), dtype=_core.int64)
+        index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
         return raw_ops.gather(x, index, axis=along)
-    counts = raw_ops.cast(counts, dtype=_core.int32)
+    counts = raw_ops.cast(counts, dtype=_core.int64)
     most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
     if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:

@@ -100,7 +100,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     tensor = _core._convert(value, dtype)
     if shape is None:
         return tensor
-    extents = _core._convert(list(TensorShape(shape).as_list()), _core.int32)
+    extents = _core._convert(list(TensorShape(shape).as_list()), _core.int64)
     if tensor.shape.num_elements() == 1:
         return raw_ops.fill(extents, raw_ops.reshape(tensor, _core._convert([], _core.int32)))
     return raw_ops.reshape(tensor, extents)

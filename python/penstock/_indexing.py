@@ -388,7 +388,11 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         + 1
     )
     dims = raw_ops.concat(
-        [raw_ops.reshape(raw_ops.cast(count, dtype=_core.int32), [1]), raw_ops.shape(values)[1:]], axis=0
+        [
+            raw_ops.reshape(raw_ops.cast(count, dtype=_core.int64), [1]),
+            raw_ops.shape(values, dtype=_core.int64)[1:],
+        ],
+        axis=0,
     )
     empty = raw_ops.fill(
         dims,

@@ -207,7 +207,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if start.dtype.is_integer:
         start = raw_ops.cast(start, dtype=_core.float64)
     stop = _as(stop, start.dtype)
-    count = raw_ops.cast(_core._convert(num, None, _core.int32), dtype=_core.int32)
+    count = raw_ops.cast(_core._convert(num), dtype=_core.int64)
     both = raw_ops.stack([start + raw_ops.zeros_like(stop), stop + raw_ops.zeros_like(start)])
     first, last = raw_ops.unstack(both, num=2)
     steps = raw_ops.maximum(count - 1, 1)

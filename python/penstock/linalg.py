@@ -234,11 +234,12 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     if isinstance(num_lower, int) and isinstance(num_upper, int):
         return raw_ops.matrix_band_part(x, lower=num_lower, upper=num_upper)
     rows, columns, _, _ = _rows_and_columns(x)
-    below = raw_ops.cast(_core._convert(num_lower), dtype=_core.int32)
-    above = raw_ops.cast(_core._convert(num_upper), dtype=_core.int32)
+    below = raw_ops.cast(_core._convert(num_lower), dtype=_core.int64)
+    above = raw_ops.cast(_core._convert(num_upper), dtype=_core.int64)
+    distance = raw_ops.cast(rows - columns, dtype=_core.int64)
     keep = raw_ops.logical_and(
-        raw_ops.logical_or(below < 0, rows - columns <= below),
-        raw_ops.logical_or(above < 0, columns - rows <= above),
+        raw_ops.logical_or(below < 0, distance <= below),
+        raw_ops.logical_or(above < 0, -distance <= above),
     )
     return raw_ops.select(keep, x, raw_ops.zeros_like(x))
 

@@ -328,7 +328,7 @@ def gamma(
     alpha = _core._convert(alpha, target)
     rate = _core._convert(1 if beta is None else beta, target)
     both = alpha + raw_ops.zeros_like(rate)
-    dims = raw_ops.concat([_dims(shape), raw_ops.shape(both)], axis=0)
+    dims = raw_ops.concat([_dims(shape), raw_ops.shape(both, dtype=_core.int64)], axis=0)
     return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
 
 
@@ -351,12 +351,16 @@ def poisson(
     TensorShape([4, 2])
     """
     lam = _mean(lam)
-    dims = raw_ops.concat([_dims(shape), raw_ops.shape(lam)], axis=0)
+    dims = raw_ops.concat([_dims(shape), raw_ops.shape(lam, dtype=_core.int64)], axis=0)
     return raw_ops.stateless_random_poisson(dims, _new_seed(seed), lam, dtype=_core.DType(dtype))
 
 
 def _dims(shape: Any) -> _core.Tensor:
-    return raw_ops.cast(extents(shape), dtype=_core.int32)
+    """A shape argument as a vector of 64-bit integers."""
+    dims = extents(shape)
+    if not dims.dtype.is_integer:
+        raise TypeError(f"argument 'shape' must hold integers, got dtype {dims.dtype.name}")
+    return raw_ops.cast(dims, dtype=_core.int64)
 
 
 def _mean(lam: Any) -> _core.Tensor:
@@ -494,10 +498,10 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
         raise ValueError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
     if logits.dtype.is_integer:
         raise TypeError(f"argument 'logits' must be floating point, got {logits.dtype.name}")
-    shape = raw_ops.shape(logits)
+    shape = raw_ops.shape(logits, dtype=_core.int64)
     # The greatest of logits with Gumbel noise is distributed as they say.
     unit = draw(
-        raw_ops.stack([shape[0], raw_ops.cast(_core._convert(num_samples), dtype=_core.int32), shape[1]]),
+        raw_ops.stack([shape[0], raw_ops.cast(_core._convert(num_samples), dtype=_core.int64), shape[1]]),
         _core.float64,
     )
     noise = -raw_ops.log(-raw_ops.log(raw_ops.maximum(unit, 2.0**-60)))
@@ -520,7 +524,7 @@ def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
     TensorShape([3, 2])
     """
     seed = _seed(seed)
-    rows = raw_ops.cast(_core._convert(num), dtype=_core.int32)
+    rows = raw_ops.cast(_core._convert(num), dtype=_core.int64)
     return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
 
 

@@ -5,6 +5,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::loc::{Frame, Loc};
@@ -112,6 +113,23 @@ impl Error {
         let mut error = Error::new(Class::Host, message);
         error.0.payload = Some(payload);
         error
+    }
+
+    /// Unwinds the stack with this error, up to who runs kernels and makes it an error again by [`Error::of_panic`]: for code
+    /// that has no way to return one. Nothing is printed.
+    #[cold]
+    pub fn unwind(self) -> ! {
+        resume_unwind(Box::new(self))
+    }
+
+    /// The error of a panic: the one that [`Error::unwind`] carries, else an [`Class::Internal`] one with its words.
+    #[cold]
+    pub fn of_panic(panic: &(dyn Any + Send)) -> Error {
+        if let Some(error) = panic.downcast_ref::<Error>() {
+            return error.clone();
+        }
+        let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Error::internal(format!("panicked: {}", text.unwrap_or("(no message)")))
     }
 
     /// Names the operator, unless an inner one is named already.

@@ -4,15 +4,37 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use crate::error::{Error, Result};
+
+/// The most dimensions that a tensor has.
+pub const MAX_RANK: usize = 254;
+
 /// The extents of a tensor, outermost first.
 pub type Dims = SmallVec<[usize; 4]>;
 
-/// The number of elements of `dims`, or `None` where the product overflows `usize`.
+/// The number of elements of `dims`; `None` where the product of the extents that are not 0 overflows `isize`. So the
+/// product of any of a tensor's extents is a number, also where the tensor is empty.
 pub fn num_elements(dims: &[usize]) -> Option<usize> {
-    if dims.contains(&0) {
-        return Some(0);
+    let product = product_of(dims.iter().copied())?;
+    Some(if dims.contains(&0) { 0 } else { product })
+}
+
+/// The product of the extents that are not 0; `None` where it overflows `isize`.
+pub(crate) fn product_of(extents: impl IntoIterator<Item = usize>) -> Option<usize> {
+    let product = extents.into_iter().filter(|&d| d != 0).try_fold(1usize, usize::checked_mul)?;
+    isize::try_from(product).is_ok().then_some(product)
+}
+
+/// Checks a number of dimensions.
+///
+/// # Errors
+/// `InvalidArgument` where it is more than [`MAX_RANK`].
+#[inline]
+pub fn check_rank(rank: usize) -> Result<()> {
+    if rank <= MAX_RANK {
+        return Ok(());
     }
-    dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
+    Err(Error::invalid(format!("a tensor has at most {MAX_RANK} dimensions, got {rank}")))
 }
 
 /// A size that is unknown while a graph is built, and the same wherever the symbol stands in that graph.
@@ -118,8 +140,26 @@ impl Shape {
     }
 
     /// A shape of `rank` unknown dimensions.
-    pub fn of_rank(rank: usize) -> Shape {
-        Shape::new(std::iter::repeat_n(Dim::Unknown, rank))
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it is more than [`MAX_RANK`].
+    pub fn of_rank(rank: usize) -> Result<Shape> {
+        check_rank(rank)?;
+        Ok(Shape::new(std::iter::repeat_n(Dim::Unknown, rank)))
+    }
+
+    /// Checks that a tensor of elements of `size` bytes may have this shape.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there are too many dimensions, `ResourceExhausted` where the extents that are known are
+    /// too many elements to address.
+    pub fn check(&self, size: usize) -> Result<()> {
+        let Some(dims) = self.dims() else { return Ok(()) };
+        check_rank(dims.len())?;
+        match product_of(dims.iter().filter_map(|d| d.known()).chain([size.max(1)])) {
+            Some(_) => Ok(()),
+            None => Err(Error::exhausted(format!("a tensor of shape {self} is too large to address"))),
+        }
     }
 
     /// The number of dimensions, where it is known.
@@ -148,7 +188,7 @@ impl Shape {
         if dims.contains(&Dim::Known(0)) {
             return Some(0);
         }
-        dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.known()?))
+        num_elements(&self.extents()?)
     }
 
     /// Whether some run-time shape satisfies both.
@@ -265,7 +305,23 @@ mod tests {
     #[test]
     fn element_counts_saturate_to_none_not_to_a_wrong_number() {
         assert_eq!(num_elements(&[usize::MAX, 2]), None);
-        assert_eq!(num_elements(&[usize::MAX, 2, 0]), Some(0));
         assert_eq!(num_elements(&[]), Some(1));
+    }
+
+    #[test]
+    fn the_product_of_any_extents_of_an_empty_tensor_is_a_number() {
+        assert_eq!(num_elements(&[1 << 40, 1 << 20, 0]), Some(0));
+        assert_eq!(num_elements(&[1 << 40, 1 << 40, 0]), None);
+        assert_eq!(num_elements(&[usize::MAX, 0]), None);
+        assert!(Shape::known(&[1 << 60, 0]).check(4).is_ok());
+        assert!(Shape::known(&[1 << 60, 0]).check(8).is_err());
+        assert!(Shape::new([Dim::Unknown, Dim::Known(1 << 40), Dim::Known(1 << 40)]).check(1).is_err());
+    }
+
+    #[test]
+    fn the_number_of_dimensions_is_limited() {
+        assert_eq!(Shape::of_rank(MAX_RANK).unwrap().rank(), Some(MAX_RANK));
+        assert!(Shape::of_rank(MAX_RANK + 1).is_err() && Shape::of_rank(usize::MAX).is_err());
+        assert!(Shape::known(&[1; MAX_RANK + 1]).check(1).is_err());
     }
 }

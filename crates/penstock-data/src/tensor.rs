@@ -12,7 +12,8 @@ use crate::buffer::Buffer;
 use crate::dtype::{Bool8, DType, Element};
 use crate::error::{Error, Result};
 use crate::list::List;
-use crate::shape::{Dims, num_elements};
+use crate::memory;
+use crate::shape::{Dims, check_rank, num_elements, product_of};
 use crate::with_dtype;
 
 /// One element of a string tensor.
@@ -40,14 +41,17 @@ enum Storage {
     List(Arc<List>),
 }
 
-/// The bytes that `dims` elements of `dtype` take, or a `ResourceExhausted` error on overflow.
+/// The bytes that `dims` elements of `dtype` take.
+///
+/// # Errors
+/// `InvalidArgument` for too many dimensions, `ResourceExhausted` where the product of the extents and the size that are
+/// not 0 overflows.
 fn byte_len(dtype: DType, dims: &[usize]) -> Result<usize> {
-    num_elements(dims)
-        .and_then(|n| n.checked_mul(dtype.size().max(1)))
-        .filter(|&n| isize::try_from(n).is_ok())
-        .ok_or_else(|| {
-            Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
-        })
+    check_rank(dims.len())?;
+    let product = product_of(dims.iter().copied().chain([dtype.size().max(1)])).ok_or_else(|| {
+        Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
+    })?;
+    Ok(if dims.contains(&0) { 0 } else { product })
 }
 
 impl Clone for Tensor {
@@ -75,7 +79,7 @@ impl Tensor {
     pub fn empty(dtype: DType, dims: &[usize]) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
         let storage = if dtype == DType::Str {
-            Storage::Str(std::iter::repeat_n(Bytes::from([]), bytes).collect())
+            Storage::Str(memory::shared(memory::filled(Bytes::from([]), bytes)?)?)
         } else if dtype == DType::Variant {
             if !dims.is_empty() {
                 return Err(Error::invalid(format!("a list is a scalar, not of shape {dims:?}")));
@@ -135,13 +139,14 @@ impl Tensor {
     /// A string tensor.
     ///
     /// # Errors
-    /// `InvalidArgument` where the number of elements does not fit the extents.
-    pub fn from_strings(dims: &[usize], values: impl Into<Arc<[Bytes]>>) -> Result<Tensor> {
-        let values = values.into();
+    /// `InvalidArgument` where the number of elements does not fit the extents; `ResourceExhausted` where the memory cannot
+    /// be had.
+    pub fn from_strings(dims: &[usize], values: Vec<Bytes>) -> Result<Tensor> {
+        check_rank(dims.len())?;
         if num_elements(dims) != Some(values.len()) {
             return Err(Error::invalid(format!("{} strings do not fill shape {dims:?}", values.len())));
         }
-        Ok(Tensor { dims: dims.into(), dtype: DType::Str, storage: Storage::Str(values) })
+        Ok(Tensor { dims: dims.into(), dtype: DType::Str, storage: Storage::Str(memory::shared(values)?) })
     }
 
     /// A `variant` scalar: a list.
@@ -216,8 +221,7 @@ impl Tensor {
     /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
-        // Only the product with a dimension of 0 may overflow on the way, and it is 0 all the same.
-        self.dims.iter().fold(1, |n, &d| n.wrapping_mul(d))
+        self.dims.iter().product()
     }
 
     /// Whether there is no element.
@@ -340,8 +344,9 @@ impl Tensor {
     /// The same elements under other extents of the same count.
     ///
     /// # Errors
-    /// `InvalidArgument` where the counts differ.
+    /// `InvalidArgument` where the counts differ, or there are too many dimensions.
     pub fn reshaped(&self, dims: &[usize]) -> Result<Tensor> {
+        byte_len(self.dtype, dims)?;
         if num_elements(dims) != Some(self.len()) {
             return Err(Error::invalid(format!(
                 "cannot reshape {} elements of shape {:?} to {dims:?}",
@@ -358,9 +363,11 @@ impl Tensor {
     /// As [`Tensor::reshaped`].
     #[inline]
     pub fn reshape(&mut self, dims: &[usize]) -> Result<()> {
-        if num_elements(dims) != Some(self.len()) {
-            return self.reshaped(dims).map(|_| ());
+        if num_elements(dims) != Some(self.len()) || self.is_empty() {
+            *self = self.reshaped(dims)?;
+            return Ok(());
         }
+        check_rank(dims.len())?;
         self.dims.clear();
         self.dims.extend_from_slice(dims);
         Ok(())
@@ -392,7 +399,9 @@ impl Tensor {
         let mut dims: Dims = self.dims.clone();
         dims[0] = count;
         let storage = match &self.storage {
-            Storage::Str(values) => Storage::Str(values[start * row..(start + count) * row].into()),
+            Storage::Str(values) => Storage::Str(memory::shared(memory::collected(
+                values[start * row..(start + count) * row].iter().cloned(),
+            )?)?),
             Storage::Shared { buffer, offset } if count * row * self.dtype.size() > INLINE_BYTES => {
                 Storage::Shared { buffer: buffer.clone(), offset: offset + start * row * self.dtype.size() }
             }
@@ -426,7 +435,8 @@ impl Tensor {
         if !parts.enumerate().all(follows) {
             return None;
         }
-        let dims = std::iter::once(count).chain(first.dims.iter().copied()).collect();
+        let dims: Dims = std::iter::once(count).chain(first.dims.iter().copied()).collect();
+        byte_len(first.dtype, &dims).ok()?;
         Some(Tensor { dims, dtype: first.dtype, storage: first.storage.clone() })
     }
 
@@ -665,6 +675,13 @@ mod tests {
             let e = Tensor::empty(DType::F64, dims).err().unwrap();
             assert_eq!(e.class(), crate::Class::ResourceExhausted);
         }
+        for dtype in [DType::F64, DType::Str] {
+            let e = Tensor::empty(dtype, &[1 << 40, 1 << 40, 0]).err().unwrap();
+            assert_eq!(e.class(), crate::Class::ResourceExhausted);
+        }
+        assert_eq!(Tensor::empty(DType::Str, &[1 << 50]).err().unwrap().class(), crate::Class::ResourceExhausted);
+        let many = [1; crate::MAX_RANK + 1];
+        assert!(Tensor::empty(DType::F64, &many).is_err() && Tensor::from(1i32).reshaped(&many).is_err());
         assert!(Tensor::from_slice(&[2], &[1.0f32]).is_err());
     }
 }

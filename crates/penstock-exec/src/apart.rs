@@ -16,8 +16,6 @@ use penstock_data::{Error, Result};
 use penstock_ir::Env;
 use penstock_kernels::pool;
 
-use crate::eager::panicked;
-
 /// How long the caller waits before it asks its host.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// Bytes of stack for the work: as much as main threads have.
@@ -87,7 +85,7 @@ fn start<R: Send + 'static>(
     loop {
         match messages.recv_timeout(PATIENCE) {
             Ok(Message::Ask(question)) => question(env),
-            Ok(Message::Done(result)) => return result.map_err(|panic| panicked(&*panic)),
+            Ok(Message::Done(result)) => return result.map_err(|panic| Error::of_panic(&*panic)),
             Err(RecvTimeoutError::Timeout) => env.poll().inspect_err(|_| abandon())?,
             Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("the work ended without a result")),
         }

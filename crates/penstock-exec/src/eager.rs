@@ -115,17 +115,10 @@ pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env
     .map_err(|e| e.in_op(op.name))
 }
 
-/// Turns a panic, which is a defect, into an error.
+/// Turns a panic into an error.
 pub(crate) fn guard<T>(op: &'static OpDef, f: impl FnOnce() -> Result<T>) -> Result<T> {
     // What a panic leaves half done is dropped with it, or is a register of a frame that is not used again.
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(panicked(&*panic).in_op(op.name)))
-}
-
-/// The error of a panic.
-#[cold]
-pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Error::internal(format!("panicked: {}", text.unwrap_or("(no message)")))
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(Error::of_panic(&*panic).in_op(op.name)))
 }
 
 /// Elementwise operators on no more elements than this are not heavy.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use penstock_data::{Error, Result, Tensor};
+use penstock_data::{Error, Result, Tensor, memory};
 use penstock_ir::stack::{stack_left, with_room};
 use penstock_ir::{Census, Derived, Env, Function, Graph, Type};
 use penstock_passes::{Options, optimize_for};
@@ -21,6 +21,12 @@ const MADE_PLANS: usize = 64;
 /// The bytes of stack that a run may need besides those of the runs within it: recursion that leaves less is an error, not
 /// an overflow.
 const STACK_OF_A_RUN: usize = 96 << 10;
+
+/// Graphs of more instructions than this are large.
+const MANY: usize = 1 << 16;
+
+/// What making a plan of a large graph takes for each instruction, at most.
+const BYTES_OF_AN_INSTRUCTION: usize = 2048;
 
 /// A function made ready to run, from any number of threads at once.
 ///
@@ -86,6 +92,10 @@ impl Executable {
         let graph = function
             .graph()
             .ok_or_else(|| Error::precondition(format!("function '{}' has no graph yet", function.name())))?;
+        // The optimiser and the plan take memory in ways that cannot fail: whether there is enough is tried first.
+        if graph.insts.len() > MANY {
+            memory::with_room::<[u8; BYTES_OF_AN_INSTRUCTION]>(graph.insts.len())?;
+        }
         let inputs = Inputs::of(graph);
         let calls_host = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()).host)?;
         let executable = Executable {

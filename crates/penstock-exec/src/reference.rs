@@ -3,7 +3,7 @@
 use penstock_data::{Bool8, Error, Result, Tensor};
 use penstock_ir::{Attr, Env, Graph, Inst, InstData, Region, Value, order, stack};
 use penstock_ops::control::results_with_gradient;
-use penstock_passes::evaluate::{Outputs, check_result, evaluate};
+use penstock_passes::evaluate::{Outputs, check_promise, evaluate};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -113,7 +113,7 @@ impl Interpreter<'_> {
             _ => self.simple(data)?.into_vec(),
         };
         for (i, (tensor, &value)) in results.iter().zip(&data.results).enumerate() {
-            check_result(i, tensor, graph.ty(value))?;
+            check_promise(i, tensor, graph.ty(value))?;
         }
         self.bind(&data.results, results);
         Ok(())

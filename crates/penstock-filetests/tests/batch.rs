@@ -150,7 +150,7 @@ fn function(op: &'static OpDef, sample: &Sample, vague: bool) -> Option<Arc<Func
         .iter()
         .map(|t| {
             let ty = Type::of(t);
-            let ty = if vague { ty.with_shape(penstock_data::Shape::of_rank(t.rank())) } else { ty };
+            let ty = if vague { ty.with_shape(penstock_data::Shape::of_rank(t.rank()).unwrap()) } else { ty };
             b.input(ty, None)
         })
         .collect();

@@ -304,15 +304,21 @@ impl FuncRef {
         })
     }
 
+    /// The function. Where it is freed, which [`FuncRef::alive`] tells, the stack is unwound with that error.
+    pub fn get(&self) -> Arc<Function> {
+        self.alive().unwrap_or_else(|e| e.unwind())
+    }
+
     /// The function.
     ///
-    /// # Panics
-    /// Where it is freed: a graph that calls it outlived the function that the graph is a part of.
-    #[track_caller]
-    pub fn get(&self) -> Arc<Function> {
+    /// # Errors
+    /// `FailedPrecondition` where it is freed: a graph that calls it outlived the function that the graph is a part of.
+    pub fn alive(&self) -> Result<Arc<Function>> {
         match &self.0 {
-            Target::Kept(function) => function.clone(),
-            Target::Within(function) => function.upgrade().expect("the function that the graph is a part of is freed"),
+            Target::Kept(function) => Ok(function.clone()),
+            Target::Within(function) => function.upgrade().ok_or_else(|| {
+                Error::precondition("calls a function that is freed: the graph outlived what it is a part of")
+            }),
         }
     }
 
@@ -350,7 +356,10 @@ impl PartialEq for FuncRef {
 
 impl fmt::Debug for FuncRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{}", self.get().name())
+        match self.alive() {
+            Ok(function) => write!(f, "@{}", function.name()),
+            Err(_) => f.write_str("@(freed)"),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Dim, Error, Loc, Result, Shape, Symbol, Tensor};
+use penstock_data::{DType, Dim, Error, Loc, Result, Shape, Symbol, Tensor, memory};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -14,6 +14,13 @@ use crate::types::Type;
 
 /// How far [`KnownValues::dims`] looks back through the instructions that compute a shape.
 const LOOK_BACK: usize = 16;
+
+/// Regions nest at most so deep, in a text and in a builder, so that what walks them cannot exhaust the stack.
+pub const MAX_NESTING: usize = 256;
+
+pub(crate) fn nests_too_deep() -> Error {
+    Error::invalid(format!("regions nest more than {MAX_NESTING} deep"))
+}
 
 /// A graph under construction.
 ///
@@ -72,8 +79,9 @@ impl Builder {
 
     /// A symbol that the graph does not have yet.
     pub fn fresh_symbol(&mut self) -> Symbol {
-        self.symbols += 1;
-        Symbol(self.symbols - 1)
+        let symbol = Symbol(self.symbols);
+        self.symbols = self.symbols.saturating_add(1);
+        symbol
     }
 
     /// The shape with a fresh symbol for each unknown dimension.
@@ -98,7 +106,7 @@ impl Builder {
     fn note_symbols(&mut self, ty: &Type) {
         for dim in ty.shape().dims().unwrap_or(&[]) {
             if let Dim::Sym(Symbol(s)) = dim {
-                self.symbols = self.symbols.max(s + 1);
+                self.symbols = self.symbols.max(s.saturating_add(1));
             }
         }
     }
@@ -128,12 +136,13 @@ impl Builder {
     /// Closes the innermost region with its results.
     ///
     /// # Errors
-    /// `InvalidArgument` where a result is not in scope.
-    ///
-    /// # Panics
-    /// Where only the body is open.
+    /// `InvalidArgument` where a result is not in scope, or only the body is open, or regions nest more than 256 deep.
     pub fn end_region(&mut self, results: &[Value]) -> Result<Region> {
-        assert!(self.open.len() > 1, "end_region without begin_region");
+        match self.open.len() {
+            0 | 1 => return Err(Error::invalid("no region is open that could end")),
+            deep if deep > MAX_NESTING => return Err(nests_too_deep()),
+            _ => {}
+        }
         for &v in results {
             self.check_scope(v)?;
         }
@@ -145,7 +154,11 @@ impl Builder {
 
     /// Opens a finished region again, to add instructions at its end: [`Builder::end_region`] closes
     /// it with new results, [`Builder::abandon_region`] with those that it has.
+    ///
+    /// # Panics
+    /// Where it is of another graph.
     pub fn reopen_region(&mut self, region: Region) {
+        assert!(self.graph.regions.get(region).is_some(), "{region} is of another graph");
         self.open.push(region);
     }
 
@@ -156,14 +169,9 @@ impl Builder {
         }
     }
 
-    /// The parameters of a region.
+    /// The parameters of a region; none where it is of another graph.
     pub fn params(&self, region: Region) -> SmallVec<[Value; 4]> {
-        self.graph.regions[region].params.clone()
-    }
-
-    /// Changes the type of a region's parameter, before anything uses it.
-    pub fn set_param_type(&mut self, value: Value, ty: Type) {
-        self.graph.values[value].ty = ty;
+        self.graph.regions.get(region).map(|data| data.params.clone()).unwrap_or_default()
     }
 
     /// Narrows what is known of a value's shape, as `Tensor.set_shape` does.
@@ -171,6 +179,9 @@ impl Builder {
     /// # Errors
     /// `InvalidArgument` where the shape contradicts what is known.
     pub fn refine(&mut self, value: Value, shape: &Shape) -> Result<()> {
+        if self.graph.values.get(value).is_none() {
+            return Err(Error::invalid(format!("{value} is of another graph")));
+        }
         let ty = &mut self.graph.values[value].ty;
         let merged = ty
             .shape()
@@ -197,7 +208,20 @@ impl Builder {
             attrs.0.extend(def.default_value());
         }
         let results = self.infer(op, operands, &attrs, regions).map_err(|e| e.in_op(op.name).at(self.loc))?;
+        self.reserve(results.len()).map_err(|e| e.in_op(op.name).at(self.loc))?;
         Ok(self.push_inst(op, operands, attrs, regions, results))
+    }
+
+    /// Makes room for an instruction of so many results.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    fn reserve(&mut self, results: usize) -> Result<()> {
+        let region = self.current();
+        self.graph.insts.reserve(1)?;
+        self.graph.locs.reserve(1)?;
+        self.graph.values.reserve(results)?;
+        memory::reserve(&mut self.graph.regions[region].insts, 1)
     }
 
     /// The types of the results of an instruction that is not added.
@@ -212,10 +236,9 @@ impl Builder {
             self.check_scope(v)?;
         }
         let types: SmallVec<[Type; 4]> = operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
-        op.check_operands(&types)?;
-        let signatures = signatures(&self.graph, attrs, regions);
+        let signatures = signatures(&self.graph, attrs, regions)?;
         let values = GraphValues { graph: &self.graph, operands };
-        (op.infer)(&InferCx { inputs: &types, attrs, regions: &signatures, values: &values })
+        op.infer_types(&InferCx { inputs: &types, attrs, regions: &signatures, values: &values })
     }
 
     fn push_inst(
@@ -260,9 +283,9 @@ impl Builder {
         Ok(self.graph.insts[inst].results.clone())
     }
 
-    /// The results of an instruction.
+    /// The results of an instruction; none where it is of another graph.
     pub fn results(&self, inst: Inst) -> &[Value] {
-        &self.graph.insts[inst].results
+        self.graph.insts.get(inst).map_or(&[], |data| &data.results)
     }
 
     /// Adds a constant.
@@ -373,12 +396,11 @@ impl Builder {
     /// Finishes the graph with its outputs.
     ///
     /// # Errors
-    /// `InvalidArgument` where an output is not in scope.
-    ///
-    /// # Panics
-    /// Where a region is still open.
+    /// `InvalidArgument` where an output is not in scope, or a region is still open.
     pub fn finish(mut self, outputs: &[Value]) -> Result<Graph> {
-        assert_eq!(self.open.len(), 1, "a region is still open");
+        if self.open.len() > 1 {
+            return Err(Error::invalid("a region is still open"));
+        }
         for &v in outputs {
             self.check_scope(v)?;
         }
@@ -393,14 +415,23 @@ fn lookup(map: &FxHashMap<Value, Value>, value: Value) -> Result<Value> {
 }
 
 /// The signatures that inference sees: those of the regions, then that of the callee.
-pub(crate) fn signatures(graph: &Graph, attrs: &Attrs, regions: &[Region]) -> SmallVec<[Signature; 2]> {
-    let mut out: SmallVec<[Signature; 2]> = regions.iter().map(|&r| graph.signature_of(r)).collect();
+///
+/// # Errors
+/// `InvalidArgument` for a region of another graph, `FailedPrecondition` for a function that is freed.
+pub(crate) fn signatures(graph: &Graph, attrs: &Attrs, regions: &[Region]) -> Result<SmallVec<[Signature; 2]>> {
+    let mut out: SmallVec<[Signature; 2]> = SmallVec::new();
+    for &region in regions {
+        if graph.regions.get(region).is_none() {
+            return Err(Error::invalid(format!("{region} is of another graph")));
+        }
+        out.push(graph.signature_of(region));
+    }
     for attr in &attrs.0 {
         if let Attr::Func(f) = attr {
-            out.push(f.get().signature().clone());
+            out.push(f.alive()?.signature().clone());
         }
     }
-    out
+    Ok(out)
 }
 
 impl Emitter for Builder {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
+use penstock_data::{Result, memory};
+
 /// An id: a `u32` that indexes one kind of arena.
 pub trait Entity: Copy + Eq + fmt::Debug {
     /// The id of an index.
@@ -73,6 +75,14 @@ impl<K: Entity, V> Arena<K, V> {
         let key = K::new(self.items.len());
         self.items.push(item);
         key
+    }
+
+    /// Makes room for so many items more.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where the memory cannot be had.
+    pub fn reserve(&mut self, more: usize) -> Result<()> {
+        memory::reserve(&mut self.items, more)
     }
 
     /// The number of items.

@@ -24,7 +24,7 @@ mod verify;
 pub use penstock_kernels::stack;
 
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
-pub use builder::{Builder, GraphValues, compact};
+pub use builder::{Builder, GraphValues, MAX_NESTING, compact};
 pub use dead::drop_dead;
 pub use derived::{Census, Derived, Kept};
 pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};

@@ -1,6 +1,7 @@
 //! The declaration of an operator: one [`OpDef`] says all that the engine knows about it.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_kernels::LoopFn;
@@ -97,6 +98,21 @@ impl OpDef {
                 .map_err(|e| e.argument(self.operand_label(i)).in_op(self.name))?;
         }
         Ok(())
+    }
+
+    /// The types of the results: checks the operands, infers, and checks that tensors of the types can be. A panic, which
+    /// is a defect of the operator, is an error.
+    ///
+    /// # Errors
+    /// What the declaration and inference report; `ResourceExhausted` for a type of more elements than can be addressed,
+    /// `InvalidArgument` for one of too many dimensions.
+    pub fn infer_types(&'static self, cx: &InferCx<'_>) -> Result<OutTypes> {
+        self.check_operands(cx.inputs)?;
+        cx.inputs.iter().try_for_each(Type::check)?;
+        let types = catch_unwind(AssertUnwindSafe(|| (self.infer)(cx)))
+            .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))?;
+        types.iter().try_for_each(Type::check)?;
+        Ok(types)
     }
 
     /// The name of operand `index`, with its position in a variadic list.
@@ -521,4 +537,14 @@ impl Sample {
 pub trait OpSet {
     /// The operator of a name.
     fn find(&self, name: &str) -> Option<&'static OpDef>;
+
+    /// Whether a text may hold an instruction of this operator with these attributes: one that reaches out of the process
+    /// may be refused.
+    ///
+    /// # Errors
+    /// Why it may not, naming the attribute.
+    fn admit(&self, op: &'static OpDef, attrs: &Attrs) -> Result<()> {
+        let _ = (op, attrs);
+        Ok(())
+    }
 }

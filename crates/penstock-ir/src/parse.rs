@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::attr::{Attr, AttrDef, AttrKind, FuncRef, HostRef};
+use crate::builder::{MAX_NESTING, nests_too_deep};
 use crate::entities::{Inst, Region, Value};
 use crate::graph::{Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
 use crate::lex::{Token, line_column, next_token, quoted_len};
@@ -17,9 +18,6 @@ use crate::op::{OpDef, OpSet, OutTypes, Signature};
 use crate::print::{is_plain_file, is_plain_function};
 use crate::types::Type;
 use crate::verify::{check_results, infer_types, verify};
-
-/// Regions nest at most so deep in a text, so that reading it cannot exhaust the stack.
-const MAX_DEPTH: usize = 128;
 
 /// Finds host code by the name that a text gives it.
 pub type HostResolver<'a> = &'a dyn Fn(&str) -> Option<HostRef>;
@@ -313,8 +311,8 @@ impl<'a, 'e> Parser<'a, 'e> {
     fn region(&mut self, body: &mut Body<'a>, params: &[Param<'a>], end: &str) -> Result<Region> {
         stack::check(body.open.len())?;
         let brace = self.start;
-        if body.open.len() == MAX_DEPTH {
-            return Err(self.error_at(brace, format!("regions nest more than {MAX_DEPTH} deep")));
+        if body.open.len() == MAX_NESTING {
+            return Err(self.error_at(brace, nests_too_deep()));
         }
         self.expect("{")?;
         let region = body.graph.regions.push(RegionData::default());
@@ -390,6 +388,7 @@ impl<'a, 'e> Parser<'a, 'e> {
             self.ops.find(name).ok_or_else(|| self.error_at(self.start, format!("there is no operator '{name}'")))?;
         let operands = self.operands(body)?;
         let attrs = self.attrs(op.attrs).and_then(|named| op.attributes(&named).map_err(|e| self.placed(at, &e)))?;
+        self.ops.admit(op, &attrs).map_err(|e| self.placed(at, &e.in_op(op.name)))?;
 
         // Ids are given in the order of the text, those of nested regions after those of the results.
         let graph = &mut body.graph;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use penstock_data::{DType, Shape, Tensor};
+use penstock_data::{DType, Result, Shape, Tensor};
 
 /// The type of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +55,14 @@ impl Type {
             Type::Tensor(d, _) => Type::Tensor(*d, shape),
             Type::Variable(d, _) => Type::Variable(*d, shape),
         }
+    }
+
+    /// Checks that there can be a tensor of this type.
+    ///
+    /// # Errors
+    /// As [`Shape::check`].
+    pub fn check(&self) -> Result<()> {
+        self.shape().check(self.dtype().size())
     }
 
     /// Whether every run-time value of `self` is one of `other`.

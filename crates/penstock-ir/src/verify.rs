@@ -66,10 +66,9 @@ pub(crate) fn infer_types(graph: &Graph, inst: Inst) -> Result<OutTypes> {
     let data = &graph.insts[inst];
     check_attrs(graph, inst)?;
     let inputs: SmallVec<[Type; 4]> = data.operands.iter().map(|&v| graph.ty(v).clone()).collect();
-    data.op.0.check_operands(&inputs)?;
-    let signatures = signatures(graph, &data.attrs, &data.regions);
+    let signatures = signatures(graph, &data.attrs, &data.regions)?;
     let values = GraphValues { graph, operands: &data.operands };
-    (data.op.infer)(&InferCx { inputs: &inputs, attrs: &data.attrs, regions: &signatures, values: &values })
+    data.op.0.infer_types(&InferCx { inputs: &inputs, attrs: &data.attrs, regions: &signatures, values: &values })
 }
 
 /// Checks the types that an instruction's results have against those inferred.

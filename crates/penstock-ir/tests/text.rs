@@ -427,7 +427,7 @@ fn errors_say_where_and_what_was_expected() {
         assert_eq!(main(body), message, "{body}");
     }
     let deep = "block ({\n".repeat(1000) + &"yield })".repeat(1000);
-    assert_eq!(main(&deep), "129:8: regions nest more than 128 deep");
+    assert_eq!(main(&deep), "257:8: regions nest more than 256 deep");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::pack::{Packed, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::{Ahead, Dots, Float, Tile};
 use crate::sweep::{Line, Results, Sweep};
+use penstock_data::memory::scratch_room;
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
 const BAND: usize = 128 << 10;
@@ -107,7 +108,7 @@ fn hops(sweep: &Sweep, is_band: bool, rows: usize, row: usize, pitch: usize, cha
     let [a, b, c] = &sweep.lines;
     let merged = c.is_run() && pitch == channels;
     let across = if merged { &c.taps[..1] } else { &c.taps[..] };
-    let mut hops = Vec::with_capacity(sweep.taps());
+    let mut hops = scratch_room(sweep.taps());
     for (n, &(_, i)) in a.taps.iter().enumerate() {
         let i = if is_band { n as isize } else { i - a.taps[0].1 };
         for &(_, j) in &b.taps {

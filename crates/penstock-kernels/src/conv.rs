@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use penstock_data::memory::scratch;
 use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::algebra::Algebra;
@@ -159,8 +160,8 @@ unsafe fn contract<T: Real>(
     let ns = 2.0 * rows as f64 * k as f64 * n_channels as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
     let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
     parallel_for(groups * tiles, grain(ns), |range| {
-        let mut tile = vec![T::Wide::ZERO; if direct { 0 } else { rows * k }];
-        let mut product = vec![T::Wide::ZERO; if dense { 0 } else { rows * n_channels }];
+        let mut tile = scratch(T::Wide::ZERO, if direct { 0 } else { rows * k });
+        let mut product = scratch(T::Wide::ZERO, if dense { 0 } else { rows * n_channels });
         for i in range {
             let (group, first) = (i / tiles, i % tiles * rows);
             let count = rows.min(pixels - first);
@@ -333,7 +334,7 @@ where
                     continue;
                 }
                 // For each group a row for each tap and output and a column for each input.
-                let mut packed = vec![T::Wide::ZERO; g.groups * taps.len() * outs * ins];
+                let mut packed = scratch(T::Wide::ZERO, g.groups * taps.len() * outs * ins);
                 for group in 0..g.groups {
                     for (t, &tap) in taps.iter().enumerate() {
                         for i in 0..ins {
@@ -415,9 +416,9 @@ where
             }
             let (row0, from) = (taps.start * ins + channels.start, group * ins + channels.start);
             let rows = tile_rows(k + outs, pixels, 1);
-            let mut tile = vec![T::Wide::ZERO; rows * k];
-            let mut wide_dy = vec![T::Wide::ZERO; if own { 0 } else { rows * outs }];
-            let mut sum = vec![T::Wide::ZERO; if own { 0 } else { k * outs }];
+            let mut tile = scratch(T::Wide::ZERO, rows * k);
+            let mut wide_dy = scratch(T::Wide::ZERO, if own { 0 } else { rows * outs });
+            let mut sum = scratch(T::Wide::ZERO, if own { 0 } else { k * outs });
             for first in (0..pixels).step_by(rows) {
                 let count = rows.min(pixels - first);
                 // SAFETY: the pixels and the channels of the piece are inside of `x` and `dy`, its rows and columns
@@ -496,7 +497,7 @@ unsafe fn depthwise<T: Real>(
     let filter = Shared(filter.cast_mut());
     let ns = order.len() as f64 * outs as f64 * 0.15;
     parallel_for(sweep.pixels(), grain(ns), |range| {
-        let mut sums = vec![T::Wide::ZERO; result_width];
+        let mut sums = scratch(T::Wide::ZERO, result_width);
         let mut at = sweep.unravel(range.start);
         for _ in range {
             dispatch(
@@ -558,7 +559,7 @@ unsafe fn depthwise_filter_grad<T: Real>(
     let (taps, pixels) = (sweep.taps(), sweep.pixels());
     let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
     parallel_for(taps, grain(pixels as f64 * outs as f64 * 0.3), |range| {
-        let mut sums = vec![T::Wide::ZERO; range.len() * outs];
+        let mut sums = scratch(T::Wide::ZERO, range.len() * outs);
         let mut at = [0; 4];
         for pixel in 0..pixels {
             dispatch(

@@ -10,6 +10,7 @@ use std::ops::{Add, Mul, Neg};
 use std::ptr;
 use std::slice;
 
+use penstock_data::memory::scratch;
 use penstock_data::{C64, C128};
 
 use crate::arch::dispatch;
@@ -395,7 +396,7 @@ unsafe fn by_columns<T: Field>(n: usize, k: usize, x: *mut T, row: usize, solve:
 /// If `a` has not `n * n` elements, or `x` not `n * k`.
 pub fn solve<T: Field>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> bool {
     assert!(a.len() == n * n && x.len() == n * k, "sizes of a system");
-    let (mut memory, mut swaps) = (Packed::<T, 256>::new(), vec![0; n]);
+    let (mut memory, mut swaps) = (Packed::<T, 256>::new(), scratch(0, n));
     // SAFETY: there is room for as many elements, all of which are written.
     let factors = unsafe {
         let room = memory.room(n * n);

@@ -4,6 +4,7 @@
 
 use std::slice;
 
+use penstock_data::memory::scratch;
 use penstock_data::{DType, with_dtype};
 
 use crate::algebra::Algebra;
@@ -59,7 +60,7 @@ fn joined<W: Math>(pieces: &[(W, W)]) -> W {
 unsafe fn rows<T: Real>(input: *const u8, count: usize, n: usize, out: *mut u8) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
     let pieces = n.div_ceil(PIECE).max(1);
-    let mut parts = vec![(T::Wide::ZERO, T::Wide::ZERO); count * pieces];
+    let mut parts = scratch((T::Wide::ZERO, T::Wide::ZERO), count * pieces);
     let to = Shared(parts.as_mut_ptr());
     parallel_for(count * pieces, grain(NS * n.min(PIECE) as f64), |range| {
         dispatch(

@@ -8,6 +8,7 @@
 use std::ops::RangeInclusive;
 use std::ptr;
 
+use penstock_data::memory::scratch;
 use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -321,7 +322,7 @@ const ROWS: usize = 4;
 /// # Safety
 /// As for [`in_pieces`].
 unsafe fn integers<T: Int>(m: usize, k: usize, n: usize, a: Mat<T>, b: Mat<T>, out: *mut T, ldo: usize) {
-    let mut block = vec![[T::ZERO; COLUMNS]; k];
+    let mut block = scratch([T::ZERO; COLUMNS], k);
     dispatch(
         #[inline(always)]
         || {

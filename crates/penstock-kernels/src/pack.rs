@@ -223,15 +223,14 @@ impl<T, const N: usize> Packed<T, N> {
 
     /// Room for `n` elements, until the next call.
     ///
-    /// # Panics
-    /// If there is no memory.
+    /// Unwinds by [`penstock_data::Error::unwind`] where there is no memory.
     #[inline(always)]
     pub(crate) fn room(&mut self, n: usize) -> *mut T {
         if n <= N {
             return self.few.as_mut_ptr().cast();
         }
         if self.many.as_ref().is_none_or(|b| b.capacity() < n * size_of::<T>()) {
-            self.many = Some(Buffer::new(n * size_of::<T>()).expect("memory for packed matrices"));
+            self.many = Some(Buffer::new(n.saturating_mul(size_of::<T>())).unwrap_or_else(|e| e.unwind()));
         }
         self.many.as_mut().and_then(Buffer::as_mut_ptr).expect("a buffer of one owner").cast()
     }

@@ -4,6 +4,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use penstock_data::memory::{scratch, scratch_room};
 use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::arch::dispatch_v3;
@@ -164,8 +165,8 @@ where
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut best: Vec<(T, usize)> = Vec::with_capacity(n);
-        let mut sums = vec![T::Wide::default(); if what == AtMax::Give { inputs * n } else { 0 }];
+        let mut best: Vec<(T, usize)> = scratch_room(n);
+        let mut sums = scratch(T::Wide::default(), if what == AtMax::Give { inputs * n } else { 0 });
         for image in range {
             sums.fill(T::Wide::default());
             // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
@@ -241,7 +242,7 @@ where
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
     parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
-        let mut sums = vec![T::Wide::default(); n];
+        let mut sums = scratch(T::Wide::default(), n);
         for i in range {
             dispatch_v3(
                 #[inline(always)]
@@ -289,7 +290,7 @@ where
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (py, px) = (Shared(dy.cast_mut()), Shared(dx));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut sums = vec![T::Wide::default(); inputs * n];
+        let mut sums = scratch(T::Wide::default(), inputs * n);
         for image in range {
             dispatch_v3(
                 #[inline(always)]

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use penstock_data::memory::scratch;
 use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -109,7 +110,7 @@ impl Nonzero {
     /// `x` is aligned and readable for `n` elements of `dtype`.
     pub unsafe fn count(dtype: DType, x: *const u8, n: usize) -> Nonzero {
         fn typed<T: Zero>(x: &[T]) -> Vec<usize> {
-            let mut counts = vec![0; x.len().div_ceil(PART) + 1];
+            let mut counts = scratch(0, x.len().div_ceil(PART) + 1);
             let out = Shared(counts.as_mut_ptr());
             parallel_for(x.len().div_ceil(PART), grain(PART as f64 * 0.1), |range| {
                 for p in range {

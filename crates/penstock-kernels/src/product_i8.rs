@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
 use penstock_data::Buffer;
+use penstock_data::memory::scratch;
 
 use crate::arch::dispatch;
 use crate::integer_tile::{Block, Form, Kernel, LINES, kernel};
@@ -204,11 +205,7 @@ impl Packed {
     fn new(lines: usize, chunks: usize) -> Packed {
         let stripes = lines.div_ceil(LINES);
         let bytes = stripes * chunks * size_of::<Chunk>();
-        Packed {
-            memory: Buffer::new(bytes).expect("memory for packed matrices"),
-            chunks,
-            sums: vec![0; stripes * LINES],
-        }
+        Packed { memory: Buffer::new(bytes).unwrap_or_else(|e| e.unwind()), chunks, sums: scratch(0, stripes * LINES) }
     }
 
     fn stripe(&self, index: usize) -> *const u32 {

@@ -11,6 +11,7 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use num_complex::Complex;
+use penstock_data::memory::scratch;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -382,7 +383,7 @@ where
         return first;
     }
     let parts = run.len().div_ceil(PART);
-    let mut accs = vec![F::init(); parts];
+    let mut accs = scratch(F::init(), parts);
     accs[0] = first;
     let out = Shared(accs.as_mut_ptr());
     let settled = AtomicBool::new(false);
@@ -553,7 +554,7 @@ where
     let part = rows_of_part(row.size);
     let parts = rows.size.div_ceil(part);
     let lines = kept_count / row.size * parts;
-    let mut table = vec![F::init(); if parts > 1 { lines * row.size } else { 0 }];
+    let mut table = scratch(F::init(), if parts > 1 { lines * row.size } else { 0 });
     let shared = Shared(table.as_mut_ptr());
     let ns = ns * (others * rows.size.min(part) * row.size.min(COLUMNS)) as f64;
     parallel_for(lines * blocks, grain(ns), |range| {

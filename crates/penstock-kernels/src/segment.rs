@@ -5,6 +5,7 @@
 use std::any::TypeId;
 
 use num_complex::Complex;
+use penstock_data::memory::{scratch, scratch_room};
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
@@ -152,19 +153,18 @@ where
                 #[inline(always)]
                 || {
                     let len = (last - first) * width;
-                    let mut scratch: Vec<F::Acc> = Vec::new();
+                    let mut own: Vec<F::Acc> = scratch_room(if in_place { 0 } else { len });
                     // Where an accumulator is an element, the segments themselves accumulate.
                     let acc: *mut F::Acc = if in_place {
                         // SAFETY: segment `first` is below `n`.
                         unsafe { dst.get().add(first * width).cast() }
                     } else {
-                        scratch.reserve_exact(len);
-                        scratch.as_mut_ptr()
+                        own.as_mut_ptr()
                     };
                     // SAFETY: there is room for `len` accumulators: these segments of `out`, which no other task has, or the
                     // scratch memory.
                     (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
-                    let mut counts = vec![0usize; if counted { last - first } else { 0 }];
+                    let mut counts = scratch(0usize, if counted { last - first } else { 0 });
                     let mut next = rows.start;
                     if width == 1 {
                         // SAFETY: the ids are readable, and so are as many elements; the accumulators have been written.

@@ -5,6 +5,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use penstock_data::memory::{scratch, scratch_room};
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -229,12 +230,12 @@ fn sort_each<W: Word>(rows: Rows, word: impl Fn(usize, usize) -> W + Sync, take:
     };
     if n > rows.side_by_side() || rows.count() < LANES / 4 || size_of::<W>() > 8 {
         return parallel_for(rows.count(), rows.grain(), |range| {
-            let (mut words, mut scratch) = (Vec::with_capacity(n), Vec::new());
+            let (mut words, mut scratch) = (scratch_room(n), Vec::new());
             range.for_each(|r| one(r, &mut words, &mut scratch));
         });
     }
     parallel_for(rows.count().div_ceil(LANES), rows.grain().div_ceil(2), |range| {
-        let mut columns = vec![[W::default(); LANES]; n];
+        let mut columns = scratch([W::default(); LANES], n);
         for group in range {
             let first = group * LANES;
             let lanes = LANES.min(rows.count() - first);

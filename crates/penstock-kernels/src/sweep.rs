@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::algebra::Algebra;
 use crate::conv::Axis;
 use crate::num::Real;
+use penstock_data::memory::scratch_room;
 
 /// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`,
 /// reads for each tap the source at `tap + k * advance`, where that is inside of `0 .. source`.
@@ -98,7 +99,7 @@ impl Sweep {
     /// Where the taps lie in the window, whose extents are given, in the order of a gathered row.
     pub(crate) fn window_indices(&self, window: [usize; 3]) -> Vec<usize> {
         let [a, b, c] = &self.lines;
-        let mut out = Vec::with_capacity(self.taps());
+        let mut out = scratch_room(self.taps());
         for &(i, _) in &a.taps {
             for &(j, _) in &b.taps {
                 out.extend(c.taps.iter().map(|&(k, _)| (i * window[1] + j) * window[2] + k));

@@ -1,6 +1,6 @@
 //! Elementwise comparisons, logic and choice, and the elementwise operators on strings.
 
-use penstock_data::{Bool8, Bytes, DType, DTypeSet, Error, Result, Tensor, num_elements};
+use penstock_data::{Bool8, Bytes, DType, DTypeSet, Error, Result, Tensor, memory, num_elements};
 use penstock_ir::{ArgType, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, arg_of};
 use smallvec::smallvec;
 
@@ -150,7 +150,10 @@ pub static STRING_SELECT: OpDef = OpDef {
 };
 
 /// Calls `f` with each pair of strings of two broadcast operands, in the order of the result, whose extents it gives.
-fn for_each_pair(call: &Call<'_>, mut f: impl FnMut(&Bytes, &Bytes)) -> Result<smallvec::SmallVec<[usize; 6]>> {
+fn for_each_pair(
+    call: &Call<'_>,
+    mut f: impl FnMut(&Bytes, &Bytes) -> Result<()>,
+) -> Result<smallvec::SmallVec<[usize; 6]>> {
     let (x, y) = (call.inputs[0], call.inputs[1]);
     let dims = penstock_kernels::broadcast_dims(&[x.dims(), y.dims()]).ok_or_else(|| {
         Error::invalid(format!("Incompatible shapes: {:?} vs. {:?}, which do not broadcast", x.dims(), y.dims()))
@@ -170,7 +173,7 @@ fn for_each_pair(call: &Call<'_>, mut f: impl FnMut(&Bytes, &Bytes)) -> Result<s
         at
     };
     for i in 0..n {
-        f(&x.strings()[position(x, i)], &y.strings()[position(y, i)]);
+        f(&x.strings()[position(x, i)], &y.strings()[position(y, i)])?;
     }
     Ok(dims)
 }
@@ -188,9 +191,10 @@ pub static STRING_ADD: OpDef = OpDef {
     effects: &[],
     infer: |cx| one(Type::tensor(DType::Str, broadcast(&[cx.shape(0), cx.shape(1)])?)),
     cpu: Cpu::Kernel(|call| {
-        let mut joined: Vec<Bytes> = Vec::new();
-        let dims = for_each_pair(call, |x, y| joined.push([&x[..], &y[..]].concat().into()))?;
-        call.set(0, Tensor::from_strings(&dims, joined)?);
+        let mut made: Vec<Bytes> = Vec::new();
+        let join = |x: &Bytes, y: &Bytes| memory::joined([&x[..], &y[..]].into_iter(), b"");
+        let dims = for_each_pair(call, |x, y| memory::push(&mut made, join(x, y)?))?;
+        call.set(0, Tensor::from_strings(&dims, made)?);
         Ok(())
     }),
     cuda: NO_STRINGS,
@@ -217,7 +221,7 @@ macro_rules! string_comparison {
             infer: |cx| one(Type::tensor(DType::Bool, broadcast(&[cx.shape(0), cx.shape(1)])?)),
             cpu: Cpu::Kernel(|call| {
                 let mut out: Vec<Bool8> = Vec::new();
-                let dims = for_each_pair(call, |x, y| out.push(Bool8::new(x $op y)))?;
+                let dims = for_each_pair(call, |x, y| memory::push(&mut out, Bool8::new(x $op y)))?;
                 call.out(0, DType::Bool, &dims)?;
                 call.outputs[0].as_mut_slice::<Bool8>().copy_from_slice(&out);
                 Ok(())

@@ -183,7 +183,7 @@ fn axes_of(rank: usize) -> Result<usize> {
 /// A shape of unknown rank as one of the rank that another has.
 fn with_rank_of(shape: Shape, others: &[&Shape]) -> Shape {
     match shape.rank().or_else(|| others.iter().find_map(|o| o.rank())) {
-        Some(rank) if shape.rank().is_none() => Shape::of_rank(rank),
+        Some(rank) if shape.rank().is_none() => Shape::new(vec![Dim::Unknown; rank]),
         _ => shape,
     }
 }

@@ -1,6 +1,6 @@
 //! Operators that read and write rows by index.
 
-use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, memory};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
     Sample, Type, Value, Vjp, VjpCx, arg,
@@ -466,11 +466,11 @@ fn scatter_strings(call: &mut Call<'_>, indices: &Tensor, updates: &Tensor, dims
     let RowIndex { rows, n, inner } = row_index(indices, dims)?;
     check_slices(indices, updates, &inner)?;
     let width: usize = inner.iter().product();
-    let mut out = vec![Bytes::from([]); n * width];
+    let mut out = memory::filled(Bytes::from([]), n * width)?;
     for (at, &row) in rows.to_ints()?.iter().enumerate() {
         let row = usize::try_from(row).ok().filter(|&row| row < n).ok_or_else(|| not_in(&rows, at, n, "indices"))?;
         for (to, more) in out[row * width..][..width].iter_mut().zip(&updates.strings()[at * width..]) {
-            *to = if to.is_empty() { more.clone() } else { [&to[..], more].concat().into() };
+            *to = if to.is_empty() { more.clone() } else { memory::joined([&to[..], more].into_iter(), b"")? };
         }
     }
     call.set(0, Tensor::from_strings(dims, out)?);

@@ -129,6 +129,11 @@ pub static ASSERT: OpDef = OpDef {
     },
 };
 
+/// The file that an instruction writes to.
+pub(crate) fn file_of<'a>(op: &OpDef, attrs: &'a Attrs) -> Option<&'a str> {
+    if op.is(&PRINT) { attrs.str(1).strip_prefix("file://") } else { None }
+}
+
 fn run_assert(call: &mut Call<'_>) -> Result<()> {
     let Some(holds) = call.inputs[0].item::<Bool8>().filter(|_| call.inputs[0].rank() == 0) else {
         return Err(

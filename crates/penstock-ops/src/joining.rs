@@ -165,7 +165,7 @@ pub static CONCAT_OFFSET: OpDef = OpDef {
     attrs: &[AttrDef::required("axis", AttrKind::Int)],
     effects: &[],
     infer: |cx| {
-        let mut shape = Shape::of_rank(1);
+        let mut shape = Shape::new([Dim::Unknown]);
         for i in 0..cx.inputs.len() {
             shape = shape.merge(cx.shape(i)).ok_or_else(|| {
                 Error::invalid(format!("expected a vector of shape {shape}, got {}", cx.shape(i)))
@@ -305,6 +305,7 @@ fn infer_unstack(cx: &InferCx<'_>) -> Result<OutTypes> {
     let wanted = cx.attrs.opt_int(0).map(|n| crate::operands::size(n, "num")).transpose()?;
     let Some(dims) = cx.shape(0).dims() else {
         let n = wanted.ok_or_else(|| Error::invalid("must be given where the rank is unknown").argument("num"))?;
+        check_number(n)?;
         return Ok((0..n).map(|_| like(cx, 0, Shape::UNRANKED)).collect());
     };
     let axis = normalize_axis(cx.attrs.int(1), dims.len(), "axis")?;
@@ -317,9 +318,20 @@ fn infer_unstack(cx: &InferCx<'_>) -> Result<OutTypes> {
             );
         }
     };
+    check_number(n)?;
     let mut rest: SmallVec<[Dim; 4]> = dims.into();
     rest.remove(axis);
     Ok((0..n).map(|_| like(cx, 0, Shape::new(rest.iter().copied()))).collect())
+}
+
+/// The most results of one instruction, each of which takes memory even where it is empty.
+const MAX_RESULTS: usize = 1 << 20;
+
+fn check_number(results: usize) -> Result<()> {
+    if results <= MAX_RESULTS {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("Number of outputs is too big: {results}; an operation has at most {MAX_RESULTS}")))
 }
 
 fn wrong_num(num: usize, size: usize, axis: usize) -> Error {
@@ -406,6 +418,7 @@ fn pieces(whole: Dim, sizes: Option<&[i64]>, num: Option<i64>) -> Result<SmallVe
             let n = crate::operands::size(num, "num")?;
             return match whole.known() {
                 _ if n == 0 => Err(Error::invalid("must be positive, got 0").argument("num")),
+                _ if n > MAX_RESULTS => check_number(n).map(|()| SmallVec::new()),
                 Some(size) if !size.is_multiple_of(n) => {
                     Err(Error::invalid(format!("{n} does not divide the size {size} evenly")).argument("num"))
                 }

@@ -47,8 +47,8 @@ pub mod updates;
 pub mod util;
 mod windows;
 
-use penstock_data::DType;
-use penstock_ir::{OpDef, OpSet};
+use penstock_data::{DType, Error, Result};
+use penstock_ir::{Attrs, OpDef, OpSet};
 use penstock_kernels::{Binary, Formula, binary_formula, unary_formula};
 
 /// The families, in the order of the documentation.
@@ -96,7 +96,7 @@ pub fn formula(name: &str, dtype: DType) -> Option<&'static Formula> {
     binary_formula(op, dtype)
 }
 
-/// The operators of this crate, to look names up in.
+/// The operators of this crate, to look names up in. A text may not hold one that writes to a file, see [`OpsAndFiles`].
 pub struct Ops;
 
 impl OpSet for Ops {
@@ -106,6 +106,23 @@ impl OpSet for Ops {
         static INDEX: LazyLock<HashMap<&'static str, &'static OpDef>> =
             LazyLock::new(|| all().map(|op| (op.name, op)).collect());
         INDEX.get(name).copied()
+    }
+
+    fn admit(&self, op: &'static OpDef, attrs: &Attrs) -> Result<()> {
+        match host::file_of(op, attrs) {
+            Some(_) => Err(Error::precondition("writes to a file, which a text may only where its reader allows it")
+                .argument("stream")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// As [`Ops`], for texts that may write to files.
+pub struct OpsAndFiles;
+
+impl OpSet for OpsAndFiles {
+    fn find(&self, name: &str) -> Option<&'static OpDef> {
+        Ops.find(name)
     }
 }
 

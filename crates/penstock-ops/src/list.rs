@@ -60,7 +60,7 @@ fn element(cx: &InferCx<'_>, dtype: DType, index: usize) -> Result<Shape> {
     match cx.shape(index).rank() {
         Some(1) => Ok(match (cx.values.dims(index), cx.shape(index).extents()) {
             (Some(dims), _) => Shape::new(dims),
-            (None, Some(n)) => Shape::of_rank(n[0]),
+            (None, Some(n)) => Shape::of_rank(n[0])?,
             (None, None) => Shape::UNRANKED,
         }),
         Some(0) | None => Ok(Shape::UNRANKED),
@@ -586,7 +586,7 @@ pub static LIST_LENGTHS: OpDef = OpDef {
     operands: &[LIST, index_arg("element_shape")],
     attrs: &[],
     effects: &[],
-    infer: |_| one(Type::tensor(DType::I64, Shape::of_rank(1))),
+    infer: |_| one(Type::tensor(DType::I64, Shape::new([Dim::Unknown]))),
     cpu: Cpu::Kernel(kernels::lengths),
     cuda: ON_HOST,
     vjp: Vjp::Zero,

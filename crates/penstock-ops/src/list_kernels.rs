@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use penstock_data::{Bytes, DType, Dim, Dims, Error, List, Result, Shape, Tensor};
+use penstock_data::{Bytes, DType, Dim, Dims, Error, List, Result, Shape, Tensor, memory};
 use penstock_ir::{Attr, Call};
 use penstock_kernels::Binary;
 use penstock_kernels::pool::{grain, parallel_for};
@@ -134,6 +134,7 @@ fn concatenated<'a>(
     if dtype == DType::Str {
         let mut all: Vec<Bytes> = Vec::new();
         for (part, count) in parts {
+            memory::reserve(&mut all, count)?;
             match part {
                 Some(t) => all.extend_from_slice(t.strings()),
                 None => all.extend(std::iter::repeat_n(Bytes::from([]), count)),
@@ -352,7 +353,7 @@ pub(crate) fn stack(call: &mut Call<'_>) -> Result<()> {
         call.set(0, Tensor::zeros(dtype, &dims)?);
         return Ok(());
     }
-    let parts: Vec<Option<Tensor>> = (0..list.len()).map(|i| list.get(i).cloned()).collect();
+    let parts: Vec<Option<Tensor>> = memory::collected((0..list.len()).map(|i| list.get(i).cloned()))?;
     call.set(0, joined(dtype, &shape, &parts)?);
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
 
-use penstock_data::{Bytes, DType, Error, Result, Tensor, num_elements};
+use penstock_data::{Bytes, DType, Result, Tensor, memory, num_elements};
 use penstock_ir::Call;
 use penstock_kernels::gather::Indices;
 use penstock_kernels::positions::{self, Nonzero};
@@ -478,8 +478,9 @@ pub(crate) fn moving(call: &mut Call<'_>, kernel: fn(&mut Call<'_>) -> Result<()
     for input in call.inputs {
         positions.push(if input.dtype() == DType::Str {
             let first = table.len() as i64;
+            memory::reserve(&mut table, input.len())?;
             table.extend(input.strings());
-            let list: Vec<i64> = (first..table.len() as i64).collect();
+            let list: Vec<i64> = memory::collected(first..table.len() as i64)?;
             Some(Tensor::from_slice(input.dims(), &list)?)
         } else {
             None
@@ -490,11 +491,7 @@ pub(crate) fn moving(call: &mut Call<'_>, kernel: fn(&mut Call<'_>) -> Result<()
     let mut outputs = vec![Tensor::default(); call.outputs.len()];
     kernel(&mut Call { inputs: &inputs, attrs: call.attrs, outputs: &mut outputs, env: call.env })?;
     for (i, moved) in outputs.iter().enumerate() {
-        let mut strings: Vec<Bytes> = Vec::new();
-        strings
-            .try_reserve_exact(moved.len())
-            .map_err(|_| Error::exhausted(format!("cannot allocate {} strings", moved.len())))?;
-        strings.extend(moved.as_slice::<i64>().iter().map(|&p| table[p as usize].clone()));
+        let strings = memory::collected(moved.as_slice::<i64>().iter().map(|&p| table[p as usize].clone()))?;
         call.set(i, Tensor::from_strings(moved.dims(), strings)?);
     }
     Ok(())

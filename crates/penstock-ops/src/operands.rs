@@ -1,6 +1,6 @@
 //! Operands that say what to do rather than what to do it to: shapes, sizes, axes, indices.
 
-use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, MAX_RANK, Result, Shape, Tensor};
 use penstock_ir::{ArgDef, ArgType, Call, Emitter, InferCx, Type, Value, arg_of};
 use smallvec::SmallVec;
 
@@ -95,12 +95,12 @@ pub(crate) fn described_shape(cx: &InferCx<'_>, index: usize, name: &str) -> Res
     }
     Ok(match cx.values.dims(index) {
         Some(dims) => Shape::new(dims),
-        None => cx.shape(index).extents().map_or(Shape::UNRANKED, |n| Shape::of_rank(n[0])),
+        None => cx.shape(index).extents().map_or(Ok(Shape::UNRANKED), |n| Shape::of_rank(n[0]))?,
     })
 }
 
 /// What is known of the elements of operand `index`, a vector of integers: `None` where not even
-/// their number is.
+/// their number is, or where they are more than a tensor has dimensions.
 pub(crate) fn known_ints(cx: &InferCx<'_>, index: usize) -> Option<SmallVec<[Option<i64>; 6]>> {
     if let Some(tensor) = cx.values.constant(index) {
         return Some(tensor.to_ints().ok()?.into_iter().map(Some).collect());
@@ -109,7 +109,7 @@ pub(crate) fn known_ints(cx: &InferCx<'_>, index: usize) -> Option<SmallVec<[Opt
         return Some(dims.iter().map(|d| d.known().and_then(|n| i64::try_from(n).ok())).collect());
     }
     let n = cx.shape(index).extents()?;
-    (n.len() == 1).then(|| SmallVec::from_elem(None, n[0]))
+    (n.len() == 1 && n[0] <= MAX_RANK).then(|| SmallVec::from_elem(None, n[0]))
 }
 
 /// What is known of operand `index`, an integer scalar, as a size.

@@ -190,7 +190,7 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
         let x = described_shape(cx, 0, "input_sizes")?;
         check_shape(&outputs(&x, cx.attrs)?, cx.shape(1), "grad")?;
         let x = match (x.rank(), cx.shape(1).rank()) {
-            (None, Some(rank)) => Shape::of_rank(rank),
+            (None, Some(rank)) => Shape::of_rank(rank)?,
             _ => x,
         };
         one(Type::tensor(cx.dtype(1), x))
@@ -246,7 +246,7 @@ fn outputs(input: &Shape, attrs: &Attrs) -> Result<Shape> {
         return Err(Error::invalid(format!("must be less than the window's {} along dimension {i}", window[i]))
             .argument("explicit_paddings"));
     }
-    let any = Shape::of_rank(axes + 2);
+    let any = Shape::of_rank(axes + 2)?;
     let shape = if input.rank().is_some() { input } else { &any };
     let dims = shape.dims().unwrap_or_default();
     if dims.len() != axes + 2 {

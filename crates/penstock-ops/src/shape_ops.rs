@@ -92,7 +92,7 @@ fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
     let mut dims = match cx.values.dims(1) {
         Some(dims) => dims,
         None => match cx.shape(1).extents() {
-            Some(n) => SmallVec::from_elem(Dim::Unknown, n[0]),
+            Some(n) => Shape::of_rank(n[0])?.dims().unwrap_or_default().into(),
             None => return one(like(cx, 0, Shape::UNRANKED)),
         },
     };
@@ -279,7 +279,7 @@ pub static TRANSPOSE: OpDef = OpDef {
             (None, None) => Shape::UNRANKED,
             (None, Some(perm)) => {
                 permutation(Some(perm), perm.len())?;
-                Shape::of_rank(perm.len())
+                Shape::of_rank(perm.len())?
             }
             (Some(dims), perm) => Shape::new(permutation(perm, dims.len())?.iter().map(|&p| dims[p])),
         };
@@ -428,8 +428,8 @@ pub static TILE: OpDef = OpDef {
                     _ => Dim::Unknown,
                 }))
             }
-            (Some(x), None) => Shape::of_rank(x.len()),
-            (None, Some(multiples)) => Shape::of_rank(multiples.len()),
+            (Some(x), None) => Shape::of_rank(x.len())?,
+            (None, Some(multiples)) => Shape::of_rank(multiples.len())?,
             (None, None) => Shape::UNRANKED,
         };
         one(like(cx, 0, shape))
@@ -602,10 +602,10 @@ fn infer_pad(cx: &InferCx<'_>) -> Result<OutTypes> {
                 return Err(Error::invalid(format!("expected shape [{},2], got {}", dims.len(), cx.shape(1)))
                     .argument("paddings"));
             } else {
-                Shape::of_rank(dims.len())
+                Shape::of_rank(dims.len())?
             }
         }
-        (None, Some(n)) => Shape::of_rank(n),
+        (None, Some(n)) => Shape::of_rank(n)?,
         (None, None) => Shape::UNRANKED,
     };
     one(like(cx, 0, shape))

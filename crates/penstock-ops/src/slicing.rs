@@ -1,6 +1,6 @@
 //! Slices: boxes of an array by begin, end and stride, with TensorFlow's masks, and what puts them back.
 
-use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, check_rank};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp,
     VjpCx, arg,
@@ -175,6 +175,7 @@ fn described_spec(cx: &InferCx<'_>, at: usize) -> Result<Option<SmallVec<[Entry;
         check_length(name, n[0], *len.get_or_insert(n[0]))?;
     }
     let Some(len) = len else { return Ok(None) };
+    check_rank(len)?;
     let of =
         |i: usize| known_ints(cx, at + i).filter(|v| v.len() == len).unwrap_or_else(|| SmallVec::from_elem(None, len));
     let (begin, end, stride) = (of(0), of(1), of(2));
@@ -509,6 +510,7 @@ fn infer_slice(cx: &InferCx<'_>) -> Result<OutTypes> {
     let rank = cx.shape(0).rank().or_else(|| cx.shape(1).extents().map(|n| n[0]));
     let rank = rank.or_else(|| cx.shape(2).extents().map(|n| n[0]));
     let Some(rank) = rank else { return one(like(cx, 0, Shape::UNRANKED)) };
+    check_rank(rank)?;
     for (i, name) in [(1, "begin"), (2, "size")] {
         if let Some(n) = cx.shape(i).extents() {
             check_entries(n[0], rank, name)?;

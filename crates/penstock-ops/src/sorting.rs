@@ -5,7 +5,7 @@
 use std::hash::Hash;
 
 use penstock_data::{
-    C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, with_dtype,
+    C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample, Type, Vjp, arg,
@@ -40,7 +40,7 @@ fn direction(descending: bool) -> Direction {
 fn rows(x: &Tensor, axis: i64) -> Result<(Rows, usize)> {
     let axis = normalize_axis(axis, x.rank(), "axis")?;
     let (outer, n, inner) = around(x.dims(), axis);
-    Ok((Rows { outer, n, inner }, axis))
+    Ok((Rows { outer: if x.is_empty() { 0 } else { outer }, n, inner }, axis))
 }
 
 fn check_axis(cx: &InferCx<'_>) -> Result<()> {
@@ -215,7 +215,9 @@ fn run_top_k(call: &mut Call<'_>) -> Result<()> {
     check_k(k, n)?;
     fits(n, dtype)?;
     let dims: Dims = rest.iter().copied().chain([k]).collect();
-    let rows = Rows { outer: rest.iter().product(), n, inner: 1 };
+    // However many rows there are of nothing, none is gone through.
+    let outer = if x.is_empty() || k == 0 { 0 } else { rest.iter().product() };
+    let rows = Rows { outer, n, inner: 1 };
     let (values, positions) = (call.out(0, x.dtype(), &dims)?, call.out(1, dtype, &dims)?);
     // SAFETY: `x` has the extents of `rows`, of a dtype that is sorted; the results are fresh arrays of `k` elements a row.
     unsafe { select(x.dtype(), rows, k, Direction::Descending, x.as_ptr(), Some(values), dtype, positions) };
@@ -311,7 +313,7 @@ pub static UNIQUE: OpDef = OpDef {
     infer: |cx| {
         crate::operands::require_rank(cx, 0, 1, "x")?;
         let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::INDEX, "dtype")?;
-        let n = Shape::of_rank(1);
+        let n = Shape::new([Dim::Unknown]);
         let all = cx.shape(0).merge(&n).unwrap_or(n.clone());
         Ok(smallvec![like(cx, 0, n.clone()), Type::tensor(dtype, all), Type::tensor(dtype, n)])
     },
@@ -366,7 +368,6 @@ distinct! {
 }
 
 /// Equal elements.
-#[derive(Default)]
 struct Groups {
     /// The position of the first element of each group.
     first: Vec<usize>,
@@ -377,20 +378,26 @@ struct Groups {
 }
 
 impl Groups {
-    fn new<K: Hash + Eq>(keys: impl Iterator<Item = Option<K>>) -> Groups {
-        let mut groups = Groups::default();
+    fn new<K: Hash + Eq>(keys: impl ExactSizeIterator<Item = Option<K>>) -> Result<Groups> {
+        let of = memory::with_room(keys.len())?;
+        let mut groups = Groups { first: Vec::new(), of, counts: Vec::new() };
         let mut known: FxHashMap<K, usize> = FxHashMap::default();
         for (i, key) in keys.enumerate() {
             let next = groups.first.len();
+            if known.len() == known.capacity() {
+                known
+                    .try_reserve(1)
+                    .map_err(|_| Error::exhausted(format!("cannot allocate {next} distinct elements")))?;
+            }
             let group = key.map_or(next, |key| *known.entry(key).or_insert(next));
             if group == next {
-                groups.first.push(i);
-                groups.counts.push(0);
+                memory::push(&mut groups.first, i)?;
+                memory::push(&mut groups.counts, 0)?;
             }
             groups.counts[group] += 1;
             groups.of.push(group);
         }
-        groups
+        Ok(groups)
     }
 }
 
@@ -400,11 +407,11 @@ fn run_unique(call: &mut Call<'_>) -> Result<()> {
         return Err(Error::invalid(format!("expected a vector, got rank {}", x.rank())).argument("x"));
     }
     fits(x.len(), dtype)?;
-    let groups = with_dtype!(plain, x.dtype(), T => Groups::new(x.as_slice::<T>().iter().map(|v| v.distinct())),
-        else Groups::new(x.strings().iter().map(Some)));
+    let groups = with_dtype!(plain, x.dtype(), T => Groups::new(x.as_slice::<T>().iter().map(|v| v.distinct()))?,
+        else Groups::new(x.strings().iter().map(Some))?);
     let n = groups.first.len();
     if x.dtype() == DType::Str {
-        let words: Vec<_> = groups.first.iter().map(|&i| x.strings()[i].clone()).collect();
+        let words = memory::collected(groups.first.iter().map(|&i| x.strings()[i].clone()))?;
         call.set(0, Tensor::from_strings(&[n], words)?);
     } else {
         let bytes = x.dtype().size();
@@ -413,7 +420,7 @@ fn run_unique(call: &mut Call<'_>) -> Result<()> {
             to.copy_from_slice(&x.bytes()[i * bytes..(i + 1) * bytes]);
         }
     }
-    let of: Vec<i64> = groups.of.iter().map(|&g| g as i64).collect();
+    let of: Vec<i64> = memory::collected(groups.of.iter().map(|&g| g as i64))?;
     for (index, list) in [(1, &of), (2, &groups.counts)] {
         call.out(index, dtype, &[list.len()])?;
         crate::operands::write_ints(&mut call.outputs[index], list);

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use penstock_data::{Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
+use penstock_data::{
+    Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
+};
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
     Type, Vjp, arg, arg_of, args_of,
@@ -45,11 +47,25 @@ fn words() -> Vec<Sample> {
     out
 }
 
+/// The strings of an iterator. Each takes memory of its own in a way that cannot fail, so whether there is room for them is
+/// tried first.
+///
+/// # Errors
+/// The first that is an error; `ResourceExhausted` where the memory cannot be had.
+pub(crate) fn collected(items: impl ExactSizeIterator<Item = Result<Bytes>>) -> Result<Vec<Bytes>> {
+    /// What an element, its counts of references and the allocator take.
+    const EACH: usize = 64;
+    if items.len() > 1 << 16 {
+        memory::with_room::<[u8; EACH]>(items.len())?;
+    }
+    memory::try_collected(items)
+}
+
 /// Makes the result the strings that `f` makes of those of operand 0.
 fn map_strings(call: &mut Call<'_>, mut f: impl FnMut(&Bytes) -> Result<Bytes>) -> Result<()> {
     let x = call.inputs[0];
-    let made: Result<Vec<Bytes>> = x.strings().iter().map(&mut f).collect();
-    call.set(0, Tensor::from_strings(x.dims(), made?)?);
+    let made = collected(x.strings().iter().map(&mut f))?;
+    call.set(0, Tensor::from_strings(x.dims(), made)?);
     Ok(())
 }
 
@@ -137,12 +153,10 @@ pub static STRING_JOIN: OpDef = OpDef {
         }
         let dims = shape.unwrap_or_else(Shape::scalar).extents().unwrap_or_default();
         let separator = call.attrs.str(0).as_bytes();
-        let join = |i: usize| -> Bytes {
-            let part = |t: &&Tensor| t.strings()[if t.rank() == 0 { 0 } else { i }].clone();
-            let parts: Vec<Bytes> = inputs.iter().map(part).collect();
-            parts.join(separator).into()
+        let join = |i: usize| -> Result<Bytes> {
+            memory::joined(inputs.iter().map(|t| &*t.strings()[if t.rank() == 0 { 0 } else { i }]), separator)
         };
-        let made: Vec<Bytes> = (0..dims.iter().product()).map(join).collect();
+        let made = collected((0..dims.iter().product()).map(join))?;
         call.set(0, Tensor::from_strings(&dims, made)?);
         Ok(())
     }),
@@ -180,7 +194,7 @@ fn utf8(attrs: &Attrs) -> Result<bool> {
 
 /// The string with `f` applied to what is UTF-8 in it.
 fn map_utf8(bytes: &[u8], f: impl Fn(&str) -> String) -> Bytes {
-    let mut out = Vec::with_capacity(bytes.len());
+    let mut out = memory::scratch_room(bytes.len());
     for chunk in bytes.utf8_chunks() {
         out.extend_from_slice(f(chunk.valid()).as_bytes());
         out.extend_from_slice(chunk.invalid());
@@ -328,8 +342,8 @@ fn run_substr(call: &mut Call<'_>) -> Result<()> {
         let byte = |i: usize| marks.as_ref().map_or(i, |m| m[i]);
         Ok(s[byte(first)..byte(last)].into())
     };
-    let made: Result<Vec<Bytes>> = (0..dims.iter().product()).map(cut).collect();
-    call.set(0, Tensor::from_strings(&dims, made?)?);
+    let made = collected((0..dims.iter().product()).map(cut))?;
+    call.set(0, Tensor::from_strings(&dims, made)?);
     Ok(())
 }
 
@@ -363,7 +377,7 @@ pub static AS_STRING: OpDef = OpDef {
             call.set(0, x.clone());
             return Ok(());
         }
-        let made: Vec<Bytes> = (0..x.len()).map(|i| style.element(x, i).into_bytes().into()).collect();
+        let made = collected((0..x.len()).map(|i| Ok(style.element(x, i).into_bytes().into())))?;
         call.set(0, Tensor::from_strings(x.dims(), made)?);
         Ok(())
     }),
@@ -600,24 +614,30 @@ fn rewrite(text: &str, groups: usize) -> Result<Vec<Rewrite>> {
 }
 
 /// `s` with the first `limit` matches rewritten. An empty match inside a UTF-8 character is none.
-fn replace(regex: &Regex, s: &[u8], limit: usize, pieces: &[Rewrite]) -> Vec<u8> {
+fn replace(regex: &Regex, s: &[u8], limit: usize, pieces: &[Rewrite]) -> Result<Vec<u8>> {
     let text = std::str::from_utf8(s).ok();
     let splits = |m: &regex::bytes::Match<'_>| m.is_empty() && text.is_some_and(|t| !t.is_char_boundary(m.start()));
-    let mut out = Vec::with_capacity(s.len());
+    let mut out = memory::with_room(s.len())?;
     let mut end = 0;
     let matches = regex.captures_iter(s).filter_map(|c| c.get(0).filter(|m| !splits(m)).map(|m| (m, c)));
     for (whole, captures) in matches.take(limit) {
-        out.extend_from_slice(&s[end..whole.start()]);
+        let mut add = |bytes: &[u8]| {
+            memory::reserve(&mut out, bytes.len())?;
+            out.extend_from_slice(bytes);
+            Ok(())
+        };
+        add(&s[end..whole.start()])?;
         for piece in pieces {
-            out.extend_from_slice(match piece {
+            add(match piece {
                 Rewrite::Literal(text) => text,
                 Rewrite::Group(i) => captures.get(*i).map_or(&[][..], |m| m.as_bytes()),
-            });
+            })?;
         }
         end = whole.end();
     }
+    memory::reserve(&mut out, s.len() - end)?;
     out.extend_from_slice(&s[end..]);
-    out
+    Ok(out)
 }
 
 /// Replacement by pattern.
@@ -643,7 +663,7 @@ pub static REGEX_REPLACE: OpDef = OpDef {
         let limit = if call.attrs.flag(2) { usize::MAX } else { 1 };
         with_regex(call.attrs.str(0), |regex| {
             let pieces = rewrite(call.attrs.str(1), regex.captures_len())?;
-            map_strings(call, |s| Ok(replace(regex, s, limit, &pieces).into()))
+            map_strings(call, |s| memory::shared(replace(regex, s, limit, &pieces)?))
         })
     }),
     cuda: ON_HOST,

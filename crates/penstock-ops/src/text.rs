@@ -1,7 +1,7 @@
 //! Operators that take strings apart and put them together. Parts of several strings come as one list of values and the
 //! splits between its rows: row `i` is `values[row_splits[i]..row_splits[i + 1]]`.
 
-use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, memory};
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
     Type, Vjp, arg, arg_of,
@@ -40,7 +40,7 @@ pub(crate) fn is_space(byte: u8) -> bool {
 /// The types of the parts of strings: values and splits.
 fn infer_parts(cx: &InferCx<'_>, values: DType) -> Result<OutTypes> {
     let splits = cx.shape(0).num_elements().map_or(Dim::Unknown, |n| Dim::Known(n + 1));
-    Ok(smallvec![Type::tensor(values, Shape::of_rank(1)), Type::tensor(DType::I64, Shape::new([splits]))])
+    Ok(smallvec![Type::tensor(values, Shape::new([Dim::Unknown])), Type::tensor(DType::I64, Shape::new([splits]))])
 }
 
 /// Makes the results the parts of each string that `f` adds to a list.
@@ -188,7 +188,7 @@ impl Encoding {
     fn decode(self, s: &[u8]) -> Vec<Option<char>> {
         match self {
             Encoding::Utf8 => {
-                let mut out = Vec::with_capacity(s.len());
+                let mut out = memory::scratch_room(s.len());
                 for chunk in s.utf8_chunks() {
                     out.extend(chunk.valid().chars().map(Some));
                     if !chunk.invalid().is_empty() {
@@ -354,7 +354,7 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
                 let message = format!("{} to {} is no row of {} code points", pair[0], pair[1], points.len());
                 Error::invalid(message).argument("row_splits")
             })?;
-            let mut text = Vec::with_capacity(row.len());
+            let mut text = memory::with_room(row.len().saturating_mul(4))?;
             for &point in row {
                 match (u32::try_from(point).ok().and_then(char::from_u32), malformed) {
                     (Some(c), _) | (None, Malformed::Replace(c)) => encoding.encode(c, &mut text),
@@ -364,7 +364,7 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
                     }
                 }
             }
-            made.push(text.into());
+            memory::push(&mut made, memory::shared(text)?)?;
         }
         call.set(0, of_strings(made)?);
         Ok(())
@@ -429,16 +429,15 @@ fn run_reduce_join(call: &mut Call<'_>) -> Result<()> {
     let axes: Vec<i64> = call.attrs.opt_ints(0).map_or_else(|| (0..x.rank() as i64).rev().collect(), <[i64]>::to_vec);
     let reduced = crate::reduce::normalize_axes(Some(&axes), x.rank())?;
     let mut dims: Dims = x.dims().into();
-    let mut list: Vec<Bytes> = x.strings().to_vec();
+    let mut list: Vec<Bytes> = memory::collected(x.strings().iter().cloned())?;
     for &axis in &axes {
         let axis = normalize_axis(axis, x.rank(), "axes")?;
         let (outer, n, inner) = around(&dims, axis);
-        let join = |at: usize| -> Bytes {
+        let join = |at: usize| -> Result<Bytes> {
             let first = at / inner * n * inner + at % inner;
-            let row: Vec<&[u8]> = (0..n).map(|i| &*list[first + i * inner]).collect();
-            row.join(separator).into()
+            memory::joined((0..n).map(|i| &*list[first + i * inner]), separator)
         };
-        list = (0..outer * inner).map(join).collect();
+        list = crate::strings::collected((0..outer * inner).map(join))?;
         dims[axis] = 1;
     }
     let keepdims = call.attrs.flag(1);

@@ -616,7 +616,7 @@ fn host_code_must_keep_to_what_is_declared() {
         let attrs = [("func", HostRef(Arc::new(Host(f))).into()), ("outs", outs.to_vec().into())];
         run_in(&Recorder::default(), "host_call", &[&counted(&[2]), &strings(&[], &["a"])], &attrs)
     };
-    let vector = Type::tensor(DType::I64, Shape::of_rank(1));
+    let vector = Type::tensor(DType::I64, Shape::of_rank(1).unwrap());
     let first: fn(&[&Tensor]) -> Result<Vec<Tensor>> = |x| Ok(vec![x[0].clone()]);
     assert_eq!(call(first, std::slice::from_ref(&vector)).unwrap(), [counted(&[2])]);
     assert!(call(|_| Ok(vec![]), &[]).unwrap().is_empty());

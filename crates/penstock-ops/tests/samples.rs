@@ -79,7 +79,7 @@ fn inference_of_vague_types_covers_what_evaluation_gives() {
             Dim::Sym(Symbol(symbol))
         };
         let vague: [Vec<Type>; 3] = [
-            inputs.iter().map(|t| Type::tensor(t.dtype(), Shape::of_rank(t.rank()))).collect(),
+            inputs.iter().map(|t| Type::tensor(t.dtype(), Shape::of_rank(t.rank()).unwrap())).collect(),
             inputs.iter().map(|t| Type::tensor(t.dtype(), Shape::new(t.dims().iter().map(&mut fresh)))).collect(),
             inputs.iter().map(|t| Type::tensor(t.dtype(), Shape::UNRANKED)).collect(),
         ];

@@ -15,8 +15,7 @@ pub type Outputs = SmallVec<[Tensor; 1]>;
 /// What the operator's declaration and inference report.
 pub fn infer(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor]) -> Result<OutTypes> {
     let types: SmallVec<[Type; 4]> = inputs.iter().map(|t| Type::of(t)).collect();
-    op.check_operands(&types)?;
-    (op.infer)(&InferCx { inputs: &types, attrs, regions: &[], values: &inputs })
+    op.infer_types(&InferCx { inputs: &types, attrs, regions: &[], values: &inputs })
 }
 
 /// Runs an operator without regions on operands that are at hand, after checking them.
@@ -95,21 +94,53 @@ pub fn resolve(
 /// # Errors
 /// `Internal` where they differ.
 pub fn check_result(index: usize, tensor: &Tensor, ty: &Type) -> Result<()> {
-    let fits = match ty.shape().dims() {
-        None => true,
-        Some(dims) => {
-            dims.len() == tensor.rank()
-                && dims.iter().zip(tensor.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
-        }
-    };
-    if fits && tensor.dtype() == ty.dtype() {
+    if fits(tensor, ty) {
         return Ok(());
     }
-    Err(Error::internal(format!(
-        "result {index} is {}{}, inferred was {ty}",
-        tensor.dtype(),
-        Shape::known(tensor.dims())
+    let got = Type::of(tensor);
+    Err(Error::internal(format!("result {index} is {got}, inferred was {ty}")))
+}
+
+/// Checks a result whose type a program may have narrowed beyond what is inferred, by `set_shape` say.
+///
+/// # Errors
+/// `InvalidArgument` for another shape than promised, `Internal` for another dtype.
+pub fn check_promise(index: usize, tensor: &Tensor, ty: &Type) -> Result<()> {
+    if fits(tensor, ty) {
+        return Ok(());
+    }
+    if tensor.dtype() != ty.dtype() {
+        return check_result(index, tensor, ty);
+    }
+    let (promised, got) = (ty.shape().erased(), Shape::known(tensor.dims()));
+    Err(Error::invalid(format!(
+        "result {index} has shape {got}, but the program promised the shape {promised} for it, by set_shape or a declared type"
     )))
+}
+
+fn fits(tensor: &Tensor, ty: &Type) -> bool {
+    let shape = ty.shape().dims().is_none_or(|dims| {
+        dims.len() == tensor.rank() && dims.iter().zip(tensor.dims()).all(|(d, &n)| d.known().is_none_or(|k| k == n))
+    });
+    shape && tensor.dtype() == ty.dtype()
+}
+
+/// The error of an instruction one of whose results has not the type that the graph says: that of a promise, where it has the
+/// type that inference gives.
+#[cold]
+pub fn broken_promise(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    inputs: &[&Tensor],
+    results: &[Tensor],
+    types: &[Type],
+) -> Result<()> {
+    let inferred = infer(op, attrs, inputs)?;
+    for (i, (tensor, ty)) in results.iter().zip(types).enumerate() {
+        inferred.get(i).map_or(Ok(()), |inferred| check_result(i, tensor, inferred))?;
+        check_promise(i, tensor, ty)?;
+    }
+    Ok(())
 }
 
 /// Runs a loop over operands that broadcast against each other, into `out`.

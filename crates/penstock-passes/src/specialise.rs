@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_data::{Dim, Loc, Result, Shape, Symbol};
-use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, Region, Type, Value, stack};
+use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, MAX_NESTING, Region, Type, Value, stack};
 use penstock_ops::control::{CALL, CONST, WHILE, WITH_GRADIENT, results_with_gradient};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -170,7 +170,8 @@ impl Copier {
         if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
             return None;
         }
-        let fits = |body: &Graph| self.level + body.depth() < self.room;
+        let nests = |body: &Graph| self.builder.depth() + body.depth() <= MAX_NESTING;
+        let fits = |body: &Graph| self.level + body.depth() < self.room && nests(body);
         let open = self.callers.iter().any(|(open, _)| *open == Arc::as_ptr(callee));
         (callee.graph().is_some_and(fits) && !open).then(|| callee.clone())
     }

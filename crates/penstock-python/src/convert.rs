@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Bytes, C64, C128, DType, Dims, Element, Tensor, bf16, f16};
+use penstock_data::{Bool8, Bytes, C64, C128, DType, Dims, Element, Error, MAX_RANK, Tensor, bf16, f16, memory};
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
 
 use crate::array;
+use crate::depth::deeper;
 use crate::errors::OrPy;
 use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
@@ -179,14 +180,14 @@ fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> Py
         return Err(PyTypeError::new_err(format!("Python values cannot be converted to dtype {name}, that of {of}")));
     }
     if dtype == DType::Str {
-        let strings: PyResult<Vec<Bytes>> = scalars
-            .iter()
-            .map(|s| match s {
-                Scalar::Str(v) => Ok(v.clone()),
-                other => Err(other.refuse(DType::Str)),
-            })
-            .collect();
-        return Tensor::from_strings(dims, strings?).or_py(py);
+        let mut strings: Vec<Bytes> = memory::with_room(scalars.len()).or_py(py)?;
+        for s in scalars {
+            strings.push(match s {
+                Scalar::Str(v) => v.clone(),
+                other => return Err(other.refuse(DType::Str)),
+            });
+        }
+        return Tensor::from_strings(dims, strings).or_py(py);
     }
     fn fill<T: FromScalar>(py: Python<'_>, scalars: &[Scalar], dims: &[usize]) -> PyResult<Tensor> {
         if let ([s], []) = (scalars, dims) {
@@ -211,24 +212,37 @@ fn walk(value: &Bound<'_, PyAny>, depth: usize, dims: &mut Dims, scalars: &mut V
         if depth != dims.len() {
             return Err(ragged());
         }
-        scalars.push(scalar);
+        memory::push(scalars, scalar).or_py(value.py())?;
         if scalars.len().is_multiple_of(POLLED) {
             value.py().check_signals()?;
         }
         return Ok(true);
     }
-    let Some(items) = sequence_items(value) else { return Ok(false) };
+    let Some(items) = sequence_items(value)? else { return Ok(false) };
+    if depth == MAX_RANK {
+        return Err(PyValueError::new_err(format!(
+            "a tensor has at most {MAX_RANK} dimensions, but the sequence nests deeper; does it contain itself?"
+        )));
+    }
     if depth == dims.len() && scalars.is_empty() {
         dims.push(items.len());
     } else if dims.get(depth) != Some(&items.len()) {
         return Err(ragged());
     }
-    for item in items {
-        if !walk(&item, depth + 1, dims, scalars)? {
-            return Ok(false);
-        }
+    if items.len() > 1 << 16
+        && items.first().is_some_and(|i| i.is_instance_of::<PyString>() || i.is_instance_of::<PyBytes>())
+    {
+        // Strings are copied one by one, each in a way that cannot fail.
+        memory::with_room::<[u8; 64]>(items.len()).or_py(value.py())?;
     }
-    Ok(true)
+    deeper(|| {
+        for item in items {
+            if !walk(&item, depth + 1, dims, scalars)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    })
 }
 
 fn ragged() -> PyErr {
@@ -237,16 +251,24 @@ fn ragged() -> PyErr {
     )
 }
 
-fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
-    if let Ok(list) = value.cast::<PyList>() {
-        Some(list.iter().collect())
+/// The items of a list, a tuple or a range; `None` for anything else.
+fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+    let py = value.py();
+    let items = if let Ok(list) = value.cast::<PyList>() {
+        memory::collected(list.iter())
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        Some(tuple.iter().collect())
+        memory::collected(tuple.iter())
     } else if value.is_instance_of::<PyRange>() {
-        value.try_iter().ok()?.collect::<PyResult<_>>().ok()
+        let Ok(count) = value.len() else { return Err(Error::exhausted("a range is too long to convert")).or_py(py) };
+        let mut items = memory::with_room(count).or_py(py)?;
+        for item in value.try_iter()? {
+            items.push(item?);
+        }
+        Ok(items)
     } else {
-        None
-    }
+        return Ok(None);
+    };
+    items.map(Some).or_py(py)
 }
 
 /// The tensor of Python scalars and nested sequences of them; `None` where there is something else in it.
@@ -295,7 +317,7 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     // What a class says of its own conversion comes before its being a number, a sequence or an array.
     if !array::is_builtin(value)
         && !array::is_numpy(value)
-        && let Some(var) = converted_by_class(value, dtype)?
+        && let Some(var) = deeper(|| converted_by_class(value, dtype))?
     {
         return expect_dtype(var, dtype);
     }
@@ -309,8 +331,8 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
         };
         return trace::constant(tensor).or_py(py);
     }
-    if let Some(items) = sequence_items(value) {
-        return stack(py, items, dtype, hint);
+    if let Some(items) = sequence_items(value)? {
+        return deeper(|| stack(py, items, dtype, hint));
     }
     Err(PyTypeError::new_err(format!(
         "cannot convert a value of type {} to a tensor: {}",
@@ -332,7 +354,10 @@ fn expect_dtype(var: Var, dtype: Option<DType>) -> PyResult<Var> {
 
 /// A sequence with tensors in it: its items become tensors of one dtype, then one tensor.
 fn stack(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, dtype: Option<DType>, hint: Option<DType>) -> PyResult<Var> {
-    let inner = dtype.or_else(|| dtype_of_all(&items, hint));
+    let inner = match dtype {
+        Some(dtype) => Some(dtype),
+        None => dtype_of_all(&items, hint)?,
+    };
     let vars = items.iter().map(|v| to_var(v, dtype, inner)).collect::<PyResult<Vec<_>>>()?;
     let op = crate::ops::find("stack");
     trace::apply(op, &vars, &[]).or_py(py).map(|mut outs| outs.remove(0))
@@ -340,15 +365,18 @@ fn stack(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, dtype: Option<DType>, hin
 
 /// The dtype that values have in common: that of the first tensor in them; without one `hint`, where all of their numbers
 /// go there; else the one that arrays and Python's numbers meet in.
-pub(crate) fn dtype_of_all(values: &[Bound<'_, PyAny>], hint: Option<DType>) -> Option<DType> {
+///
+/// # Errors
+/// `RecursionError` where they nest too deeply.
+pub(crate) fn dtype_of_all(values: &[Bound<'_, PyAny>], hint: Option<DType>) -> PyResult<Option<DType>> {
     let mut found = Found::default();
-    values.iter().for_each(|v| found.add(v));
+    values.iter().try_for_each(|v| found.add(v))?;
     let own = match (found.array, found.number) {
         (Some(array), Some(number)) if kind(number) > kind(array) => Some(number),
         (Some(array), _) => Some(array),
         (None, number) => number,
     };
-    found.tensor.or_else(|| hint.filter(|&h| own.is_none_or(|own| array::goes(own, h)))).or(own)
+    Ok(found.tensor.or_else(|| hint.filter(|&h| own.is_none_or(|own| array::goes(own, h)))).or(own))
 }
 
 /// The dtypes in a nest of values.
@@ -363,7 +391,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, value: &Bound<'_, PyAny>) {
+    fn add(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let meet = |a: Option<DType>, b: DType| Some(a.map_or(b, |a| wider(a, b)));
         if let Ok(t) = value.cast::<PyTensor>() {
             self.tensor.get_or_insert(t.get().var.dtype());
@@ -376,8 +404,10 @@ impl Found {
         } else if let Ok(Some(scalar)) = Scalar::of(value) {
             self.number = meet(self.number, scalar.natural());
         } else {
-            sequence_items(value).unwrap_or_default().iter().for_each(|v| self.add(v));
+            let items = sequence_items(value)?.unwrap_or_default();
+            deeper(|| items.iter().try_for_each(|v| self.add(v)))?;
         }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ mod array;
 mod callback;
 mod concrete;
 mod convert;
+mod depth;
 mod dlpack;
 mod dtype;
 mod errors;

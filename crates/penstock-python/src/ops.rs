@@ -292,7 +292,7 @@ impl PyOp {
             && let ArgType::Var(v) = last.ty
             && bound[v as usize].is_none()
         {
-            bound[v as usize] = crate::convert::dtype_of_all(&raw[raw.len().min(op.operands.len() - 1)..], None);
+            bound[v as usize] = crate::convert::dtype_of_all(&raw[raw.len().min(op.operands.len() - 1)..], None)?;
         }
         let mut inputs = SmallVec::new();
         for (i, value) in raw.iter().enumerate() {

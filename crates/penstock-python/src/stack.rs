@@ -9,11 +9,13 @@
 use std::ffi::{CString, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use penstock_data::Error;
 use pyo3::ffi;
 use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
+use crate::errors::to_py;
 use crate::function::PyFunction;
 
 /// The interpreter's `vectorcallfunc`.
@@ -168,7 +170,13 @@ unsafe extern "C" fn entry<T: StackCall>(
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(result)) => result.into_ptr(),
         Ok(Err(error)) => raise(py, error),
-        Err(panic) => raise(py, PanicException::new_err(words(&*panic))),
+        Err(panic) => raise(
+            py,
+            match panic.downcast_ref::<Error>() {
+                Some(error) => to_py(py, error),
+                None => PanicException::new_err(words(&*panic)),
+            },
+        ),
     }
 }
 

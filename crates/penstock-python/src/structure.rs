@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use smallvec::SmallVec;
 
 use crate::convert::to_var;
+use crate::depth::deeper;
 use crate::layer;
 use crate::objects::{Fields, Kind, kind, known_number};
 use crate::ops::spec_type;
@@ -163,15 +164,11 @@ fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut
         sink.text(b'b', v.as_bytes());
     } else if let Ok(v) = value.cast::<PyTuple>() {
         sink.open(value, v.len())?;
-        for item in v.iter_borrowed() {
-            walk(&item, sink, leaves)?;
-        }
+        deeper(|| v.iter_borrowed().try_for_each(|item| walk(&item, sink, leaves)))?;
         sink.close();
     } else if let Ok(v) = value.cast::<PyList>() {
         sink.open(value, v.len())?;
-        for item in v.iter() {
-            walk(&item, sink, leaves)?;
-        }
+        deeper(|| v.iter().try_for_each(|item| walk(&item, sink, leaves)))?;
         sink.close();
     } else if let Ok(v) = value.cast::<PyDict>() {
         walk_items(value, sorted_items(v), sink, leaves)?;
@@ -198,10 +195,12 @@ fn walk_items<'py>(
     leaves: &mut impl Collect<'py>,
 ) -> PyResult<()> {
     sink.open(value, items.len())?;
-    for (key, item) in items {
-        sink.key(&key)?;
-        walk(&item, sink, leaves)?;
-    }
+    deeper(|| {
+        items.iter().try_for_each(|(key, item)| {
+            sink.key(key)?;
+            walk(item, sink, leaves)
+        })
+    })?;
     sink.close();
     Ok(())
 }
@@ -219,7 +218,7 @@ fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mu
             sink.leaf(&leaf);
             leaves.other(leaf);
         }
-        Kind::CompositeSpec => walk(&specified_value(value)?, sink, leaves)?,
+        Kind::CompositeSpec => deeper(|| walk(&specified_value(value)?, sink, leaves))?,
         Kind::Mapping => walk_items(value, mapping_items(value)?, sink, leaves)?,
         Kind::Method => {
             sink.open(value, 2)?;
@@ -238,9 +237,10 @@ fn walk_object<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mu
         Kind::Fields(fields) => {
             sink.open(value, fields.names.len())?;
             sink.fields(&fields, value.py());
-            for name in &fields.names {
-                walk(&value.getattr(name.bind(value.py()))?, sink, leaves)?;
-            }
+            deeper(|| {
+                let mut names = fields.names.iter();
+                names.try_for_each(|name| walk(&value.getattr(name.bind(value.py()))?, sink, leaves))
+            })?;
             sink.close();
         }
     }
@@ -324,13 +324,17 @@ pub(crate) type Replace<'a, 'py> =
 /// The value with each leaf replaced by what `replace` gives for it, in the order of the walk; other
 /// objects and literals are replaced as `None` leaves. A variable that stands again is asked for again.
 pub(crate) fn rebuild<'py>(value: &Bound<'py, PyAny>, replace: Replace<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-    let py = value.py();
     if let Ok(t) = value.cast::<PyTensor>() {
         return replace(Some(&Leaf::Tensor(t.clone())), value);
     }
     if let Ok(v) = value.cast::<PyVariable>() {
         return replace(Some(&Leaf::Variable(v.clone())), value);
     }
+    deeper(|| rebuild_container(value, replace))
+}
+
+fn rebuild_container<'py>(value: &Bound<'py, PyAny>, replace: Replace<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let py = value.py();
     if let Ok(v) = value.cast::<PyTuple>() {
         let items = v.iter().map(|item| rebuild(&item, replace)).collect::<PyResult<Vec<_>>>()?;
         if value.is_exact_instance_of::<PyTuple>() {

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::convert::to_var;
+use crate::depth::deeper;
 use crate::layer;
 use crate::objects::{Kind, kind};
 use crate::structure::{components, mapping_items, tracing_type};
@@ -79,6 +80,10 @@ impl Tree {
             leaves.push(to_var(value, None, None)?);
             return Ok(Tree::Leaf);
         }
+        deeper(|| Tree::of_container(value, leaves, fields))
+    }
+
+    fn of_container(value: &Bound<'_, PyAny>, leaves: &mut Vec<Var>, fields: bool) -> PyResult<Tree> {
         if let Ok(v) = value.cast::<PyTuple>() {
             let items = v.iter().map(|item| Tree::within(&item, leaves, fields)).collect::<PyResult<Vec<_>>>()?;
             return Ok(if value.is_exact_instance_of::<PyTuple>() || !value.hasattr("_fields")? {
@@ -157,6 +162,18 @@ impl Tree {
 
     /// The structure with each leaf made by `leaf`.
     pub(crate) fn build_with<'py>(
+        &self,
+        py: Python<'py>,
+        leaf: &mut dyn FnMut(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Tree::Leaf => leaf(py),
+            Tree::None => Ok(py.None().into_bound(py)),
+            _ => deeper(|| self.build_container(py, leaf)),
+        }
+    }
+
+    fn build_container<'py>(
         &self,
         py: Python<'py>,
         leaf: &mut dyn FnMut(Python<'py>) -> PyResult<Bound<'py, PyAny>>,

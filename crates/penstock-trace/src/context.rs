@@ -62,6 +62,9 @@ impl Tracer {
             return var.clone();
         }
         let var = Var::symbolic(Symbolic::new(&self.home, self.builder.graph(), value));
+        if self.vars.len() == self.vars.capacity() && self.vars.try_reserve(1).is_err() {
+            Error::exhausted(format!("cannot trace more than {} operations", self.vars.len())).unwind();
+        }
         self.vars.insert(value, var.clone());
         var
     }

@@ -77,11 +77,11 @@ fn lock_forward(acc: &SharedAccumulator) -> MutexGuard<'_, Accumulator<Var>> {
     acc.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds an instruction to the open trace. A panic, which is a defect, becomes an error that names the operator.
+/// Adds an instruction to the open trace. A panic becomes an error that names the operator.
 fn join(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<(Inst, Outs)> {
     // An instruction is pushed whole, after all that may panic.
     let made = catch_unwind(AssertUnwindSafe(|| capture(op, inputs, attrs, regions)))
-        .unwrap_or_else(|_| Err(Error::internal("panicked while it was traced").in_op(op.name)))?;
+        .unwrap_or_else(|panic| Err(Error::of_panic(&*panic).in_op(op.name)))?;
     name_by_scope(&made.1);
     Ok(made)
 }

@@ -398,7 +398,7 @@ mod tests {
             key(&|k| k.tensor(&Tensor::from(1.0f64))),
             key(&|k| k.tensor(&Tensor::vector(&[1.0f32]))),
             key(&|k| k.symbolic(DType::F32, &Shape::UNRANKED)),
-            key(&|k| k.symbolic(DType::F32, &Shape::of_rank(1))),
+            key(&|k| k.symbolic(DType::F32, &Shape::of_rank(1).unwrap())),
             key(&|k| k.int(1)),
             key(&|k| k.bool(true)),
             key(&|k| k.float(1.0)),

@@ -1,13 +1,15 @@
 //! Functions ready to run.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, Data, Dimension};
 use penstock_autodiff::{Residual, VjpPair, vjp_function};
 use penstock_data::{Bool8, C64, C128, Error, Result, Tensor, bf16, f16};
 use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, executable};
-use penstock_ir::{Env, Function, Graph, Signature, Type};
+use penstock_ir::{Attr, Env, Function, Graph, Signature, Type, verify};
 use penstock_ops::array::ONES_LIKE;
 use penstock_passes::Options;
 
@@ -89,6 +91,28 @@ pub fn std_env() -> &'static StdEnv {
     &STD_ENV
 }
 
+/// Turns a panic, which is a defect of the engine, into an error: nothing unwinds into the program.
+pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What a panic leaves half done is dropped with it: functions are shared once they are finished.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
+}
+
+/// Checks the graphs of a function and of all that it calls.
+fn verify_all(function: &Arc<Function>) -> Result<()> {
+    let (mut seen, mut due) = (HashSet::new(), vec![function.clone()]);
+    while let Some(function) = due.pop() {
+        let Some(graph) = function.graph().filter(|_| seen.insert(Arc::as_ptr(&function))) else { continue };
+        verify(graph)?;
+        graph.visit(&mut |_, _, data| {
+            due.extend(data.attrs.0.iter().filter_map(|attr| match attr {
+                Attr::Func(callee) => callee.alive().ok(),
+                _ => None,
+            }));
+        });
+    }
+    Ok(())
+}
+
 fn args_of(args: &[&dyn ToArg]) -> Result<Vec<Arg>> {
     args.iter().map(|a| a.to_arg()).collect()
 }
@@ -106,7 +130,7 @@ impl ConcreteFunction {
     /// A finished graph under a name.
     ///
     /// # Errors
-    /// What the optimiser reports.
+    /// As [`ConcreteFunction::from_function`].
     pub fn new(name: &str, graph: Graph) -> Result<ConcreteFunction> {
         ConcreteFunction::from_function(Arc::new(Function::new(name, graph)))
     }
@@ -114,9 +138,13 @@ impl ConcreteFunction {
     /// A function that other graphs may call as well.
     ///
     /// # Errors
-    /// `FailedPrecondition` where it is only declared; what the optimiser reports.
+    /// `FailedPrecondition` where it is only declared, or calls one that is freed; what the verifier says of its graph and
+    /// of those that it calls; what the optimiser reports.
     pub fn from_function(function: Arc<Function>) -> Result<ConcreteFunction> {
-        let executable = executable(&function)?;
+        let executable = guard(|| {
+            verify_all(&function)?;
+            executable(&function)
+        })?;
         Ok(ConcreteFunction { function, executable })
     }
 
@@ -126,8 +154,11 @@ impl ConcreteFunction {
     /// # Errors
     /// As [`ConcreteFunction::from_function`].
     pub fn with_options(function: Arc<Function>, options: Options) -> Result<ConcreteFunction> {
-        let executable = Arc::new(Executable::with_options(&function, options)?);
-        Ok(ConcreteFunction { function, executable })
+        let executable = guard(|| {
+            verify_all(&function)?;
+            Executable::with_options(&function, options)
+        })?;
+        Ok(ConcreteFunction { function, executable: Arc::new(executable) })
     }
 
     /// The function.
@@ -175,7 +206,7 @@ impl ConcreteFunction {
     /// # Errors
     /// As [`ConcreteFunction::run`]; what `env` reports.
     pub fn run_in(&self, args: &[&dyn ToArg], env: &dyn Env) -> Result<Vec<Tensor>> {
-        Ok(self.executable.run(&args_of(args)?, env)?.into_vec())
+        guard(|| Ok(self.executable.run(&args_of(args)?, env)?.into_vec()))
     }
 
     /// Runs it, and gives with its outputs what carries cotangents of the outputs back to the inputs numbered `wrt`.
@@ -184,6 +215,10 @@ impl ConcreteFunction {
     /// As [`ConcreteFunction::run`]; `InvalidArgument` where an input is not there, `NotFound` or `Unimplemented` where
     /// there is no derivative.
     pub fn vjp(&self, args: &[&dyn ToArg], wrt: &[usize]) -> Result<(Vec<Tensor>, Pullback)> {
+        guard(|| self.vjp_of(args, wrt))
+    }
+
+    fn vjp_of(&self, args: &[&dyn ToArg], wrt: &[usize]) -> Result<(Vec<Tensor>, Pullback)> {
         let count = self.signature().params.len();
         if let Some(&wrong) = wrt.iter().find(|&&i| i >= count) {
             return Err(Error::invalid(format!("there is no input {wrong}, only {count}")).argument("wrt"));
@@ -259,7 +294,7 @@ impl Pullback {
         }
         let mut args = self.residuals.clone();
         args.extend(args_of(cotangents)?);
-        let grads = executable(backward)?.run(&args, std_env())?;
+        let grads = guard(|| executable(backward)?.run(&args, std_env()))?;
         Ok(self.wrt.iter().map(|&i| self.pair.grads[i].map(|at| grads[at].clone())).collect())
     }
 

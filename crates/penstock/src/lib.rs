@@ -315,6 +315,54 @@ pub mod device {
 
 use std::sync::Arc;
 
+/// What a text may reach beside its arguments. By default neither host code nor files: a text is code of whoever wrote it.
+///
+/// ```
+/// use penstock::{Class, ParseOptions};
+///
+/// let text = "func @log(%x: f32[]) {\n  print %x {stream=\"file:///tmp/log\"}\n  return\n}";
+/// let error = penstock::parse(text).unwrap_err();
+/// assert_eq!(error.class(), Class::FailedPrecondition);
+/// assert!(ParseOptions::new().files(true).parse(text).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ParseOptions<'a> {
+    hosts: &'a [HostRef],
+    files: bool,
+}
+
+impl<'a> ParseOptions<'a> {
+    /// No host code and no files.
+    pub fn new() -> ParseOptions<'a> {
+        ParseOptions::default()
+    }
+
+    /// The host code that the text may name.
+    #[must_use]
+    pub fn hosts(self, hosts: &'a [HostRef]) -> ParseOptions<'a> {
+        ParseOptions { hosts, ..self }
+    }
+
+    /// Whether the text may write to files, by `print` with a stream `file://<path>`.
+    #[must_use]
+    pub fn files(self, files: bool) -> ParseOptions<'a> {
+        ParseOptions { files, ..self }
+    }
+
+    /// Reads the text form and makes its main function, which is the last, ready to run.
+    ///
+    /// # Errors
+    /// `InvalidArgument` whose message starts with `line:column:` and says what was expected there, or names host code
+    /// that is not given; `FailedPrecondition` where the text writes to a file that it may not; the class that a wrong
+    /// instruction has, with its place.
+    pub fn parse(&self, text: &str) -> Result<ConcreteFunction> {
+        let find = |name: &str| self.hosts.iter().find(|h| h.0.name() == name).cloned();
+        let known: &dyn ir::OpSet = if self.files { &ops::OpsAndFiles } else { &ops::Ops };
+        let function: Arc<Function> = function::guard(|| ir::parse_function(text, known, &find))?;
+        ConcreteFunction::from_function(function)
+    }
+}
+
 /// A graph to build.
 pub fn builder() -> Builder {
     Builder::new(&ops::control::CONST)
@@ -323,18 +371,16 @@ pub fn builder() -> Builder {
 /// Reads the text form and makes its main function, which is the last, ready to run.
 ///
 /// # Errors
-/// `InvalidArgument` whose message starts with `line:column:` and says what was expected there; the class that a wrong
-/// instruction has, with its place. Text that calls host code is read by [`parse_with_hosts`].
+/// As [`ParseOptions::parse`]: the text may name no host code and write to no file. [`parse_with_hosts`] and
+/// [`ParseOptions`] allow more.
 pub fn parse(text: &str) -> Result<ConcreteFunction> {
-    parse_with_hosts(text, &[])
+    ParseOptions::new().parse(text)
 }
 
-/// As [`parse`], with the host code that the text names.
+/// As [`parse`], with the host code that the text may name.
 ///
 /// # Errors
-/// As [`parse`]; `InvalidArgument` with the place of a name that none of `hosts` has.
+/// As [`ParseOptions::parse`].
 pub fn parse_with_hosts(text: &str, hosts: &[HostRef]) -> Result<ConcreteFunction> {
-    let find = |name: &str| hosts.iter().find(|h| h.0.name() == name).cloned();
-    let function: Arc<Function> = ir::parse_function(text, &ops::Ops, &find)?;
-    ConcreteFunction::from_function(function)
+    ParseOptions::new().hosts(hosts).parse(text)
 }

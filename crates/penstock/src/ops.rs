@@ -6,8 +6,8 @@ use penstock_data::{Error, Result};
 use penstock_ir::{OpDef, OpSet};
 
 pub use penstock_ops::{
-    FAMILIES, Ops, all, array, binary, cast, compare, control, gather, host, joining, linalg, nn, random, reduce, scan,
-    shape_ops, slicing, state, strings, unary,
+    FAMILIES, Ops, OpsAndFiles, all, array, binary, cast, compare, control, gather, host, joining, linalg, nn, random,
+    reduce, scan, shape_ops, slicing, state, strings, unary,
 };
 
 /// The operator of a name in the text form.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use ndarray::{Array1, Array2, Ix1, Ix2, array};
 use penstock::{
-    Attr, Class, ConcreteFunction, DType, Dim, Env, Error, Options, Result, Shape, Tensor, TensorExt, Type, Variable,
-    builder, host_fn, ops, parse, parse_with_hosts, passes,
+    Attr, Class, ConcreteFunction, DType, Dim, Env, Error, Options, ParseOptions, Result, Shape, Tensor, TensorExt,
+    Type, Variable, builder, host_fn, ops, parse, parse_with_hosts, passes,
 };
 
 const LOOP: &str = "
@@ -299,4 +299,118 @@ fn no_python_is_linked() {
     let tree = String::from_utf8(tree.stdout).unwrap();
     assert!(tree.lines().any(|line| line.starts_with("penstock-exec ")), "{tree}");
     assert!(!tree.lines().any(|line| line.starts_with("pyo3") || line.starts_with("numpy")), "{tree}");
+}
+
+const LOGS: &str = "func @log(%x: f32[]) {\n  print %x {stream=\"file:///nowhere/at/all\"}\n  return\n}";
+
+#[test]
+fn a_text_writes_to_files_only_where_its_reader_allows_it() {
+    let error = parse(LOGS).unwrap_err();
+    assert_eq!(error.class(), Class::FailedPrecondition);
+    let message = "2:3: print: argument 'stream': writes to a file, which a text may only where its reader allows it";
+    assert_eq!(error.message(), message);
+    assert_eq!(parse_with_hosts(LOGS, &[]).unwrap_err().message(), message);
+    assert_eq!(penstock::ir::parse_function(LOGS, &ops::Ops, &penstock::ir::no_hosts).unwrap_err().message(), message);
+    let allowed = ParseOptions::new().files(true).parse(LOGS).unwrap();
+    // There is no such folder, so nothing is written.
+    assert_eq!(allowed.run(&[&1.0f32]).unwrap_err().class(), Class::FailedPrecondition);
+    for stream in ["stdout", "stderr", "log:info"] {
+        assert!(parse(&LOGS.replace("file:///nowhere/at/all", stream)).is_ok(), "{stream}");
+    }
+}
+
+#[test]
+fn what_belongs_to_another_graph_is_refused() {
+    let mut other = builder();
+    let mut g = builder();
+    let scalar = Type::tensor(DType::F32, Shape::scalar());
+    let x = g.input(scalar.clone(), None);
+    let foreign = (0..5).map(|_| other.input(scalar.clone(), None)).last().unwrap();
+    assert_eq!(g.emit(&ops::unary::NEG, &[foreign], &[]).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(g.refine(foreign, &Shape::scalar()).unwrap_err().class(), Class::InvalidArgument);
+    other.begin_region([]);
+    other.begin_region([]);
+    let regions = [other.end_region(&[foreign]).unwrap(), other.end_region(&[foreign]).unwrap()];
+    let condition = g.constant(Tensor::from(true));
+    let attrs = ops::control::COND.attributes(&[]).unwrap();
+    let error = g.inst(&ops::control::COND, &[condition], attrs, &regions).unwrap_err();
+    assert_eq!(error.class(), Class::InvalidArgument);
+    assert!(g.params(regions[0]).is_empty());
+    assert_eq!(g.end_region(&[]).unwrap_err().message(), "no region is open that could end");
+    g.begin_region([]);
+    assert_eq!(g.finish(&[x]).unwrap_err().message(), "a region is still open");
+}
+
+#[test]
+fn a_graph_that_was_changed_by_hand_is_checked() {
+    let mut g = builder();
+    let x = g.input(Type::tensor(DType::F32, Shape::scalar()), None);
+    let y = g.emit(&ops::unary::NEG, &[x], &[]).unwrap()[0];
+    let mut graph = g.finish(&[y]).unwrap();
+    let inst = graph.regions[graph.body()].insts[0];
+    graph.insts[inst].operands.clear();
+    assert_eq!(ConcreteFunction::new("f", graph).unwrap_err().class(), Class::InvalidArgument);
+}
+
+#[test]
+fn a_builder_nests_as_deep_as_the_parser_reads() {
+    let nest = |depth: usize| -> Result<penstock::Graph> {
+        let mut g = builder();
+        let x = g.input(Type::tensor(DType::F32, Shape::scalar()), None);
+        let condition = g.constant(Tensor::from(true));
+        let mut made = Vec::new();
+        for _ in 0..depth {
+            g.begin_region([]);
+        }
+        let mut inner = x;
+        for _ in 0..depth {
+            let first = g.end_region(&[inner])?;
+            g.begin_region([]);
+            let second = g.end_region(&[x])?;
+            let attrs = ops::control::COND.attributes(&[])?;
+            let inst = g.inst(&ops::control::COND, &[condition], attrs, &[first, second])?;
+            inner = g.results(inst)[0];
+            made.push(inst);
+        }
+        g.finish(&[inner])
+    };
+    let work = move || {
+        let f = penstock::Function::new("f", nest(255).unwrap());
+        assert_eq!(parse(&f.to_string()).unwrap().run(&[&2.0f32]).unwrap()[0].item(), Some(2.0f32));
+        let error = nest(256).unwrap_err();
+        assert_eq!(error.message(), "regions nest more than 256 deep");
+    };
+    std::thread::Builder::new().stack_size(8 << 20).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_function_that_is_freed_is_no_panic() {
+    let declared = std::sync::Arc::new(penstock::Function::declare(
+        "gone",
+        penstock::Signature { params: vec![], results: vec![Type::tensor(DType::F32, Shape::scalar())] },
+    ));
+    let called = penstock::FuncRef::called(&declared);
+    let mut g = builder();
+    let y = g.emit(&ops::control::CALL, &[], &[("func", Attr::Func(called.clone()))]).unwrap()[0];
+    let graph = g.finish(&[y]).unwrap();
+    drop(declared);
+    assert_eq!(ConcreteFunction::new("f", graph).unwrap_err().class(), Class::FailedPrecondition);
+    assert_eq!(
+        builder().emit(&ops::control::CALL, &[], &[("func", Attr::Func(called))]).unwrap_err().class(),
+        Class::FailedPrecondition
+    );
+}
+
+#[test]
+fn shapes_of_absurd_length_are_errors() {
+    for text in [
+        "func @f(%n: i64[2305843009213693952], %x: f32[]) -> f32[*] {\n%y = fill %n, %x\nreturn %y\n}",
+        "func @f(%n: i64[2305843009213693952], %x: f32[*]) -> f32[*] {\n%y = reshape %x, %n\nreturn %y\n}",
+        "func @f(%n: i64[2305843009213693952], %x: f32[*]) -> f32[*] {\n%y = broadcast_to %x, %n\nreturn %y\n}",
+        "func @f(%n: i64[2305843009213693952], %x: f32[*]) -> f32[*] {\n%y = tile %x, %n\nreturn %y\n}",
+        "func @f(%n: i64[300], %x: f32[]) -> f32[*] {\n%y = fill %n, %x\nreturn %y\n}",
+    ] {
+        let class = parse(text).unwrap_err().class();
+        assert!(matches!(class, Class::InvalidArgument | Class::ResourceExhausted), "{class:?}");
+    }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result, Tensor};
 use penstock_ir::Env;
-use penstock_passes::evaluate::check_result;
+use penstock_passes::evaluate::check_promise;
 use smallvec::SmallVec;
 
 use super::step::{CallArg, CallStep, Step};
 use super::{Frame, Plan};
-use crate::eager::panicked;
 use crate::executable::executable;
 use crate::variable::Arg;
 
@@ -83,7 +82,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             let Run { plan, frame, at, .. } = last(open)?;
             let step = call_at(plan, *at)?;
             for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {
-                check_result(i, &result, ty)?;
+                check_promise(i, &result, ty)?;
                 frame.regs[out as usize] = result;
             }
             *at += 1;
@@ -95,7 +94,8 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
 fn walked(run: &mut Run, env: &dyn Env) -> Result<bool> {
     let Run { plan, frame, args, at } = run;
     // A frame that a panic or an error leaves behind is dropped, never used again.
-    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, at))).unwrap_or_else(|panic| Err(panicked(&*panic)))
+    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, at)))
+        .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
 }
 
 fn last(open: &mut [Run]) -> Result<&mut Run> {

@@ -9,14 +9,13 @@ use std::time::Instant;
 use penstock_data::{Bool8, Error, Result, Tensor};
 use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler, Type};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
-use penstock_passes::evaluate::{broadcast_loop, check_result, fault, infer};
+use penstock_passes::evaluate::{broadcast_loop, broken_promise, check_promise, check_result, fault, infer};
 use smallvec::SmallVec;
 
 use super::slab::SlabStep;
 use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
 use super::strip::StripStep;
 use super::{Frame, Kind, Plan, calls};
-use crate::eager::panicked;
 use crate::variable::{Arg, Variable};
 use crate::work::{Weight, is_heavy, is_heavy_on};
 use crate::{apart, state};
@@ -73,8 +72,9 @@ impl Plan {
         let mut at = 0;
         // A frame that a panic or an error leaves behind is dropped, never used again.
         let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
-        let called =
-            walked.unwrap_or_else(|panic| Err(panicked(&*panic))).map_err(|e| self.locate(e, at, &frame.rounds))?;
+        let called = walked
+            .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
+            .map_err(|e| self.locate(e, at, &frame.rounds))?;
         if called {
             return calls::run(self, frame, args, at, env, outputs);
         }
@@ -314,7 +314,7 @@ impl Plan {
                     // SAFETY: as said above.
                     let out = unsafe { regs.get_mut(s.out) };
                     variable(args, s.variable)?.read_into(out)?;
-                    check_result(0, out, &s.ty)?;
+                    check_promise(0, out, &s.ty)?;
                 }
                 Step::Write(s) => {
                     // SAFETY: as said above.
@@ -482,7 +482,7 @@ unsafe fn run_broadcast(s: &BroadcastStep, regs: Regs) -> Result<()> {
     let (ins, out) = unsafe { (regs.list(&s.ins), regs.get_mut(s.out)) };
     // SAFETY: the loop was looked up for the dtypes of the operands and of the result.
     unsafe { broadcast_loop(s.f, s.dtype, &ins, out)? };
-    check_result(0, out, &s.ty)
+    check_promise(0, out, &s.ty)
 }
 
 /// # Safety
@@ -680,7 +680,10 @@ unsafe fn run_kernel_on(s: &KernelStep, inputs: &[&Tensor], regs: Regs, env: &dy
             return Ok(());
         }
         (s.run)(&mut call)?;
-        check_results(call.outputs, &s.types)
+        check_results(call.outputs, &s.types).or_else(|error| match s.update {
+            true => Err(error),
+            false => broken_promise(s.op, &s.attrs, inputs, call.outputs, &s.types),
+        })
     };
     match s.outs[..] {
         // SAFETY: the caller's promise.

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
-use penstock_data::{ALIGNMENT, Error, Tensor};
+use penstock_data::{ALIGNMENT, Error, Tensor, memory};
 use penstock_kernels::fold::{Acc, BLOCK, Lanes, PART, ROWS, rows_of_part};
 use penstock_kernels::pool::parallel_for;
 use penstock_kernels::{Fault, Lane, rows};
@@ -298,7 +298,7 @@ impl TileProgram {
         let folds = phase.folds.len();
         let piece = if folds == 0 { self.piece } else { PART };
         let pieces = self.columns.div_ceil(piece);
-        let mut accs: Vec<Acc> = vec![Acc::EMPTY; self.rows * pieces * folds];
+        let mut accs: Vec<Acc> = memory::scratch(Acc::EMPTY, self.rows * pieces * folds);
         let kept = Table(accs.as_mut_ptr());
         parallel_for(self.rows * pieces, self.grain(self.cost * piece as f64), |range| {
             let work = |scratch: Scratch| {
@@ -362,7 +362,8 @@ impl TileProgram {
         let parts = self.rows.div_ceil(rows);
         let lines = self.outer * parts;
         let sizes: usize = phase.folds.iter().map(|f| f.folds.size).sum();
-        let mut table: Vec<Acc> = vec![Acc::EMPTY; (lines * self.columns * sizes).div_ceil(size_of::<Acc>())];
+        let mut table: Vec<Acc> =
+            memory::scratch(Acc::EMPTY, (lines * self.columns * sizes).div_ceil(size_of::<Acc>()));
         let kept = Table(table.as_mut_ptr());
         // The accumulators of a fold for a line of the table.
         let line = |f: usize, line: usize| {

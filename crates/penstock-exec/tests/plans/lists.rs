@@ -137,7 +137,7 @@ fn writes_in_a_branch_of_a_nested_loop_never_copy_the_list() {
 #[test]
 fn pops_and_reads_never_copy_the_list() {
     let graph = build(|b| {
-        let x = b.input(Type::tensor(DType::I64, Shape::of_rank(1)), None);
+        let x = b.input(Type::tensor(DType::I64, Shape::of_rank(1).unwrap()), None);
         let n = b.input(Type::scalar(DType::I64), None);
         let list = emit(b, &LIST_FROM_TENSOR, &[x]);
         let zero = int(b, 0);

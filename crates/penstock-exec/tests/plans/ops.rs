@@ -73,7 +73,7 @@ pub(crate) static FLATTEN: OpDef = OpDef {
     infer: |cx| {
         let shape = match cx.shape(0).num_elements() {
             Some(n) => penstock_data::Shape::known(&[n]),
-            None => penstock_data::Shape::of_rank(1),
+            None => penstock_data::Shape::of_rank(1).unwrap(),
         };
         Ok(OutTypes::from_iter([Type::tensor(cx.dtype(0), shape)]))
     },

@@ -43,7 +43,7 @@ pub(crate) fn program(seed: u64, len: Option<usize>, variables: usize) -> Graph 
     let scalar = builder.input(Type::scalar(DType::F32), Some("a"));
     let shape = match len {
         Some(n) => Shape::known(&[n]),
-        None => builder.symbolic(&Shape::of_rank(1)),
+        None => builder.symbolic(&Shape::of_rank(1).unwrap()),
     };
     let vector = builder.input(Type::tensor(DType::F32, shape), Some("x"));
     let variables = (0..variables).map(|_| builder.input(Type::Variable(DType::F32, Shape::scalar()), None)).collect();

@@ -198,7 +198,7 @@ impl Emitter for Eager {
         let exact = Type::of(self.get(value));
         match self.sight {
             Sight::Values | Sight::Types => exact,
-            Sight::Ranks => exact.with_shape(Shape::of_rank(self.get(value).rank())),
+            Sight::Ranks => exact.with_shape(Shape::of_rank(self.get(value).rank()).unwrap()),
             Sight::Nothing => exact.with_shape(Shape::UNRANKED),
         }
     }

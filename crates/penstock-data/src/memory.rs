@@ -1,0 +1,146 @@
+//! Vectors whose length a program's numbers decide: one that cannot be had is an error, where `Vec` ends the process.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+#[cold]
+fn exhausted<T>(count: usize) -> Error {
+    let bytes = count.saturating_mul(size_of::<T>());
+    Error::exhausted(format!("cannot allocate {bytes} bytes"))
+}
+
+/// A vector with room for `count` elements.
+///
+/// # Errors
+/// `ResourceExhausted` where the memory cannot be had.
+pub fn with_room<T>(count: usize) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(count).map_err(|_| exhausted::<T>(count))?;
+    Ok(out)
+}
+
+/// A vector of `count` copies of `value`.
+///
+/// # Errors
+/// As [`with_room`].
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
+    let mut out = with_room(count)?;
+    out.resize(count, value);
+    Ok(out)
+}
+
+/// A vector of the items, of which there are about as many as the iterator says.
+///
+/// # Errors
+/// As [`with_room`].
+pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
+    let items = items.into_iter();
+    let mut out = with_room(items.size_hint().0)?;
+    for item in items {
+        push(&mut out, item)?;
+    }
+    Ok(out)
+}
+
+/// As [`collected`], of items that may be errors.
+///
+/// # Errors
+/// The first of them; as [`with_room`].
+pub fn try_collected<T>(items: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let items = items.into_iter();
+    let mut out = with_room(items.size_hint().0)?;
+    for item in items {
+        push(&mut out, item?)?;
+    }
+    Ok(out)
+}
+
+/// Adds an element.
+///
+/// # Errors
+/// As [`with_room`].
+#[inline]
+pub fn push<T>(out: &mut Vec<T>, item: T) -> Result<()> {
+    if out.len() == out.capacity() {
+        reserve(out, 1)?;
+    }
+    out.push(item);
+    Ok(())
+}
+
+/// Makes room for `more` elements, and for as many as there are already.
+///
+/// # Errors
+/// As [`with_room`].
+#[inline]
+pub fn reserve<T>(out: &mut Vec<T>, more: usize) -> Result<()> {
+    out.try_reserve(more).map_err(|_| exhausted::<T>(out.len().saturating_add(more)))
+}
+
+/// From so many bytes on, what is to be copied by code that cannot fail is tried first.
+const LARGE: usize = 1 << 20;
+
+/// The elements behind a shared pointer, which copies them.
+///
+/// # Errors
+/// As [`with_room`].
+pub fn shared<T>(items: Vec<T>) -> Result<Arc<[T]>> {
+    if size_of_val(&items[..]) >= LARGE {
+        // `Arc` has no way to fail; what can be had now can be had again.
+        with_room::<T>(items.len() + 1)?;
+    }
+    Ok(items.into())
+}
+
+/// The bytes of all parts, with `separator` between them.
+///
+/// # Errors
+/// As [`with_room`].
+pub fn joined<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone, separator: &[u8]) -> Result<Arc<[u8]>> {
+    let (count, bytes) = parts.clone().fold((0usize, 0usize), |(n, all), p| (n + 1, all.saturating_add(p.len())));
+    let mut out = with_room(bytes.saturating_add(separator.len().saturating_mul(count.saturating_sub(1))))?;
+    for (i, part) in parts.enumerate() {
+        if i > 0 {
+            out.extend_from_slice(separator);
+        }
+        out.extend_from_slice(part);
+    }
+    shared(out)
+}
+
+/// A vector of `count` copies of `value` for code that has no way to return an error, such as a kernel's scratch memory:
+/// where it cannot be had, the code is unwound by [`Error::unwind`].
+pub fn scratch<T: Clone>(value: T, count: usize) -> Vec<T> {
+    filled(value, count).unwrap_or_else(|e| e.unwind())
+}
+
+/// As [`scratch`], a vector with room for `count` elements.
+pub fn scratch_room<T>(count: usize) -> Vec<T> {
+    with_room(count).unwrap_or_else(|e| e.unwind())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::Class;
+
+    #[test]
+    fn lengths_that_cannot_be_had_are_errors() {
+        for count in [usize::MAX, usize::MAX / 8, 1 << 50] {
+            assert_eq!(filled(0u64, count).unwrap_err().class(), Class::ResourceExhausted);
+            assert_eq!(with_room::<[u64; 4]>(count).unwrap_err().class(), Class::ResourceExhausted);
+            assert_eq!(collected((0..count).map(|i| i as u64)).unwrap_err().class(), Class::ResourceExhausted);
+            let panic = catch_unwind(|| scratch(0u64, count)).unwrap_err();
+            assert_eq!(Error::of_panic(&*panic).class(), Class::ResourceExhausted);
+        }
+        assert_eq!(collected(0..3).unwrap(), [0, 1, 2]);
+        let parts = [&b"a"[..], b"", b"bc"];
+        assert_eq!(joined(parts.into_iter(), b"-").unwrap()[..], *b"a--bc");
+        assert_eq!(joined(std::iter::empty(), b"-").unwrap()[..], *b"");
+        assert_eq!(shared(vec![7u8; LARGE]).unwrap().len(), LARGE);
+        assert_eq!(try_collected([Ok(1), Err(Error::invalid("x"))]).unwrap_err().message(), "x");
+    }
+}

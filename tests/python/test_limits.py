@@ -1,0 +1,302 @@
+"""Absurd structures and sizes: each ends in an error that says what is wrong, never in the end of Python."""
+
+import dataclasses
+import subprocess
+import sys
+import textwrap
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+def nested(depth: int, wrap: Callable[[Any], Any], inner: Any = 1.0) -> Any:
+    value = inner
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+def endless_list() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+def endless_dict() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["a"] = value
+    return value
+
+
+@dataclasses.dataclass
+class Box:
+    inside: Any
+
+
+WRAPS: dict[str, Callable[[Any], Any]] = {
+    "list": lambda x: [x],
+    "tuple": lambda x: (x,),
+    "dict": lambda x: {"a": x},
+    "mapping": lambda x: types.MappingProxyType({"a": x}),
+    "dataclass": Box,
+}
+
+
+@pytest.mark.parametrize(
+    "make", [endless_list, lambda: nested(100_000, WRAPS["list"])], ids=["endless", "deep"]
+)
+def test_a_list_that_nests_without_end_is_no_constant(make: Callable[[], Any]) -> None:
+    value = make()
+    with pytest.raises(ValueError, match="at most 254 dimensions"):
+        tf.constant(value)
+    with pytest.raises(ValueError, match="at most 254 dimensions"):
+        tf.ones([1]) + value
+
+
+def test_a_list_with_tensors_that_nests_without_end_is_no_tensor() -> None:
+    value: list[Any] = [tf.constant(1.0)]
+    value.append(value)
+    with pytest.raises((RecursionError, ValueError)):
+        tf.stack(value)
+    with pytest.raises((RecursionError, ValueError)):
+        tf.convert_to_tensor(nested(100_000, WRAPS["list"], tf.constant(1.0)))
+
+
+def test_a_class_that_converts_to_itself_is_no_tensor() -> None:
+    class Mirror:
+        def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> "Mirror":
+            return self
+
+    with pytest.raises(RecursionError):
+        tf.convert_to_tensor(Mirror())
+
+
+@pytest.mark.parametrize("kind", WRAPS)
+@pytest.mark.parametrize("leaf", ["number", "tensor"])
+def test_an_argument_that_nests_too_deep_is_an_error(kind: str, leaf: str) -> None:
+    f = tf.function(lambda x: 1)
+    value = nested(100_000, WRAPS[kind], tf.constant(1.0) if leaf == "tensor" else 1.0)
+    with pytest.raises(RecursionError):
+        f(value)
+    with pytest.raises(RecursionError):
+        f.get_concrete_function(value)
+    assert f(nested(5, WRAPS[kind], tf.constant(1.0))) is not None
+
+
+def test_arguments_that_contain_themselves_are_errors() -> None:
+    f = tf.function(lambda x=None, **more: 1)
+    for value in (endless_list(), endless_dict()):
+        with pytest.raises(RecursionError, match="contain itself"):
+            f(value)
+        with pytest.raises(RecursionError, match="contain itself"):
+            f(named=value)
+
+
+def test_results_that_nest_too_deep_are_errors() -> None:
+    deep, endless = nested(100_000, WRAPS["list"]), endless_list()
+    for value in (deep, endless):
+        with pytest.raises(RecursionError):
+            tf.function(lambda v=value: v, autograph=False)()
+        with pytest.raises((RecursionError, ValueError)):
+            tf.py_function(lambda v=value: v, [], tf.float32)
+        with pytest.raises((RecursionError, ValueError)):
+            tf.numpy_function(lambda v=value: v, [], tf.float32)
+        for make in (tf.data.Dataset.from_tensors, tf.data.Dataset.from_tensor_slices):
+            with pytest.raises((RecursionError, ValueError)):
+                make(value)
+    f = tf.function(lambda x: nested(100, WRAPS["tuple"], x), autograph=False)
+    assert tf.nest.flatten(f(tf.constant(2.0)))[0].numpy() == 2.0
+
+
+def test_structures_are_walked_within_small_stacks() -> None:
+    f = tf.function(lambda x: x, autograph=False)
+    value = nested(250, WRAPS["dict"], tf.constant(1.0))
+    f(value)
+    said: list[BaseException | None] = []
+
+    def work() -> None:
+        for make in (lambda: f(value), lambda: tf.constant(endless_list())):
+            try:
+                make()
+                said.append(None)
+            except (RecursionError, ValueError) as error:
+                said.append(error)
+
+    before = threading.stack_size(128 << 10)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert len(said) == 2
+    assert said[1] is not None
+
+
+def test_the_number_of_results_is_limited() -> None:
+    empty = tf.zeros([2**33, 0])
+    f = tf.function(
+        lambda x: tf.unstack(x, num=2**40), input_signature=[tf.TensorSpec(None)], autograph=False
+    )
+    for make in (
+        lambda: tf.unstack(empty),
+        lambda: tf.split(empty, 2**33),
+        lambda: tf.unstack(empty, num=2**33),
+        f.get_concrete_function,
+    ):
+        with pytest.raises(ValueError, match="Number of outputs is too big"):
+            make()
+    with pytest.raises(ValueError, match="num"):
+        tf.unstack([1, 2], num=2**40)
+
+
+@pytest.mark.parametrize("length", [255, 2**31, 2**61])
+def test_vectors_of_sizes_are_no_longer_than_a_rank(length: int) -> None:
+    spec = tf.TensorSpec([length], tf.int64)
+    some = tf.TensorSpec(None, tf.float32)
+    for body in (
+        lambda n, x: tf.fill(n, 1.0),
+        lambda n, x: tf.reshape(x, n),
+        lambda n, x: tf.broadcast_to(x, n),
+        lambda n, x: tf.tile(x, n),
+        lambda n, x: tf.zeros(n),
+        lambda n, x: tf.slice(x, n, n),
+        lambda n, x: tf.random.normal(n),
+        lambda n, x: tf.random.poisson(n, 1.0),
+    ):
+        f = tf.function(body, input_signature=[spec, some], autograph=False)
+        with pytest.raises(tf.errors.OpError, match=r"at most 254 dimensions|too large to address"):
+            f.get_concrete_function()
+
+
+def test_extents_that_cannot_be_addressed_are_errors() -> None:
+    for make in (
+        lambda: tf.zeros([2**40, 2**40]),
+        lambda: tf.zeros([2**40, 2**40, 0]),
+        lambda: tf.reshape(tf.zeros([0]), [2**40, 2**40, 0]),
+        lambda: tf.fill([2**62], 1.0),
+        lambda: tf.constant(1.0, shape=[2**50]),
+        lambda: tf.fill([2**48], ""),
+        lambda: tf.range(2**60),
+        lambda: tf.one_hot([0, 1], 2**60),
+        lambda: tf.repeat([1.0, 2.0], [2**50, 1]),
+    ):
+        with pytest.raises((tf.errors.ResourceExhaustedError, ValueError)):
+            make()
+    assert tf.ones([1] * 254).shape.rank == 254
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at most 254 dimensions"):
+        tf.ones([1] * 255)
+
+
+@pytest.mark.parametrize("draw", ["poisson", "gamma", "stateless_poisson", "stateless_gamma"])
+def test_shapes_of_random_numbers_are_not_truncated(draw: str) -> None:
+    call = getattr(tf.random, draw)
+    arguments = ([1, 2], [1.0]) if draw.startswith("stateless") else ([1.0],)
+    for shape in ([2**48 + 2], [2**60 + 2, 4], np.array([2**48 + 2]), tf.constant([2**48 + 2])):
+        for run in (call, tf.function(call, autograph=False)):
+            with pytest.raises((tf.errors.ResourceExhaustedError, tf.errors.InvalidArgumentError)):
+                run(shape, *arguments)
+    for shape in ([2.5], np.array([2.5]), [True]):
+        with pytest.raises(TypeError, match="'shape' must hold integers"):
+            call(shape, *arguments)
+
+
+@pytest.mark.parametrize("draw", ["poisson", "gamma"])
+def test_random_numbers_of_no_parameters_are_none(draw: str) -> None:
+    call = getattr(tf.random, draw)
+    for run in (call, tf.function(call, autograph=False)):
+        assert run([3], tf.zeros([0])).shape == (3, 0)
+        assert run([3], tf.zeros([2, 0, 4])).shape == (3, 2, 0, 4)
+
+
+def test_counts_beyond_32_bits_are_not_truncated() -> None:
+    x = tf.ones([2, 2])
+    big = tf.constant(2**32)
+    assert tf.linalg.band_part(x, big, 0).numpy().tolist() == [[1, 0], [1, 1]]
+    for make in (
+        lambda: tf.random.categorical([[0.0, 0.0]], 2**48 + 2),
+        lambda: tf.random.split([1, 2], 2**60 + 2),
+        lambda: tf.linspace(0.0, 1.0, 2**60 + 2),
+    ):
+        with pytest.raises((tf.errors.ResourceExhaustedError, tf.errors.InvalidArgumentError)):
+            make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: tf.py_function(lambda a: a, [x], tf.float32),
+        lambda x: tf.numpy_function(lambda a: a, [x], tf.float32),
+        lambda x: tf.boolean_mask(x, x > 0),
+        lambda x: tf.unique(x)[0],
+    ],
+    ids=["py_function", "numpy_function", "boolean_mask", "unique"],
+)
+@pytest.mark.parametrize("use", [lambda r: r, lambda r: tf.exp(r * 2.0) + r, tf.reduce_sum])
+def test_a_promised_shape_that_does_not_hold_is_named(
+    make: Callable[[Any], Any], use: Callable[[Any], Any]
+) -> None:
+    def body(x: Any) -> Any:
+        result = make(x)
+        result.set_shape([3])
+        return use(result)
+
+    f = tf.function(body, autograph=False)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"has shape \[2\], but the program promised the shape \[3\]"
+    ):
+        f(tf.constant([1.0, 2.0]))
+    assert f(tf.constant([1.0, 2.0, 3.0])) is not None
+
+
+LIMITED = {
+    "strings that double": """
+        s = tf.constant("x" * 2**20)
+        while True:
+            s = tf.strings.join([s, s])
+    """,
+    "strings that are added": """
+        s = tf.constant("x" * 2**20)
+        while True:
+            s = s + s
+    """,
+    "a long list": """
+        tf.constant([1.0] * 60_000_000)
+    """,
+    "a long list of strings": """
+        tf.constant(["a"] * 60_000_000)
+    """,
+    "distinct elements": """
+        tf.unique(tf.range(80_000_000))
+    """,
+    "repeated strings": """
+        tf.tile(tf.constant(["a"] * 1000), [60_000])
+    """,
+    "long rows": """
+        tf.sort(tf.fill([1, 220_000_000], 1.0))
+    """,
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
+@pytest.mark.parametrize("name", LIMITED)
+def test_memory_that_cannot_be_had_is_an_error(name: str) -> None:
+    program = f"""
+        import resource
+        resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
+        import penstock as tf
+        try:
+        {textwrap.indent(textwrap.dedent(LIMITED[name]), "            ")}
+        except (tf.errors.ResourceExhaustedError, MemoryError):
+            print("refused")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "refused", done.stderr[-500:]
