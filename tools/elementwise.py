@@ -1,7 +1,7 @@
 """The public functions that apply one elementwise operator: what `tools/generate.py` writes them from.
 
-Each entry of `FUNCTIONS` makes one function of `python/penstock/_elementwise.py`, with its parameters, types
-and documentation spelled out: editors, `help` and `inspect.signature` see an ordinary function.
+Each entry of `FUNCTIONS` makes one function of `python/penstock/_ops/elementwise.py`, with its parameters,
+types and documentation spelled out: editors, `help` and `inspect.signature` see an ordinary function.
 """
 
 import textwrap
@@ -245,7 +245,7 @@ from penstock import raw_ops
 
 if TYPE_CHECKING:
     from penstock._core import Tensor
-    from penstock._typing import TensorLike
+    from penstock._types.aliases import TensorLike
 '''
 
 
@@ -292,7 +292,7 @@ def _source(name: str, function: Function, op: _core.Op) -> str:
 
 
 def module(ops: Mapping[str, _core.Op]) -> str:
-    """The text of `python/penstock/_elementwise.py`.
+    """The text of `python/penstock/_ops/elementwise.py`.
 
     Args:
         ops: the operators of the engine, by name.

@@ -1,9 +1,9 @@
 """Writes what follows from the operators' declarations: `python tools/generate.py [--check]`.
 
 The declarations are read from the built extension. From them come `python/penstock/raw_ops.pyi`, which types
-and documents `penstock.raw_ops`, `python/penstock/_elementwise.py`, the public functions of one elementwise
-operator each (`elementwise.py` beside this file lists them), and `docs/ops.md`, the table of operators. With
-`--check` nothing is written, and the exit status is 1 if a file differs from what would be.
+and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the public functions of one
+elementwise operator each (`elementwise.py` beside this file lists them), and `docs/ops.md`, the table of
+operators. With `--check` nothing is written, and the exit status is 1 if a file differs from what would be.
 """
 
 import argparse
@@ -76,7 +76,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Never, TypeAlias
 
 from penstock._core import Tensor, _DTypeLike, _ShapeLike, _Variable
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 
 # A tensor, a variable, or what converts to a tensor: Python values, nested sequences of them, arrays, and
 # instances of classes with a conversion.
@@ -269,7 +269,7 @@ def generated() -> dict[Path, str]:
         raise ValueError(f"RESULTS names operators that do not exist: {', '.join(unknown)}")
     return {
         ROOT / "python" / "penstock" / "raw_ops.pyi": stub(ops, families),
-        ROOT / "python" / "penstock" / "_elementwise.py": elementwise.module(ops),
+        ROOT / "python" / "penstock" / "_ops" / "elementwise.py": elementwise.module(ops),
         ROOT / "docs" / "ops.md": table(ops, families),
     }
 

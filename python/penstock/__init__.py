@@ -4,8 +4,7 @@ import typing as _typing
 
 from penstock import (
     _core,
-    _einops,
-    _layer,
+    _hooks,
     autodiff as autodiff,
     errors as errors,
     linalg as linalg,
@@ -13,7 +12,74 @@ from penstock import (
     nest as nest,
     raw_ops as raw_ops,
 )
-from penstock._array import (
+from penstock._autodiff.custom_gradient import (
+    custom_gradient as custom_gradient,
+    grad_pass_through as grad_pass_through,
+    recompute_grad as recompute_grad,
+)
+from penstock._autodiff.gradients import (
+    AggregationMethod as AggregationMethod,
+    gradients as gradients,
+    hessians as hessians,
+)
+from penstock._autodiff.registered import RegisterGradient as RegisterGradient, no_gradient as no_gradient
+from penstock._autodiff.tape import (
+    GradientTape as GradientTape,
+    UnconnectedGradients as UnconnectedGradients,
+)
+from penstock._control.flow import (
+    case as case,
+    cond as cond,
+    control_dependencies as control_dependencies,
+    group as group,
+    init_scope as init_scope,
+    switch_case as switch_case,
+    while_loop as while_loop,
+)
+from penstock._control.functional import (
+    foldl as foldl,
+    foldr as foldr,
+    map_fn as map_fn,
+    scan as scan,
+    vectorized_map as vectorized_map,
+)
+from penstock._core import DType as DType, Tensor as Tensor
+from penstock._function.function import function as function
+from penstock._ops.clipping import (
+    clip_by_global_norm as clip_by_global_norm,
+    clip_by_norm as clip_by_norm,
+)
+from penstock._ops.creation import (
+    bitcast as bitcast,
+    eye as eye,
+    fill as fill,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    one_hot as one_hot,
+    ones as ones,
+    ones_like as ones_like,
+    range as range,
+    sequence_mask as sequence_mask,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from penstock._ops.indexing import (
+    boolean_mask as boolean_mask,
+    dynamic_partition as dynamic_partition,
+    dynamic_stitch as dynamic_stitch,
+    gather as gather,
+    gather_nd as gather_nd,
+    scatter_nd as scatter_nd,
+    slice as slice,
+    strided_slice as strided_slice,
+    tensor_scatter_nd_add as tensor_scatter_nd_add,
+    tensor_scatter_nd_max as tensor_scatter_nd_max,
+    tensor_scatter_nd_min as tensor_scatter_nd_min,
+    tensor_scatter_nd_sub as tensor_scatter_nd_sub,
+    tensor_scatter_nd_update as tensor_scatter_nd_update,
+    where as where,
+)
+from penstock._ops.shapes import (
     as_string as as_string,
     broadcast_dynamic_shape as broadcast_dynamic_shape,
     broadcast_static_shape as broadcast_static_shape,
@@ -41,89 +107,30 @@ from penstock._array import (
     tuple as tuple,
     unstack as unstack,
 )
-from penstock._clip import (
-    clip_by_global_norm as clip_by_global_norm,
-    clip_by_norm as clip_by_norm,
+from penstock._ops.sorting import (
+    argsort as argsort,
+    searchsorted as searchsorted,
+    sort as sort,
+    unique as unique,
+    unique_with_counts as unique_with_counts,
 )
-from penstock._control import (
-    case as case,
-    cond as cond,
-    control_dependencies as control_dependencies,
-    group as group,
-    init_scope as init_scope,
-    switch_case as switch_case,
-    while_loop as while_loop,
-)
-from penstock._conversion import (
+from penstock._runtime import einops_backend as _einops_backend
+from penstock._runtime.conversion import (
     constant as constant,
     convert_to_tensor as convert_to_tensor,
     is_tensor as is_tensor,
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
-from penstock._core import DType as DType, Tensor as Tensor
-from penstock._custom_gradient import (
-    custom_gradient as custom_gradient,
-    grad_pass_through as grad_pass_through,
-    recompute_grad as recompute_grad,
-)
-from penstock._function import function as function
-from penstock._functional import (
-    foldl as foldl,
-    foldr as foldr,
-    map_fn as map_fn,
-    scan as scan,
-    vectorized_map as vectorized_map,
-)
-from penstock._gradients import (
-    AggregationMethod as AggregationMethod,
-    gradients as gradients,
-    hessians as hessians,
-)
-from penstock._host import (
+from penstock._runtime.host_calls import (
     numpy_function as numpy_function,
     py_function as py_function,
 )
-from penstock._indexed_slices import IndexedSlices as IndexedSlices, IndexedSlicesSpec as IndexedSlicesSpec
-from penstock._indexing import (
-    boolean_mask as boolean_mask,
-    dynamic_partition as dynamic_partition,
-    dynamic_stitch as dynamic_stitch,
-    gather as gather,
-    gather_nd as gather_nd,
-    scatter_nd as scatter_nd,
-    slice as slice,
-    strided_slice as strided_slice,
-    tensor_scatter_nd_add as tensor_scatter_nd_add,
-    tensor_scatter_nd_max as tensor_scatter_nd_max,
-    tensor_scatter_nd_min as tensor_scatter_nd_min,
-    tensor_scatter_nd_sub as tensor_scatter_nd_sub,
-    tensor_scatter_nd_update as tensor_scatter_nd_update,
-    where as where,
-)
-from penstock._making import (
-    bitcast as bitcast,
-    eye as eye,
-    fill as fill,
-    linspace as linspace,
-    meshgrid as meshgrid,
-    one_hot as one_hot,
-    ones as ones,
-    ones_like as ones_like,
-    range as range,
-    sequence_mask as sequence_mask,
-    zeros as zeros,
-    zeros_like as zeros_like,
-)
-from penstock._module import (
-    Module as Module,
-)
-from penstock._print import (
+from penstock._runtime.print import (
     Assert as Assert,
     get_logger as get_logger,
     print as print,
 )
-from penstock._registered import RegisterGradient as RegisterGradient, no_gradient as no_gradient
-from penstock._scope import (
+from penstock._runtime.scope import (
     device as device,
     executing_eagerly as executing_eagerly,
     get_static_value as get_static_value,
@@ -133,28 +140,24 @@ from penstock._scope import (
     no_op as no_op,
     timestamp as timestamp,
 )
-from penstock._shape import TensorShape as TensorShape
-from penstock._sorting import (
-    argsort as argsort,
-    searchsorted as searchsorted,
-    sort as sort,
-    unique as unique,
-    unique_with_counts as unique_with_counts,
-)
-from penstock._spec import (
+from penstock._types.shape import TensorShape as TensorShape
+from penstock._types.specs import (
     TensorSpec as TensorSpec,
     TypeSpec as TypeSpec,
     type_spec_from_value as type_spec_from_value,
 )
-from penstock._tape import (
-    GradientTape as GradientTape,
-    UnconnectedGradients as UnconnectedGradients,
+from penstock._values.indexed_slices import (
+    IndexedSlices as IndexedSlices,
+    IndexedSlicesSpec as IndexedSlicesSpec,
 )
-from penstock._tensor_array import (
+from penstock._values.module import (
+    Module as Module,
+)
+from penstock._values.tensor_array import (
     TensorArray as TensorArray,
     TensorArraySpec as TensorArraySpec,
 )
-from penstock._variable import (
+from penstock._values.variable import (
     Variable as Variable,
     VariableAggregation as VariableAggregation,
     VariableSynchronization as VariableSynchronization,
@@ -227,8 +230,8 @@ from penstock.math import (
     truncatemod as truncatemod,
 )
 
-_layer.install()
-_einops.install()
+_hooks.install()
+_einops_backend.install()
 
 as_dtype = DType
 bool = _core.bool
@@ -268,9 +271,9 @@ _NAMESPACES = {
 _ELSEWHERE = {
     "Graph": "compat.v1",
     "Operation": "compat.v1",
-    "OptionalSpec": "_optional",
-    "RaggedTensor": "_ragged",
-    "RaggedTensorSpec": "_ragged",
+    "OptionalSpec": "_values.optional",
+    "RaggedTensor": "_values.ragged",
+    "RaggedTensorSpec": "_values.ragged",
     "constant_initializer": "initializers",
     "ones_initializer": "initializers",
     "random_normal_initializer": "initializers",
@@ -316,7 +319,7 @@ else:
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
             return value
-        from penstock._absent import hint
+        from penstock._runtime.absent_names import hint
 
         where = hint(name)
         text = f"module 'penstock' has no attribute {name!r}"

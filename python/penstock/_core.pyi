@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias, TypeVar, final, ove
 import numpy as np
 import numpy.typing as npt
 
-from penstock._graph import GraphDef, GraphOperation
-from penstock._shape import TensorShape
+from penstock._runtime.graph import GraphDef, GraphOperation
+from penstock._types.shape import TensorShape
 
 # What stands for a dtype or a shape: names for type checkers, which the module does not have.
 _DTypeLike: TypeAlias = DType | str | type[Any] | np.dtype[Any]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import _core, nest
-from penstock._tape import GradientTape, UnconnectedGradients, is_differentiable, warn_of_dtype, zeros_of
+from penstock._autodiff.tape import (
+    GradientTape,
+    UnconnectedGradients,
+    is_differentiable,
+    warn_of_dtype,
+    zeros_of,
+)
 
 __all__ = ["ForwardAccumulator", "GradientTape"]
 

@@ -1,6 +1,6 @@
 """Operations on the bits of integers."""
 
-from penstock._elementwise import (
+from penstock._ops.elementwise import (
     bitwise_and as bitwise_and,
     bitwise_or as bitwise_or,
     bitwise_xor as bitwise_xor,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._print import Assert as Assert, check as _check
-from penstock._wrap import integer
+from penstock._runtime.arguments import integer
+from penstock._runtime.print import Assert as Assert, check as _check
 
 __all__ = [
     "Assert",

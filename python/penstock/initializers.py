@@ -7,8 +7,8 @@ import math as _math
 from typing import Any
 
 from penstock import _core, random, raw_ops
-from penstock._making import eye, ones, zeros
-from penstock._shape import TensorShape
+from penstock._ops.creation import eye, ones, zeros
+from penstock._types.shape import TensorShape
 
 __all__ = [
     "Constant",
@@ -83,7 +83,7 @@ class Constant(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> _core.Tensor:
         """The tensor."""
-        from penstock._conversion import constant
+        from penstock._runtime.conversion import constant
 
         return constant(self.value, dtype, shape)
 

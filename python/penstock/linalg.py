@@ -6,8 +6,9 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._clip import global_norm as global_norm
-from penstock._decompositions import (
+from penstock._ops.clipping import global_norm as global_norm
+from penstock._ops.creation import eye as eye
+from penstock._ops.decompositions import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     det as det,
@@ -27,9 +28,8 @@ from penstock._decompositions import (
     svd as svd,
     triangular_solve as triangular_solve,
 )
-from penstock._einsum import einsum as einsum, tensordot as tensordot
-from penstock._making import eye as eye
-from penstock._wrap import axes, axis_of, extents, integer, known_rank, sizes
+from penstock._ops.einsum import einsum as einsum, tensordot as tensordot
+from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, sizes
 from penstock.errors import InvalidArgumentError
 
 __all__ = [

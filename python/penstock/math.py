@@ -6,23 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._clip import clip_by_value as clip_by_value
-from penstock._counting import (
-    bincount as bincount,
-    confusion_matrix as confusion_matrix,
-    invert_permutation as invert_permutation,
-    segment_max as segment_max,
-    segment_mean as segment_mean,
-    segment_min as segment_min,
-    segment_prod as segment_prod,
-    segment_sum as segment_sum,
-    unsorted_segment_max as unsorted_segment_max,
-    unsorted_segment_mean as unsorted_segment_mean,
-    unsorted_segment_min as unsorted_segment_min,
-    unsorted_segment_prod as unsorted_segment_prod,
-    unsorted_segment_sum as unsorted_segment_sum,
-)
-from penstock._elementwise import (
+from penstock._ops.clipping import clip_by_value as clip_by_value
+from penstock._ops.elementwise import (
     abs as abs,
     acos as acos,
     acosh as acosh,
@@ -85,7 +70,7 @@ from penstock._elementwise import (
     xdivy as xdivy,
     xlogy as xlogy,
 )
-from penstock._reductions import (
+from penstock._ops.reductions import (
     argmax as argmax,
     argmin as argmin,
     count_nonzero as count_nonzero,
@@ -105,10 +90,25 @@ from penstock._reductions import (
     reduce_variance as reduce_variance,
     zero_fraction as zero_fraction,
 )
-from penstock._sorting import (
+from penstock._ops.segments import (
+    bincount as bincount,
+    confusion_matrix as confusion_matrix,
+    invert_permutation as invert_permutation,
+    segment_max as segment_max,
+    segment_mean as segment_mean,
+    segment_min as segment_min,
+    segment_prod as segment_prod,
+    segment_sum as segment_sum,
+    unsorted_segment_max as unsorted_segment_max,
+    unsorted_segment_mean as unsorted_segment_mean,
+    unsorted_segment_min as unsorted_segment_min,
+    unsorted_segment_prod as unsorted_segment_prod,
+    unsorted_segment_sum as unsorted_segment_sum,
+)
+from penstock._ops.sorting import (
     top_k as top_k,
 )
-from penstock._wrap import integer
+from penstock._runtime.arguments import integer
 
 # --- elementwise ---
 

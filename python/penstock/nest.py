@@ -46,7 +46,7 @@ def _children(structure: Any) -> Iterable[Any]:
 
 def _specification(node: Any) -> Any:
     """The specification of a composite value, which knows its tensors; None for anything else."""
-    from penstock._spec import TypeSpec
+    from penstock._types.specs import TypeSpec  # specifications build on this
 
     spec = None if isinstance(node, type | TypeSpec) else getattr(node, "_type_spec", None)
     return spec if isinstance(spec, TypeSpec) else None

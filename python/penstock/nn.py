@@ -6,8 +6,7 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._array import depth_to_space as depth_to_space, space_to_depth as space_to_depth
-from penstock._conv import (
+from penstock._ops.conv import (
     conv1d as conv1d,
     conv1d_transpose as conv1d_transpose,
     conv2d as conv2d,
@@ -19,8 +18,8 @@ from penstock._conv import (
     depthwise_conv2d as depthwise_conv2d,
     separable_conv2d as separable_conv2d,
 )
-from penstock._elementwise import elu as elu, relu as relu, relu6 as relu6, selu as selu
-from penstock._pooling import (
+from penstock._ops.elementwise import elu as elu, relu as relu, relu6 as relu6, selu as selu
+from penstock._ops.pooling import (
     avg_pool as avg_pool,
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
@@ -30,8 +29,9 @@ from penstock._pooling import (
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
-from penstock._sorting import top_k as top_k
-from penstock._wrap import axes as axis_list, extents, integer, known_rank
+from penstock._ops.shapes import depth_to_space as depth_to_space, space_to_depth as space_to_depth
+from penstock._ops.sorting import top_k as top_k
+from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -326,7 +326,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
     rows = raw_ops.gather(params, ids, sparse_gradient=True)
     if max_norm is None:
         return rows
-    from penstock._clip import clip_by_norm
+    from penstock._ops.clipping import clip_by_norm
 
     each_row = list(range(len(known_rank(ids)), len(known_rank(rows))))
     clipped: _core.Tensor = clip_by_norm(rows, max_norm, each_row)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._ragged import RaggedTensor
+from penstock._values.ragged import RaggedTensor
 
 __all__ = ["constant", "map_flat_values", "row_splits_to_segment_ids", "segment_ids_to_row_splits"]
 
@@ -90,7 +90,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> map_flat_values(lambda x: x * 10, constant([[1, 2], [3]])).to_list()
     [[10, 20], [30]]
     """
-    from penstock.debugging import Assert
+    from penstock.debugging import Assert  # loaded when it is used
 
     ragged = [x for x in (*args, *kwargs.values()) if isinstance(x, RaggedTensor)]
     if not ragged:

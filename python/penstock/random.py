@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._generator import (
+from penstock._ops.random_generator import (
     Algorithm as Algorithm,
     Generator as Generator,
     get_global_generator as get_global_generator,
     set_global_generator as set_global_generator,
 )
-from penstock._wrap import extents, integer
+from penstock._runtime.arguments import extents, integer
 from penstock.errors import InvalidArgumentError
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Never, TypeAlias
 
 from penstock._core import Tensor, _DTypeLike, _ShapeLike, _Variable
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 
 # A tensor, a variable, or what converts to a tensor: Python values, nested sequences of them, arrays, and
 # instances of classes with a conversion.

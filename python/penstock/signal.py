@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock import _core
-from penstock._fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._wrap import axes as axes_argument, axis_of, known_rank
+from penstock._ops.fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
+from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank
 
 __all__ = [
     "fft",

@@ -3,7 +3,7 @@
 import pytest
 
 import penstock as tf
-from penstock._registered import gradient_override_map
+from penstock._autodiff.registered import gradient_override_map
 
 
 @tf.RegisterGradient("OurTenfold")

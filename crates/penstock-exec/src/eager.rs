@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::executable::{checks_numerics, executable};
 use crate::variable::Arg;
 use crate::work::{is_heavy, is_heavy_on, per_element};
-use crate::{apart, state};
+use crate::{offload, state};
 
 /// Runs one operator on tensors.
 ///
@@ -82,7 +82,7 @@ fn compute_apart(
         compute(op, &attrs, &inputs, &types, &mut outputs, env).map(|()| outputs)
     });
     let mut result = None;
-    env.run_long(&mut || result = work.take().map(|work| apart::run(env, work)));
+    env.run_long(&mut || result = work.take().map(|work| offload::run(env, work)));
     result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))?
 }
 

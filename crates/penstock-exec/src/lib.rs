@@ -1,12 +1,12 @@
 //! The executor: plans, the reference interpreter, variables, and the devices that run graphs.
 
-mod apart;
 mod args;
 mod cpu;
 mod device;
 mod eager;
 mod env;
 mod executable;
+mod offload;
 mod plan;
 pub mod reference;
 mod state;

@@ -13,7 +13,7 @@ use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
-use crate::apart;
+use crate::offload;
 use crate::tile::TileProgram;
 use crate::variable::{Arg, Variable};
 use crate::work::is_heavy;
@@ -51,7 +51,7 @@ fn update_apart<R: Send + 'static>(
     work: impl FnOnce(&dyn Env, &dyn Fn() -> Result<()>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
     let (mut work, mut result) = (Some(work), None);
-    env.run_long(&mut || result = work.take().map(|work| apart::run_whole(env, work)));
+    env.run_long(&mut || result = work.take().map(|work| offload::run_whole(env, work)));
     result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))
 }
 

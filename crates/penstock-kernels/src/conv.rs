@@ -4,7 +4,7 @@
 //! and `y` of `[batch, output.., groups * out_channels]`, the three functions contract the one trilinear form `sum x[n,
 //! o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
 //!
-//! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies (`bands.rs`); else
+//! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies (`padded_rows.rs`); else
 //! it is gathered a tile at a time. Memory beside the result is a tile or a band a thread and a copy of the filter.
 //! Convolutions with one input channel a group go through loops over channels instead. 16-bit floats accumulate in `f32`.
 
@@ -17,14 +17,14 @@ use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
-use crate::bands::bands;
+use crate::conv_index::{ConvIndex, Line, Results};
 use crate::math::Math;
 use crate::matmul::{Gemm, Mat, Update};
 use crate::num::Real;
 use crate::pack::is_own;
+use crate::padded_rows::bands;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
 use crate::register_tile::Float;
-use crate::sweep::{Line, Results, Sweep};
 
 /// The dtypes that convolutions take.
 pub const CONV_DTYPES: DTypeSet = DTypeSet::FLOAT;
@@ -132,7 +132,7 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
 /// `groups * n_channels`; the matrices have the sizes said. Results that are handed on are of one group of `f32` or `f64`, and all
 /// lines have them in order.
 unsafe fn contract<T: Real>(
-    sweep: &Sweep,
+    sweep: &ConvIndex,
     groups: usize,
     k_channels: usize,
     n_channels: usize,
@@ -276,7 +276,7 @@ unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: &Resu
 where
     T::Wide: Float + Update,
 {
-    let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
+    let sweep = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let width = g.groups * g.out_channels;
     let len = g.window() * g.in_channels * width;
     // SAFETY: the caller's contract.
@@ -323,7 +323,7 @@ where
     for a in &a {
         for b in &b {
             for c in &c {
-                let sweep = Sweep { batch: g.batch, lines: [a.clone(), b.clone(), c.clone()] };
+                let sweep = ConvIndex { batch: g.batch, lines: [a.clone(), b.clone(), c.clone()] };
                 let taps = sweep.window_indices(window);
                 if ins == 1 && g.groups > 1 {
                     // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
@@ -379,7 +379,7 @@ unsafe fn filter_grad<T: Real>(g: &Geometry, x: *const T, dy: *const T, df: *mut
 where
     T::Wide: Float + Update,
 {
-    let sweep = Sweep { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
+    let sweep = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, sweep.taps(), sweep.pixels());
     let (wide_in, wide_out) = (g.groups * ins, g.groups * outs);
     let len = taps * ins * wide_out;
@@ -480,7 +480,7 @@ where
 /// Source and result are a pixel of `groups` elements for the input and `groups * multiplier` for the output, as many
 /// as the sweep has; the result is writable and disjoint from the others, which are readable.
 unsafe fn depthwise<T: Real>(
-    sweep: &Sweep,
+    sweep: &ConvIndex,
     order: &[usize],
     groups: usize,
     multiplier: usize,
@@ -546,7 +546,7 @@ unsafe fn depthwise<T: Real>(
 /// # Safety
 /// As for [`conv_filter_grad`].
 unsafe fn depthwise_filter_grad<T: Real>(
-    sweep: &Sweep,
+    sweep: &ConvIndex,
     groups: usize,
     multiplier: usize,
     x: *const T,

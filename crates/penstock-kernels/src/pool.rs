@@ -14,14 +14,14 @@ use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-use crate::team::{Team, outside};
+use crate::thread_pool::{ThreadPool, outside};
 
 /// A team and what it is keyed by. Entries are never freed.
 struct Entry {
     pid: u32,
     threads: usize,
     /// Made by whoever needs it first; others wait for that.
-    team: OnceLock<&'static Team>,
+    team: OnceLock<&'static ThreadPool>,
     next: *const Entry,
 }
 
@@ -54,9 +54,9 @@ fn default_threads() -> usize {
 }
 
 /// The team of this process that makes `threads` threads with the calling one.
-fn team(threads: usize) -> &'static Team {
+fn team(threads: usize) -> &'static ThreadPool {
     let pid = std::process::id();
-    let made = |entry: &Entry| *entry.team.get_or_init(|| Team::start(threads - 1));
+    let made = |entry: &Entry| *entry.team.get_or_init(|| ThreadPool::start(threads - 1));
     let mut head = TEAMS.load(Ordering::Acquire);
     loop {
         let mut at = head.cast_const();

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 
 use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
-use crate::math::Functions;
 use crate::algebra::Algebra;
 use crate::arch::dispatch_v3;
+use crate::math::Functions;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Reduce};

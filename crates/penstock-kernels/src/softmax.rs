@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use penstock_data::{DType, DTypeSet, with_dtype};
 use smallvec::SmallVec;
 
-use crate::arch::{dispatch, fence_stores, prefetch, stream};
 use crate::algebra::Algebra;
+use crate::arch::{dispatch, fence_stores, prefetch, stream};
 use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};

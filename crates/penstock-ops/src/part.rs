@@ -6,7 +6,7 @@ use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     ArgType, Attrs, Call, Cpu, Fold, InferCx, Known, OpDef, OutTypes, Resolved, Sample, Type, Vjp, arg, args_of,
 };
-use penstock_kernels::places::{MOST_BYTES, copy_run};
+use penstock_kernels::byte_copies::{MOST_BYTES, copy_run};
 
 use crate::gather::GATHER;
 use crate::operands::{int_scalar, like, require_rank};

@@ -7,8 +7,8 @@ use std::slice;
 
 use penstock_data::{DType, DTypeSet, Dims, Tensor, num_elements};
 use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type};
+use penstock_kernels::byte_copies::{MOST_BYTES, Runs, copy_rows_at, copy_runs, runs_of};
 use penstock_kernels::gather::Indices;
-use penstock_kernels::places::{MOST_BYTES, Runs, copy_rows_at, copy_runs, runs_of};
 
 use crate::util::normalize_axis;
 use crate::{array, diagonals, gather, joining, linalg, packed, part, reduce, shape_ops, slicing, sorting};

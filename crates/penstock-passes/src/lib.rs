@@ -2,9 +2,11 @@
 //!
 //! Every pass keeps results, effects and their order, source locations, and the names of the values that remain.
 
+mod batch_loop_matmul;
 mod branch;
 mod canonicalise;
 pub mod check;
+mod compare_squared_abs;
 mod cse;
 mod dce;
 mod edit;
@@ -15,22 +17,20 @@ mod group;
 mod hoist;
 mod induction;
 mod layout;
-mod lift;
 pub mod lists;
-mod magnitude;
-mod narrow;
 mod native;
 mod part;
+mod prune_columns;
+mod recompute_producers;
 pub mod small;
 pub mod space;
 mod specialise;
 mod thresholds;
-mod turn;
+mod transpose_scan;
 mod unroll;
 mod unstack;
 mod uses;
 pub mod view;
-mod windows;
 
 use std::cell::Cell;
 
@@ -56,17 +56,17 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "fold", run: fold::run },
     Pass { name: "branch", run: branch::run },
     Pass { name: "simplify", run: canonicalise::run },
-    Pass { name: "magnitude", run: magnitude::run },
+    Pass { name: "compare_squared_abs", run: compare_squared_abs::run },
     Pass { name: "cse", run: cse::run },
     Pass { name: "unstack", run: unstack::run },
     Pass { name: "dce", run: dce::run },
-    Pass { name: "narrow", run: narrow::run },
-    Pass { name: "turn", run: turn::run },
+    Pass { name: "prune_columns", run: prune_columns::run },
+    Pass { name: "transpose_scan", run: transpose_scan::run },
     Pass { name: "hoist", run: hoist::run },
     Pass { name: "induction", run: induction::run },
-    Pass { name: "lift", run: lift::run },
+    Pass { name: "batch_loop_matmul", run: batch_loop_matmul::run },
     Pass { name: "unroll", run: unroll::run },
-    Pass { name: "windows", run: windows::run },
+    Pass { name: "recompute_producers", run: recompute_producers::run },
     Pass { name: "fuse", run: fuse::run },
     Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },
@@ -74,7 +74,7 @@ pub static PASSES: &[Pass] = &[
 ];
 
 /// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.
-pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "together", "vectors", "resolve"];
+pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "concurrent", "vectors", "resolve"];
 
 /// All that [`Options`] can leave out: the passes, and what the executor does beyond them.
 pub fn switches() -> impl Iterator<Item = &'static str> {

@@ -67,9 +67,9 @@ table! {
     /// The rounds of a loop that are made at once.
     upto unrolled_rounds: usize = 16, 2;
     /// The estimated nanoseconds of a kernel that runs at the same time as others: a few times what it takes threads to meet,
-    from together_ns: u64 = 50_000, 0;
+    from concurrent_ns: u64 = 50_000, 0;
     /// and those for each element, from which it computes more than it moves.
-    from together_ns_per_element: f64 = 2.0, 0.0;
+    from concurrent_ns_per_element: f64 = 2.0, 0.0;
     /// The estimated nanoseconds of what a thread is handed of a fused region or of slabs.
     from piece_ns: f64 = 20_000.0, 1.0;
     /// The bytes of memory that a thread goes through in a slab of fused regions, or a strip of rows: half of a second-level

@@ -439,7 +439,7 @@ fn converted_by_class(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     let made = match value.getattr_opt(pyo3::intern!(py, "__tf_tensor__"))? {
         Some(method) => method.call1((dtype,))?,
         None => {
-            let made = py.import("penstock._conversion")?.getattr("convert")?.call1((value, dtype))?;
+            let made = py.import("penstock._runtime.conversion")?.getattr("convert")?.call1((value, dtype))?;
             if made.is_none() {
                 return Ok(None);
             }

@@ -90,7 +90,7 @@ pub(crate) fn from_py(py: Python<'_>, error: PyErr) -> Error {
 #[cold]
 pub(crate) fn of_argument(error: PyErr, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
-    let place = || py.import("penstock._arguments")?.call_method1("place_of", (value,))?.extract::<String>();
+    let place = || py.import("penstock._types.argument_names")?.call_method1("place_of", (value,))?.extract::<String>();
     let message = match place() {
         Ok(place) if !place.is_empty() => format!("{place}{}", error.value(py)),
         _ => return error,

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use penstock_trace::{self as trace, Cache, Entry, Token, TraceType, Turn, most_specific, try_turn, wait_for_turn};
+use penstock_trace::{
+    self as trace, Cache, Entry, Token, TraceLock, TraceType, most_specific, try_trace_lock, wait_for_trace_lock,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -230,20 +232,20 @@ impl PyFunction {
     }
 
     /// Waits until no other thread traces this function, or until that one waits itself, perhaps for this thread to end.
-    fn turn(&self, py: Python<'_>) -> PyResult<Turn> {
+    fn turn(&self, py: Python<'_>) -> PyResult<TraceLock> {
         static IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let ident: u64 = IDENT.import(py, "threading", "get_ident")?.call0()?.extract()?;
         let (mut before, mut unmoved) = (None, 0);
         loop {
-            if let Some(turn) = try_turn(self.id, ident) {
+            if let Some(turn) = try_trace_lock(self.id, ident) {
                 return Ok(turn);
             }
-            let Some(holder) = py.detach(|| wait_for_turn(self.id, GLANCE)) else { continue };
+            let Some(holder) = py.detach(|| wait_for_trace_lock(self.id, GLANCE)) else { continue };
             py.check_signals()?;
             let now: Option<(usize, i64)> = layer::call(py, "position_of_thread", (holder,))?.extract()?;
             (unmoved, before) = (if before == Some(now) { unmoved + 1 } else { 0 }, Some(now));
             if unmoved >= GLANCES {
-                return Ok(Turn::beside());
+                return Ok(TraceLock::beside());
             }
         }
     }

@@ -1,6 +1,6 @@
 //! `guard="globals"`: what a traced function reads besides its arguments, and whether it is still so.
 //!
-//! While a function is traced, `penstock._guards` lists the globals, closure cells and attributes that
+//! While a function is traced, `penstock._function.guards` lists the globals, closure cells and attributes that
 //! its code can read, with their values. Later calls with the same arguments read the same places again
 //! and add what they find to the key, so that a changed value misses the cache, and a value that comes
 //! back finds its old trace.
@@ -101,7 +101,7 @@ impl Place {
         }
     }
 
-    /// A place as `penstock._guards.places` lists it: `(kind, root, steps, label)`, of which an attribute is its name and
+    /// A place as `penstock._function.guards.places` lists it: `(kind, root, steps, label)`, of which an attribute is its name and
     /// an element a tuple of its key.
     fn of(listed: &Bound<'_, PyAny>) -> PyResult<Place> {
         let (kind, root, steps, label): (String, Bound<'_, PyAny>, Vec<Bound<'_, PyAny>>, String) = listed.extract()?;

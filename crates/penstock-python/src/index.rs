@@ -73,7 +73,7 @@ pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult
         && t.rank() > 0
     {
         let n = t.dims()[0] as i64;
-        let i: i64 = i.extract()?;
+        let i = saturated(i.as_any());
         let at = if i < 0 { i + n } else { i };
         if at >= 0 && at < n {
             return row(py, var, at as usize);

@@ -83,7 +83,7 @@ pub(crate) fn number(value: &Bound<'_, PyAny>) -> Option<u64> {
     Some(number)
 }
 
-/// What the class of an argument means to a trace. `penstock._classes.argument_kind` decides.
+/// What the class of an argument means to a trace. `penstock._types.argument_kinds.argument_kind` decides.
 #[derive(Clone)]
 pub(crate) enum Kind {
     /// It counts by equality, as long as it lives.

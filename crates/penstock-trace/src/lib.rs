@@ -10,7 +10,7 @@ mod lift;
 mod names;
 mod open;
 mod rows;
-mod turn;
+mod trace_lock;
 mod var;
 
 pub use cache::{Cache, Entry};
@@ -31,5 +31,5 @@ pub use lift::computed;
 pub use names::{set_name, set_scope};
 pub use open::{OpenGraph, Part, is_open_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
-pub use turn::{Turn, try_turn, wait_for_turn};
+pub use trace_lock::{TraceLock, try_trace_lock, wait_for_trace_lock};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};

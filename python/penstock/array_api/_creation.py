@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import penstock._making as _making
+import penstock._ops.creation as _making
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._wrap import known_rank, sizes
+from penstock._runtime.arguments import known_rank, sizes
 from penstock.array_api._arrays import (
     DEFAULT_COMPLEX,
     DEFAULT_FLOAT,

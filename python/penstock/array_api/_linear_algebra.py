@@ -7,8 +7,8 @@ from typing import Any
 
 from penstock import raw_ops
 from penstock._core import Tensor
-from penstock._einsum import tensordot as _tensordot
-from penstock._wrap import known_rank
+from penstock._ops.einsum import tensordot as _tensordot
+from penstock._runtime.arguments import known_rank
 from penstock.array_api._arrays import Array, array, new, operands
 from penstock.array_api._manipulation import moveaxis
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import penstock._array as _array
+import penstock._ops.shapes as _array
 from penstock import _core, raw_ops
 from penstock._core import Tensor
-from penstock._wrap import axis_of, extents, known_rank, results, sizes
+from penstock._runtime.arguments import axis_of, extents, known_rank, results, sizes
 from penstock.array_api._arrays import Array, array, cast, common_dtype, new
 
 __all__ = [

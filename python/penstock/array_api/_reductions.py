@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._wrap import axis_of, extents, known_rank, sizes
+from penstock._runtime.arguments import axis_of, extents, known_rank, sizes
 from penstock.array_api._arrays import (
     DEFAULT_FLOAT,
     DEFAULT_INTEGER,

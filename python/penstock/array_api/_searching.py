@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penstock import raw_ops
-from penstock._advanced_indexing import from_the_front
 from penstock._core import Tensor
-from penstock._wrap import axis_of, known_rank, results, sizes
+from penstock._ops.advanced_indexing import from_the_front
+from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock.array_api._arrays import INDEX, Array, Scalar, array, is_scalar, new, operands
 from penstock.array_api._manipulation import Axes, common_extents
 from penstock.array_api._reductions import along

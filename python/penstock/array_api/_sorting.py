@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
-from penstock._counting import unsorted_segment_min
-from penstock._wrap import axis_of, known_rank, results
+from penstock._ops.segments import unsorted_segment_min
+from penstock._runtime.arguments import axis_of, known_rank, results
 from penstock.array_api._arrays import INDEX, Array, array, is_scalar, new, operands
 from penstock.array_api._searching import take
 

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._wrap import axis_of, integer, known_rank
+from penstock._ops.fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
+from penstock._runtime.arguments import axis_of, integer, known_rank
 from penstock.array_api._arrays import DEFAULT_FLOAT, Array, array, cast, check_device, new
 
 __all__ = [

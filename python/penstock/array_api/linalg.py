@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._wrap import known_rank, sizes
+from penstock._runtime.arguments import known_rank, sizes
 from penstock.array_api._arrays import INDEX, Array, array, cast, is_scalar, new, operands, scalar_like
 from penstock.array_api._data_types import finfo
 from penstock.array_api._linear_algebra import (

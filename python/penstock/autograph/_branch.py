@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from penstock import _composite, _core, raw_ops
-from penstock._spec import TensorSpec
+from penstock import _core, raw_ops
+from penstock._types import composite
+from penstock._types.specs import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
 from penstock.autograph._state import Contents, Entry, Held, Note, Slot, State, tracing
@@ -489,7 +490,7 @@ def _outcome(
                 )
             )
         needed[i, k] = TensorSpec(one.shape, dtype)
-    return _Packed(_composite.joined(a, b))
+    return _Packed(composite.joined(a, b))
 
 
 def _can_merge(a: Any, b: Any) -> bool:

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from penstock import _array, _core, raw_ops
+from penstock import _core, raw_ops
+from penstock._ops import shapes
 from penstock.autograph import _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
 from penstock.autograph._state import attribute_of, touch, touch_container, tracing
 
-_STACK = _array.stack
+_STACK = shapes.stack
 
 __all__ = ["callee", "iterable_callee"]
 
@@ -119,7 +120,7 @@ def _stack_of(values: Any, axis: Any = 0, name: str = "stack") -> Any:
 
 def iterable_callee(target: Any) -> Any:
     """What is called in place of `target` for what a `for` statement iterates over."""
-    from penstock._making import range as tensor_range
+    from penstock._ops.creation import range as tensor_range
 
     if target is tensor_range and _core._is_tracing():
         return _tensor_range
@@ -273,7 +274,7 @@ def _sorted(values: Any, **kwargs: Any) -> Any:
     if is_symbolic(values):
         if kwargs.get("key") is not None or values.shape.rank not in (1, None):
             raise TypeError("sorted() of a symbolic tensor takes a vector, and no key: use tf.argsort")
-        import penstock
+        import penstock  # whole by then
 
         direction = "DESCENDING" if kwargs.get("reverse") else "ASCENDING"
         return getattr(penstock, "sort")(values, axis=0, direction=direction)  # noqa: B009 -- defined late

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
-from penstock._shape import TensorShape
-from penstock._tensor_array import _dims
+from penstock._types.shape import TensorShape
+from penstock._values.tensor_array import _dims
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["TensorList", "grown", "outermost", "set_element_type", "stack"]

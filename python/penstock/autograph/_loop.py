@@ -7,9 +7,10 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from penstock import _composite, _core, nest, raw_ops
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock import _core, nest, raw_ops
+from penstock._types import composite
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec
 from penstock.autograph._branch import (
     Grows,
     branch,
@@ -290,7 +291,7 @@ class _Invariants:
 def _limited(
     hidden: list[Any], test: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]], limit: Any
 ) -> tuple[list[Any], Callable[[list[Any]], Any], Callable[[list[Any]], list[Any]]]:
-    from penstock._control import cond_and
+    from penstock._control.flow import cond_and
 
     limit = _core._convert(limit, None, _core.int32)
 
@@ -584,7 +585,7 @@ class _Loop:
             if leaves is None:
                 raise ValueError
             check_alike(_shell(c.structure), _shell(value))
-            _composite.after_loop(c.structure, value)
+            composite.after_loop(c.structure, value)
         except (TypeError, ValueError) as error:
             detail = f": {error}" if str(error) else ""
             raise TypeError(
@@ -630,7 +631,7 @@ class _Loop:
                 _assert_runs(runs, entry, self.where)
             structure = c.structure
             if self.last is not None and not c.new:
-                structure = _composite.after_loop(structure, self.last[c.slot])
+                structure = composite.after_loop(structure, self.last[c.slot])
             self.state.write(c.slot, pack(structure, leaves))
         if self.last is None:
             return
@@ -709,8 +710,8 @@ def _is_like(before: Any, after: Any) -> bool:
 
 def _shell(value: Any) -> Any:
     """A structure without what is in it."""
-    if not _composite.is_structured(value):
+    if not composite.is_structured(value):
         return 0
     return nest.pack_sequence_as(
-        value, [leaf if _composite.is_composite(leaf) else 0 for leaf in nest.flatten(value)]
+        value, [leaf if composite.is_composite(leaf) else 0 for leaf in nest.flatten(value)]
     )

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from penstock import _composite, _core
-from penstock._variable import created
+from penstock import _core
+from penstock._types import composite
+from penstock._values.variable import created
 from penstock.autograph._lists import TensorList
 from penstock.autograph._values import (
     UNDEFINED,
@@ -716,8 +717,8 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
     elif isinstance(value, tuple):
         for item in value:
             _collect(item, out, seen)
-    elif _composite.is_record(value) and id(value) not in seen:
+    elif composite.is_record(value) and id(value) not in seen:
         seen.add(id(value))
-        out.append((value, _composite.fields(value)))
-        for item in _composite.fields(value).values():
+        out.append((value, composite.fields(value)))
+        for item in composite.fields(value).values():
             _collect(item, out, seen)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from penstock import _composite, _core, raw_ops
-from penstock._classes import with_fields
-from penstock._spec import TensorSpec
+from penstock import _core, raw_ops
+from penstock._types import composite
+from penstock._types.argument_kinds import with_fields
+from penstock._types.specs import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList
 
@@ -107,32 +108,32 @@ def freeze(value: Any) -> Any:
         return tuple.__new__(kind, [freeze(v) for v in value])
     if kind is TensorList:
         return value.copy()
-    if _composite.is_record(value):
-        return with_fields(value, {k: freeze(v) for k, v in _composite.fields(value).items()})
+    if composite.is_record(value):
+        return with_fields(value, {k: freeze(v) for k, v in composite.fields(value).items()})
     return value
 
 
 def flatten(value: Any) -> list[Any]:
     """The leaves of a value."""
-    return _composite.flatten(value) if _composite.is_structured(value) else [value]
+    return composite.flatten(value) if composite.is_structured(value) else [value]
 
 
 def pack(structure: Any, leaves: list[Any]) -> Any:
     """A value like `structure` with other leaves."""
-    return _composite.pack(structure, leaves) if _composite.is_structured(structure) else leaves[0]
+    return composite.pack(structure, leaves) if composite.is_structured(structure) else leaves[0]
 
 
 def check_alike(a: Any, b: Any) -> None:
     """Raises a ValueError or TypeError unless two values have one structure."""
-    if _composite.is_structured(a) or _composite.is_structured(b):
-        _composite.check_alike(a, b)
+    if composite.is_structured(a) or composite.is_structured(b):
+        composite.check_alike(a, b)
 
 
 def tensor_like(value: Any) -> bool:
     """Whether a leaf can become a tensor."""
     if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
         return True
-    return _composite.is_array(value)
+    return composite.is_array(value)
 
 
 def leaves_of(value: Any) -> list[Any] | None:
@@ -156,7 +157,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if kind is dict:
         return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
-    return _composite.is_record(a) and same(_composite.fields(a), _composite.fields(b))
+    return composite.is_record(a) and same(composite.fields(a), composite.fields(b))
 
 
 def zeros(spec: Any) -> Any:

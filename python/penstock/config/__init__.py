@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from penstock import _core
-from penstock._scope import Placement as _Placement, visible_devices as _visible
+from penstock._runtime.scope import Placement as _Placement, visible_devices as _visible
 from penstock.config import optimizer as optimizer, threading as threading
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock import _core
-from penstock._wrap import integer
+from penstock._runtime.arguments import integer
 
 __all__ = [
     "get_inter_op_parallelism_threads",

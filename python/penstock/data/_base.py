@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator as PyIterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from penstock import _core, raw_ops
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 from penstock.data._functions import Traced
 from penstock.data._handles import HANDLE, ByHandle, handle, held, in_graph
 from penstock.data._options import Options

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._functions import Traced
 from penstock.data._handles import ByHandle
@@ -166,7 +166,7 @@ def stack_values(values: Sequence[Any]) -> Any:
 
 def stack_ragged(values: Sequence[Any], levels: int, splits_dtype: Any) -> Any:
     """Tensors, or ragged tensors, stacked as a ragged tensor with so many ragged dimensions."""
-    from penstock._ragged import RaggedTensor
+    from penstock._values.ragged import RaggedTensor
 
     flat: list[Any] = []
     lengths: list[list[Any]] = [[] for _ in range(levels)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, nest
-from penstock._spec import TensorSpec, TypeSpec
+from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.data import _elementwise, _saved, _sources, _stages
 from penstock.data._arguments import integer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.data import _saved, _stages
 from penstock.data._arguments import integer

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from penstock import _core
-from penstock._spec import TensorSpec
+from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._base import Kind
 from penstock.data._dataset import Dataset

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _core, nest
-from penstock._function import Function, function
-from penstock._spec import TensorSpec
-from penstock._variable import Variable, see_identity
+from penstock._function.function import Function, function
+from penstock._types.specs import TensorSpec
+from penstock._values.variable import Variable, see_identity
 from penstock.data._rows import CHUNK_BYTES, Rows
 from penstock.data._structure import Structure, check_form, converted, spec_of
 from penstock.errors import InvalidArgumentError, OutOfRangeError

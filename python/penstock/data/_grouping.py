@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
-from penstock._ragged_spec import RaggedTensorSpec
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock._types.ragged_spec import RaggedTensorSpec
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.data import _batching
 from penstock.data._arguments import flag, integer

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
-from penstock._spec import TensorSpec
-from penstock._wrap import results
+from penstock._runtime.arguments import results
+from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.errors import FailedPreconditionError
 

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock import _control, _core, nest, raw_ops
-from penstock._arguments import expect
-from penstock._spec import TensorSpec
+from penstock import _core, nest, raw_ops
+from penstock._control import flow
+from penstock._types.argument_names import expect
+from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.autograph._values import zeros
 from penstock.data._base import Base
@@ -98,10 +99,10 @@ class Iterator(ByHandle, abc.ABC):
         >>> bool(iter(tf.data.Dataset.range(0)).get_next_as_optional().has_value())
         False
         """
-        from penstock._optional import Optional
+        from penstock._values.optional import Optional
 
         if _core._is_tracing():
-            return _control.cond(
+            return flow.cond(
                 self._peeked(),
                 lambda: Optional(Optional.from_value(self._taken())._lists, self.element_spec),
                 lambda: Optional.empty(self.element_spec),
@@ -139,7 +140,7 @@ class Iterator(ByHandle, abc.ABC):
         """`next(iterator)`, or `next(iterator, default)`."""
         if not default:
             return self._taken()
-        return _control.cond(self._peeked(), self._taken, lambda: default[0])
+        return flow.cond(self._peeked(), self._taken, lambda: default[0])
 
     def _graph_steps(self) -> Steps:
         """What a loop of the graph goes over."""
@@ -279,7 +280,7 @@ class Steps:
         """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
         if wanted is None:
             return self._call()
-        return _control.cond(wanted, self._call, lambda: list(state))  # type: ignore[no-any-return]
+        return flow.cond(wanted, self._call, lambda: list(state))  # type: ignore[no-any-return]
 
 
 class Blocks(Steps):
@@ -324,7 +325,7 @@ class Blocks(Steps):
         ended = raw_ops.greater_equal(at, count)
         if wanted is not None:
             ended = raw_ops.logical_and(ended, wanted)
-        return _control.cond(ended, self.start, lambda: [at, count, *columns])  # type: ignore[no-any-return]
+        return flow.cond(ended, self.start, lambda: [at, count, *columns])  # type: ignore[no-any-return]
 
 
 # From how many bytes on a slice, which shares memory, takes less time than a copy.

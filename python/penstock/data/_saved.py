@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock import _core, nest, raw_ops
-from penstock._ragged_spec import RaggedTensorSpec
-from penstock._spec import TensorSpec
+from penstock._types.ragged_spec import RaggedTensorSpec
+from penstock._types.specs import TensorSpec
 from penstock.data._functions import EachRow, Traced
 from penstock.data._records import Sink, framed, opened, reading, records
 from penstock.data._rows import Pull, Rows, one

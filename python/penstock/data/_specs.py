@@ -6,9 +6,9 @@ from collections.abc import Iterator as PyIterator
 from typing import Any
 
 from penstock import _core, nest
-from penstock._element_spec import ElementSpec
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
+from penstock._types.element_spec import ElementSpec
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec
 from penstock.data._handles import HANDLE, held
 from penstock.data._structure import Structure, checked_spec
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock import _core, nest
-from penstock._arguments import expect
-from penstock._composite import is_composite, is_record
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec, TypeSpec
+from penstock._types.argument_names import expect
+from penstock._types.composite import is_composite, is_record
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.data._handles import ByHandle
 from penstock.errors import InvalidArgumentError
 
@@ -236,7 +236,7 @@ def row_spec(spec: Any, what: str) -> Any:
         ValueError: for scalars.
         TypeError: for what has no rows.
     """
-    from penstock._ragged_spec import RaggedTensorSpec
+    from penstock._types.ragged_spec import RaggedTensorSpec
 
     if isinstance(spec, NoneTensorSpec):
         return spec
@@ -262,7 +262,7 @@ def batched_spec(spec: Any, size: int | None, what: str) -> Any:
     Raises:
         TypeError: for what cannot be stacked.
     """
-    from penstock._ragged_spec import RaggedTensorSpec
+    from penstock._types.ragged_spec import RaggedTensorSpec
 
     if isinstance(spec, NoneTensorSpec):
         return spec

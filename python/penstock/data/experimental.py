@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core
-from penstock._arguments import expect
-from penstock._spec import TensorSpec
+from penstock._types.argument_names import expect
+from penstock._types.specs import TensorSpec
 from penstock.data import Dataset
 from penstock.data._arguments import integer
 from penstock.data._base import INFINITE, UNKNOWN

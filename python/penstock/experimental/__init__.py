@@ -9,11 +9,11 @@ __all__ = ["ExtensionType", "Optional", "dlpack"]
 
 def __getattr__(name: str) -> Any:
     if name == "ExtensionType":
-        from penstock._extension_type import ExtensionType
+        from penstock._values.extension_type import ExtensionType
 
         return ExtensionType
     if name == "Optional":
-        from penstock._optional import Optional
+        from penstock._values.optional import Optional
 
         return Optional
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

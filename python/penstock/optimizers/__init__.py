@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._arguments import expect
-from penstock._clip import clip_by_global_norm, clip_by_norm
-from penstock._variable import Variable
+from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
+from penstock._types.argument_names import expect
+from penstock._values.variable import Variable
 from penstock.optimizers import schedules as schedules
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from penstock import _core
-from penstock._function import ConcreteFunction as ConcreteFunction, Function
-from penstock._function_type import FunctionType as FunctionType
-from penstock._trace_type import SupportsTracingProtocol as SupportsTracingProtocol, TraceType as TraceType
+from penstock._function.function import ConcreteFunction as ConcreteFunction, Function
+from penstock._function.function_type import FunctionType as FunctionType
+from penstock._types.tracing_type import (
+    SupportsTracingProtocol as SupportsTracingProtocol,
+    TraceType as TraceType,
+)
 
 __all__ = [
     "Callable",

@@ -16,16 +16,16 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Kind;
-use super::few::Few;
+use super::concurrent::{self, ConcurrentStep};
 use super::native::NativeStep;
 use super::row_loop;
 use super::slab;
+use super::small_broadcast::SmallBroadcast;
 use super::step::{
     BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
     UpdateStep, WindowStep, WriteStep,
 };
 use super::strip;
-use super::together::{self, TogetherStep};
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy, per_element};
@@ -202,7 +202,7 @@ impl Lowerer<'_> {
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
         let (strips, slabs) = (self.allows("strips"), self.allows("slabs"));
-        let together = self.allows("together");
+        let together = self.allows("concurrent");
         let options = self.options;
         // How many are left where slabs may start again.
         let mut left = insts.len();
@@ -215,8 +215,8 @@ impl Lowerer<'_> {
                 continue;
             }
             let is_kernel = |inst: Inst| self.reshaped(&graph.insts[inst]).is_none();
-            if together && let Some(found) = together::find(graph, rest, &options.thresholds, &is_kernel) {
-                rest = self.together(rest, found)?;
+            if together && let Some(found) = concurrent::find(graph, rest, &options.thresholds, &is_kernel) {
+                rest = self.concurrent(rest, found)?;
                 continue;
             }
             if slabs && rest.len() <= left {
@@ -281,7 +281,7 @@ impl Lowerer<'_> {
     }
 
     /// Lowers some of the first instructions of `insts` as one step that runs them at the same time; gives the rest.
-    fn together<'i>(&mut self, insts: &'i [Inst], found: together::Found) -> Result<&'i [Inst]> {
+    fn concurrent<'i>(&mut self, insts: &'i [Inst], found: concurrent::Found) -> Result<&'i [Inst]> {
         self.list(&found.before)?;
         let (from, cost) = (self.out.steps.len(), self.cost);
         found.insts.iter().try_for_each(|&inst| self.one(inst))?;
@@ -295,7 +295,7 @@ impl Lowerer<'_> {
         let (kernels, nanoseconds) = (kernels.collect::<Result<Vec<_>>>()?, found.nanoseconds);
         let heavy = is_heavy(1, nanoseconds as f64, self.least().heavy_ns)
             || kernels.iter().any(|k| k.0.weight == Weight::Heavy);
-        self.push(Step::Together(Box::new(TogetherStep { kernels, nanoseconds, heavy })));
+        self.push(Step::Concurrent(Box::new(ConcurrentStep { kernels, nanoseconds, heavy })));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }
@@ -478,7 +478,7 @@ impl Lowerer<'_> {
             _ => {
                 let (ns, dtype) = (per_element(data.op.0), result.dtype());
                 let operands: SmallVec<[&Type; 4]> = data.operands.iter().map(|&v| ty(v)).collect();
-                let few = Few::of(&result, &operands).filter(|_| self.allows("resolve"));
+                let few = SmallBroadcast::of(&result, &operands).filter(|_| self.allows("resolve"));
                 Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, few }))
             }
         };

@@ -4,7 +4,8 @@
 //! decided ahead, by liveness.
 
 mod calls;
-mod few;
+mod concurrent;
+mod frame_pool;
 mod lower;
 mod memory;
 mod native;
@@ -12,16 +13,15 @@ mod registers;
 mod row_loop;
 mod run;
 mod slab;
-mod spares;
+mod small_broadcast;
 mod step;
 mod strip;
-mod together;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Census, Graph};
 use penstock_passes::{Options, Thresholds};
 
-use spares::Spares;
+use frame_pool::FramePool;
 pub use step::STEP_KINDS;
 pub(crate) use step::{Reg, Step};
 
@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     loops: usize,
     /// Those for which it was made.
     thresholds: Thresholds,
-    frames: Spares<Frame>,
+    frames: FramePool<Frame>,
 }
 
 /// One output of a plan.

@@ -14,7 +14,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::lower::{Loop, Lowered};
 use super::step::{Reg, Role, Step};
-use super::{Kind, Output, Plan, Spares};
+use super::{FramePool, Kind, Output, Plan};
 
 type Position = u32;
 type Interval = (Position, Position);
@@ -358,7 +358,7 @@ fn finish(
         planned_bytes,
         loops: code.loops.len(),
         thresholds,
-        frames: Spares::default(),
+        frames: FramePool::default(),
     })
 }
 

@@ -18,7 +18,7 @@ use super::strip::StripStep;
 use super::{Frame, Kind, Plan, calls};
 use crate::variable::{Arg, Variable};
 use crate::work::{Weight, is_heavy, is_heavy_on};
-use crate::{apart, state};
+use crate::{offload, state};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
@@ -259,7 +259,7 @@ impl Plan {
                         unsafe { run_slab(s, regs)? };
                     }
                 }
-                Step::Together(s) => {
+                Step::Concurrent(s) => {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
                     if s.heavy {
@@ -391,14 +391,14 @@ impl Plan {
                 // SAFETY: as above.
                 Step::Slab(s) => unsafe { run_slab(s, at_hand) },
                 // SAFETY: as above.
-                Step::Together(s) => unsafe { s.run(at_hand) },
+                Step::Concurrent(s) => unsafe { s.run(at_hand) },
                 // SAFETY: as above.
                 Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
                 _ => Err(Error::internal("the step does not run apart")),
             }?;
             Ok(own)
         };
-        *regs = apart::run(env, step)??;
+        *regs = offload::run(env, step)??;
         Ok(Regs(regs.as_mut_ptr()))
     }
 }

@@ -8,12 +8,12 @@ use penstock_kernels::LoopFn;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
-use super::few::Few;
+use super::concurrent::ConcurrentStep;
 use super::native::NativeStep;
 use super::row_loop::RowLoop;
 use super::slab::SlabStep;
+use super::small_broadcast::SmallBroadcast;
 use super::strip::StripStep;
-use super::together::TogetherStep;
 use crate::tile::TileProgram;
 use crate::work::Weight;
 
@@ -32,7 +32,7 @@ pub const STEP_KINDS: [&str; 15] = [
     "native",
     "kernel",
     "resolved",
-    "together",
+    "concurrent",
     "read",
     "write",
     "update",
@@ -60,7 +60,7 @@ pub(crate) enum Step {
     /// A kernel over whole tensors.
     Kernel(Box<KernelStep>),
     /// Kernels that do not depend on each other.
-    Together(Box<TogetherStep>),
+    Concurrent(Box<ConcurrentStep>),
     /// Gives the tensor in a register other extents.
     Reshape(Box<ReshapeStep>),
     /// Reads a variable, an argument of the run.
@@ -118,7 +118,7 @@ pub(crate) struct BroadcastStep {
     pub(crate) out: Reg,
     pub(crate) ty: Type,
     /// How it runs where all extents are known and the elements are few.
-    pub(crate) few: Option<Few>,
+    pub(crate) few: Option<SmallBroadcast>,
 }
 
 pub(crate) struct FusedStep {
@@ -262,7 +262,7 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
-            Step::Together(s) => {
+            Step::Concurrent(s) => {
                 for (kernel, ..) in &mut s.kernels {
                     kernel.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                     kernel.outs.iter_mut().for_each(|r| visit(r, Write));
@@ -337,7 +337,7 @@ impl Step {
             Step::Native(_) => "native",
             Step::Kernel(s) if s.resolved.is_some() => "resolved",
             Step::Kernel(_) => "kernel",
-            Step::Together(_) => "together",
+            Step::Concurrent(_) => "concurrent",
             Step::Read(_) => "read",
             Step::Write(_) => "write",
             Step::Update(_) => "update",
@@ -353,7 +353,7 @@ impl Step {
     pub(crate) fn may_share(&self) -> bool {
         matches!(
             self,
-            Step::Kernel(_) | Step::Together(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_)
+            Step::Kernel(_) | Step::Concurrent(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_)
         )
     }
 
@@ -367,7 +367,7 @@ impl Step {
             Step::Fused(s) => s.program.nanoseconds(),
             Step::Strip(s) => s.nanoseconds,
             Step::Slab(s) => s.nanoseconds,
-            Step::Together(s) => s.nanoseconds,
+            Step::Concurrent(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
@@ -428,8 +428,8 @@ impl fmt::Debug for Step {
                 let resolved = if s.resolved.is_some() { ", resolved" } else { "" };
                 write!(f, "{:?} = kernel {:?}{resolved}", Regs(&s.outs), Regs(&s.ins))
             }
-            Step::Together(s) => {
-                f.write_str("together")?;
+            Step::Concurrent(s) => {
+                f.write_str("concurrent")?;
                 let mut kernels = s.kernels.iter().map(|(k, ..)| (Regs(&k.outs), Regs(&k.ins)));
                 kernels.try_for_each(|(outs, ins)| write!(f, "; {outs:?} = kernel {ins:?}"))
             }

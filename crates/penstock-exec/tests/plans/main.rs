@@ -1,5 +1,6 @@
 //! Plans against the reference interpreter.
 
+mod concurrent;
 mod heavy;
 mod layouts;
 mod lists;
@@ -13,7 +14,6 @@ mod rows;
 mod slabs;
 mod small;
 mod strips;
-mod together;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

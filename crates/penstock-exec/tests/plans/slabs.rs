@@ -16,7 +16,7 @@ fn op(name: &str) -> &'static penstock_ir::OpDef {
 
 /// What is read in windows is made once.
 fn slabs(graph: &Graph, bytes: usize) -> Executable {
-    planned(graph, bytes, &["windows"])
+    planned(graph, bytes, &["recompute_producers"])
 }
 
 fn planned(graph: &Graph, bytes: usize, skip: &[&str]) -> Executable {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock._host import py_func as py_func
-from penstock._variable import Variable as Variable
+from penstock._runtime.host_calls import py_func as py_func
+from penstock._values.variable import Variable as Variable
 from penstock.compat.v1._graph import (
     Graph as Graph,
     GraphKeys as GraphKeys,

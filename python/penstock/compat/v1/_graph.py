@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from penstock import _core, _gradients, _open, _registered, nest
-from penstock._scope import current_name_scope
-from penstock._shape import TensorShape
-from penstock._spec import TensorSpec
-from penstock._tape import UnconnectedGradients
+from penstock import _core, nest
+from penstock._autodiff import gradients as _gradients, registered
+from penstock._autodiff.tape import UnconnectedGradients
+from penstock._runtime import v1_graph_state
+from penstock._runtime.scope import current_name_scope
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec
 
 __all__ = [
     "Graph",
@@ -94,7 +96,7 @@ class Graph:
         self.parts: dict[Any, Any] = {}
         self._controls: list[tuple[int, tuple[int, ...]]] = []
         self._names: dict[str, int] = {}
-        _open.graphs[self.engine.id] = self
+        v1_graph_state.graphs[self.engine.id] = self
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
@@ -194,7 +196,7 @@ class Graph:
         Raises:
             TypeError: where it is no mapping of strings to strings.
         """
-        return _registered.gradient_override_map(op_type_map)
+        return registered.gradient_override_map(op_type_map)
 
     def finalize(self) -> None:
         """Accepted; the graph may still be added to."""
@@ -217,7 +219,7 @@ def get_default_graph() -> Graph:
     ...     get_default_graph() is graph
     True
     """
-    graph: Graph | None = _open.current()
+    graph: Graph | None = v1_graph_state.current()
     if graph is not None:
         return graph
     if _defaults.graph is None:
@@ -234,7 +236,7 @@ def reset_default_graph() -> None:
     >>> reset_default_graph()
     """
     again = _defaults.entered is not None
-    graph = _open.current()
+    graph = v1_graph_state.current()
     if graph is not None and graph is not _defaults.graph:
         raise AssertionError("do not use reset_default_graph() inside of Graph.as_default()")
     enable_eager_execution()
@@ -277,7 +279,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core
     ...     placeholder('float32', [None, 2]).shape
     TensorShape([None, 2])
     """
-    graph = _open.current()
+    graph = v1_graph_state.current()
     if graph is None:
         raise RuntimeError(
             "tf.placeholder() is not compatible with eager execution: call it within "
@@ -298,7 +300,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 @contextmanager
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
     """Within it, operations run after `control_inputs`; outside of a graph effects keep their order."""
-    graph = _open.current()
+    graph = v1_graph_state.current()
     if graph is None:
         yield
         return
@@ -313,7 +315,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
         *inputs: operations, tensors, and nests of them.
         **kwargs: `name`.
     """
-    graph: Graph | None = _open.current()
+    graph: Graph | None = v1_graph_state.current()
     return None if graph is None else graph.group(*inputs, **kwargs)
 
 

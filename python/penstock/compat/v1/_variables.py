@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from penstock import _core, _open, initializers, raw_ops
-from penstock._arguments import shown
-from penstock._scope import name_scope
-from penstock._variable import Variable
+from penstock import _core, initializers, raw_ops
+from penstock._runtime import v1_graph_state
+from penstock._runtime.scope import name_scope
+from penstock._types.argument_names import shown
+from penstock._values.variable import Variable
 from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
 
 __all__ = [
@@ -114,7 +115,7 @@ def global_variables_initializer() -> Operation | None:
     <tf.Operation 'init'>
     """
     graph = get_default_graph()
-    inside = _open.current() is not None
+    inside = v1_graph_state.current() is not None
     made = [v.initializer for v in global_variables()]
     if inside:
         return group(*made, name="init")

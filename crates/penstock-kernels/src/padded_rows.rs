@@ -1,0 +1,300 @@
+//! Contractions of a convolution whose left matrix is read where it lies: neighbouring pixels of a line of results read
+//! pixels at equal distances, which the tiles of [`crate::register_tile`] step over.
+//!
+//! What a block of results reads is first copied to a *band*, with zeros where the source ends, unless it is inside of the
+//! source as a whole.
+
+#![expect(unsafe_code, reason = "kernels over raw memory")]
+
+use std::ops::Range;
+
+use crate::algebra::Algebra;
+use crate::arch::dispatch;
+use crate::conv_index::{ConvIndex, Line, Results};
+use crate::matmul::{Gemm, Mat};
+use crate::num::Real;
+use crate::pack::{Packed, is_own, pack_panel};
+use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::register_tile::{Ahead, Dots, Float, Tile};
+use penstock_data::memory::scratch_room;
+
+/// Elements of a band: it stays in a cache beside a panel of the filter.
+const BAND: usize = 128 << 10;
+/// Bytes of a panel that are used at a time: they stay in the nearest cache.
+const PANEL: usize = 40 << 10;
+
+/// Vectors of channels from which on columns of a filter are multiplied one by one, where few are left.
+const COLUMN_VECTORS: usize = 3;
+
+/// A stretch of the pixels that a range of results reads along one dimension.
+#[derive(Clone, Copy)]
+struct Span {
+    first: isize,
+    len: usize,
+}
+
+impl Span {
+    /// Of a line that has taps.
+    fn of(line: &Line, results: &Range<usize>) -> Span {
+        let (low, high) = (line.taps[0].1, line.taps[line.taps.len() - 1].1);
+        let first = low + (results.start * line.advance) as isize;
+        let last = high + ((results.end - 1) * line.advance) as isize;
+        Span { first, len: (last - first + 1) as usize }
+    }
+
+    fn is_inside(&self, line: &Line) -> bool {
+        self.first >= 0 && self.first as usize + self.len <= line.source
+    }
+}
+
+/// How many results of a line a band of `room` pixels serves, at least 1.
+fn served(line: &Line, room: usize) -> usize {
+    let reach = Span::of(line, &(0..1)).len;
+    (room.saturating_sub(reach) / line.advance + 1).clamp(1, line.count)
+}
+
+/// Copies the pixels of a band, with zeros for those that the source does not have.
+///
+/// # Safety
+/// `source` is readable for as many pixels of `pitch` elements as the sweep has; `to` is writable for the band.
+#[inline(always)]
+unsafe fn copy_band<T: Real>(
+    sweep: &ConvIndex,
+    at: (usize, usize),
+    spans: (Span, Span),
+    source: *const T,
+    pitch: usize,
+    channels: usize,
+    mut to: *mut T::Wide,
+) {
+    let [a, b, c] = &sweep.lines;
+    let (rows, row) = spans;
+    let inside = |i: isize, line: &Line| usize::try_from(i).ok().filter(|&i| i < line.source);
+    let skip = usize::try_from(-row.first).unwrap_or(0).min(row.len);
+    let end = usize::try_from(c.source as isize - row.first).unwrap_or(0).clamp(skip, row.len);
+    // SAFETY: pixels that are read are inside of the source; what is written is inside of the band.
+    unsafe {
+        let zeros = |to: *mut T::Wide, pixels: usize| (0..pixels * channels).for_each(|i| *to.add(i) = T::Wide::ZERO);
+        for &(_, i) in &a.taps {
+            let i = inside(i + (at.1 * a.advance) as isize, a).map(|i| at.0 * a.source + i);
+            for j in 0..rows.len as isize {
+                let line = i.and_then(|i| inside(rows.first + j, b).map(|j| (i * b.source + j) * c.source));
+                let Some(line) = line else {
+                    zeros(to, row.len);
+                    to = to.add(row.len * channels);
+                    continue;
+                };
+                zeros(to, skip);
+                let from = source.wrapping_offset((line as isize + row.first + skip as isize) * pitch as isize);
+                let first = to.add(skip * channels);
+                if pitch == channels {
+                    (0..(end - skip) * channels).for_each(|i| *first.add(i) = (*from.add(i)).widen());
+                } else {
+                    for p in 0..end - skip {
+                        let (from, to) = (from.add(p * pitch), first.add(p * channels));
+                        (0..channels).for_each(|i| *to.add(i) = (*from.add(i)).widen());
+                    }
+                }
+                zeros(to.add(end * channels), row.len - end);
+                to = to.add(row.len * channels);
+            }
+        }
+    }
+}
+
+/// Where the taps of a result lie behind its first, and how many elements are neighbours there, for lines of `row` pixels of
+/// `pitch` elements. There are `rows` of them for each place in the first dimension, or for each tap of it in a band.
+fn hops(
+    sweep: &ConvIndex,
+    is_band: bool,
+    rows: usize,
+    row: usize,
+    pitch: usize,
+    channels: usize,
+) -> (Vec<isize>, usize) {
+    let [a, b, c] = &sweep.lines;
+    let merged = c.is_run() && pitch == channels;
+    let across = if merged { &c.taps[..1] } else { &c.taps[..] };
+    let mut hops = scratch_room(sweep.taps());
+    for (n, &(_, i)) in a.taps.iter().enumerate() {
+        let i = if is_band { n as isize } else { i - a.taps[0].1 };
+        for &(_, j) in &b.taps {
+            for &(_, k) in across {
+                let (j, k) = (j - b.taps[0].1, k - c.taps[0].1);
+                hops.push(((i * rows as isize + j) * row as isize + k) * pitch as isize);
+            }
+        }
+    }
+    (hops, channels * if merged { c.taps.len() } else { 1 })
+}
+
+/// For each group, `result = read(source) * matrix`, over all pixels of the sweep; says whether it was done. It is not where
+/// results read nothing, or a single one too much.
+///
+/// # Safety
+/// `source` is readable for `groups * k_channels` elements a pixel; `results` are writable for `groups * n_channels`, if they are not only
+/// handed on; `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
+/// There are results; those that are handed on are of one group, and all lines have them in order.
+pub(crate) unsafe fn bands<T: Real>(
+    sweep: &ConvIndex,
+    groups: usize,
+    k_channels: usize,
+    n_channels: usize,
+    source: *const T,
+    matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
+    results: &Results<'_, T>,
+) -> bool
+where
+    T::Wide: Float + Gemm,
+{
+    let [a, b, c] = &sweep.lines;
+    let k = sweep.taps() * k_channels;
+    if k == 0 {
+        return false;
+    }
+    let one_row = a.taps.len() * Span::of(b, &(0..1)).len * k_channels;
+    let across = served(c, BAND / one_row);
+    let width = Span::of(c, &(0..across)).len;
+    let down = served(b, BAND / (a.taps.len() * width * k_channels));
+    let size = a.taps.len() * Span::of(b, &(0..down)).len * width * k_channels;
+    if size > 8 * BAND {
+        return false;
+    }
+    let kernels = <T::Wide as Float>::kernels();
+    let panel = kernels.panel();
+    let panels = n_channels.div_ceil(panel);
+    // Where memory is used as it is, and in a band, whose lines are as long as the longest.
+    let own = is_own::<T, T::Wide>();
+    let (wide_k, wide_n) = (groups * k_channels, groups * n_channels);
+    let (there, there_run) = hops(sweep, false, b.source, c.source, wide_k, k_channels);
+    // A last panel that is mostly empty is packed by columns, and multiplied by them.
+    let last = n_channels % panel;
+    let by_columns =
+        (last > 0 && 2 * last <= kernels.lanes && k_channels >= COLUMN_VECTORS * kernels.lanes).then(|| panels - 1);
+    let mut memory = Packed::<T::Wide, 1024>::new();
+    let packed = Shared(memory.room(groups * panels * panel * k));
+    parallel_for(groups * panels, grain(0.1 * (panel * k) as f64), |range| {
+        for i in range {
+            let (group, first) = (i / panels, i % panels * panel);
+            // SAFETY: the panel is inside of the matrix of the group, and of the room.
+            unsafe {
+                let (from, to) = (matrix(group).at(0, first), packed.get().add(i * panel * k));
+                if by_columns == Some(i % panels) {
+                    (0..last * k).for_each(|i| *to.add(i) = *from.at(i % k, i / k).ptr);
+                } else {
+                    pack_panel(from, k, panel.min(n_channels - first), to);
+                }
+            }
+        }
+    });
+
+    // Few enough results for each thread to have some blocks.
+    let ns = 2.0 * (k * n_channels) as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
+    let lines = groups * sweep.batch * a.count * b.count;
+    let down = down.min(lines.div_ceil(4 * threads())).max(1);
+    let (high, wide) = (b.count.div_ceil(down), c.count.div_ceil(across));
+    let blocks = groups * sweep.batch * a.count * high * wide;
+    let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
+    let in_place = own && !results.first.is_null();
+    parallel_for(blocks, grain(ns * (down * across) as f64), |range| {
+        let (mut band, mut sums) = (Packed::<T::Wide, 16>::new(), Packed::<T::Wide, 16>::new());
+        for block in range {
+            let (block, column) = (block / wide, block % wide);
+            let (block, row) = (block / high, block % high);
+            let (block, slice) = (block / a.count, block % a.count);
+            let (group, image) = (block / sweep.batch, block % sweep.batch);
+            let columns = c.count * column / wide..c.count * (column + 1) / wide;
+            let rows = b.count * row / high..b.count * (row + 1) / high;
+            let (tall, long) = (Span::of(b, &rows), Span::of(c, &columns));
+            let deep = Span::of(a, &(slice..slice + 1));
+            let direct = own && deep.is_inside(a) && tall.is_inside(b) && long.is_inside(c);
+            // SAFETY: what is read is inside of the source, or was copied; what is written is this block's. Memory is used
+            // as it is only if the types are the same.
+            unsafe {
+                let mut copied = Vec::new();
+                let (start, hops, run, pitch, line): (*const T::Wide, &[isize], _, _, _) = if direct {
+                    let (i, j) = (image * a.source + deep.first as usize, tall.first as usize);
+                    let pixel = (i * b.source + j) * c.source + long.first as usize;
+                    let start = source.get().add(pixel * wide_k + group * k_channels);
+                    (start.cast_const().cast(), &there, there_run, wide_k, c.source * wide_k)
+                } else {
+                    let to = band.room(a.taps.len() * tall.len * long.len * k_channels);
+                    let from = source.get().cast_const().add(group * k_channels);
+                    let spans = (tall, long);
+                    dispatch(
+                        #[inline(always)]
+                        || copy_band(sweep, (image, slice), spans, from, wide_k, k_channels, to),
+                    );
+                    let (list, run) = self::hops(sweep, true, tall.len, long.len, k_channels, k_channels);
+                    copied = list;
+                    (to.cast_const(), &copied, run, k_channels, long.len * k_channels)
+                };
+                let place = |i: usize| sweep.place([image, slice, rows.start + i, columns.start]) * wide_n;
+                let (out, out_line, out_row) = if in_place {
+                    let out: *mut T = result.get().add(place(0) + group * n_channels);
+                    (out.cast::<T::Wide>(), b.step * c.result * wide_n, c.step * wide_n)
+                } else {
+                    (sums.room(rows.len() * columns.len() * n_channels), columns.len() * n_channels, n_channels)
+                };
+                let part = (PANEL / size_of::<T::Wide>() / panel / run).max(1);
+                for i in 0..panels {
+                    let (first, mut b_at) =
+                        (i * panel, packed.get().add((group * panels + i) * panel * k).cast_const());
+                    let a_row = (c.advance * pitch) as isize;
+                    if by_columns == Some(i) {
+                        for j in 0..rows.len() {
+                            let (a, out) = (start.add(j * b.advance * line), out.add(first + j * out_line));
+                            let (b, b_row) = (b_at, k as isize);
+                            let (n, out_col, add) = (last, 1, false);
+                            kernels.dots(
+                                columns.len(),
+                                &Dots { a, a_row, hops, run, b, b_row, n, out, out_row, out_col, add },
+                            );
+                        }
+                        continue;
+                    }
+                    for (n, hops) in hops.chunks(part).enumerate() {
+                        let mut tile = Tile {
+                            a: start,
+                            a_row,
+                            hops,
+                            run,
+                            b: b_at,
+                            b_row: panel,
+                            out: out.add(first),
+                            out_row,
+                            width: panel.min(n_channels - first),
+                            add: n > 0,
+                            ahead: Ahead::NOTHING,
+                        };
+                        for j in 0..rows.len() {
+                            tile.a = start.add(j * b.advance * line);
+                            tile.out = out.add(first + j * out_line);
+                            kernels.column(columns.len(), &tile);
+                        }
+                        b_at = b_at.add(hops.len() * run * panel);
+                    }
+                }
+                if !own && !result.get().is_null() {
+                    for i in 0..rows.len() {
+                        let to = result.get().add(place(i) + group * n_channels);
+                        for j in 0..columns.len() {
+                            let (from, to) = (out.add(i * out_line + j * out_row), to.add(j * c.step * wide_n));
+                            (0..n_channels).for_each(|p| *to.add(p) = T::narrow(*from.add(p)));
+                        }
+                    }
+                }
+                drop(copied);
+                if let Some(then) = then {
+                    // Lines that are here as a whole follow each other.
+                    let (count, lines) = if wide == 1 { (rows.len(), 1) } else { (1, rows.len()) };
+                    for i in 0..lines {
+                        let (first, pixels) = (place(i) / wide_n, count * columns.len());
+                        then(first..first + pixels, out.add(i * out_line).cast_const().cast());
+                    }
+                }
+            }
+        }
+    });
+    true
+}

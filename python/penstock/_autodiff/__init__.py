@@ -1,0 +1,1 @@
+"""Gradients: tapes, symbolic gradients, gradients that users define."""

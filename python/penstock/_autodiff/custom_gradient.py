@@ -1,0 +1,201 @@
+"""Functions with gradients of their own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock import _core, nest, raw_ops
+from penstock._autodiff.tape import GradientTape
+from penstock._types.annotations import signature_of
+from penstock._values import variable
+
+__all__ = ["custom_gradient", "grad_pass_through", "recompute_grad"]
+
+
+def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
+    """Gives a function a gradient of its own.
+
+    Args:
+        f: called with the arguments as tensors; returns `(outputs, grad)`. `grad(*output_gradients)`
+            returns the gradient of each tensor among the positional arguments. Where `f` reads trainable
+            variables that are no arguments, it is called with `variables=[...]` as well and returns a pair:
+            the gradients of the arguments and a list of those of the variables.
+
+    Returns:
+        A function that returns the outputs, or a method where `f` is one: `grad` knows nothing of `self`.
+        Keyword arguments are handed on, and have no gradient.
+
+    Raises:
+        TypeError: when called, where `f` returns no such pair, or reads variables and `grad` has no argument
+            `variables`.
+        ValueError: when differentiated, where `grad` returns another number of gradients.
+
+    >>> import penstock as tf
+    >>> @tf.custom_gradient
+    ... def clipped(x):
+    ...     return x, lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
+    >>> x = tf.Variable(3.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = 10.0 * clipped(x)
+    >>> tape.gradient(y, x).numpy()
+    np.float32(1.0)
+    """
+    if f is None:
+        return custom_gradient
+    if not callable(f):
+        raise TypeError(f"argument 'f' must be callable, got {f!r}")
+    return _CustomGradient(f)
+
+
+class _CustomGradient:
+    """A function with a gradient of its own."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self._function = f
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else _CustomGradient(self._function.__get__(instance, owner))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self._function
+        inputs = [
+            a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
+            for a in nest.flatten(args)
+        ]
+        with _core._NoTapes(), _core._Tape._observer() as reads:
+            result, grad = _pair(f, f(*nest.pack_sequence_as(args, inputs), **kwargs))
+        variables = [
+            v
+            for v in map(variable.find, reads._variables())
+            if v is not None and not any(v is i for i in inputs)
+        ]
+        if variables and not _takes_variables(grad):
+            raise TypeError(
+                f"{_name(f)} uses the variables {[v.name for v in variables]}, so that its gradient function "
+                "must accept a keyword argument 'variables'"
+            )
+        outputs = [raw_ops.identity(t) for t in nest.flatten(result)]
+
+        def backward(grads: Sequence[Any]) -> list[Any]:
+            filled = [raw_ops.zeros_like(o) if g is None else g for g, o in zip(grads, outputs, strict=True)]
+            if variables:
+                of_inputs, of_variables = grad(*filled, variables=variables)
+            else:
+                of_inputs, of_variables = grad(*filled), []
+            found = nest.flatten(of_inputs) if inputs else []
+            given = list(nest.flatten(of_variables))
+            if len(found) != len(inputs) or len(given) != len(variables):
+                raise ValueError(
+                    f"the gradient function of {_name(f)} returned {len(found)} values for {len(inputs)} "
+                    f"arguments and {len(given)} for {len(variables)} variables"
+                )
+            return found + given
+
+        sources = [*inputs, *variables]
+        if not sources:
+            outputs = [raw_ops.stop_gradient(t) for t in outputs]
+        elif _core._is_tracing():
+            outputs = _core._with_gradient(outputs, sources, backward)
+        else:
+            _core._record_custom(sources, outputs, backward)
+        return nest.pack_sequence_as(result, outputs)
+
+
+def _pair(f: Any, returned: Any) -> tuple[Any, Callable[..., Any]]:
+    if isinstance(returned, tuple | list) and len(returned) == 2 and callable(returned[1]):
+        return returned[0], returned[1]
+    raise TypeError(
+        f"{_name(f)} must return a pair for custom_gradient: its outputs and a function of their gradients"
+    )
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _takes_variables(grad: Callable[..., Any]) -> bool:
+    parameters = signature_of(grad).parameters.values()
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that computes what `f` does and whose gradient is that of the identity.
+
+    Args:
+        f: takes tensors and gives a tensor of their shape and dtype. Variables that it reads get no
+            gradient.
+
+    >>> import penstock as tf
+    >>> rounded = tf.grad_pass_through(tf.round)
+    >>> x = tf.Variable(1.2)
+    >>> with tf.GradientTape() as tape:
+    ...     y = rounded(x)
+    >>> y.numpy(), tape.gradient(y, x).numpy()
+    (np.float32(1.0), np.float32(1.0))
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:
+            passed = grads[0] if len(grads) == 1 else list(grads)
+            return passed if variables is None else (passed, [None] * len(variables))
+
+        return f(*args, **kwargs), grad
+
+    return custom_gradient(call)  # type: ignore[no-any-return]
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that keeps none of its intermediate values for its gradient, but computes them again.
+
+    Only the arguments are kept between the run and its gradient. Random numbers that `f` draws from a
+    stateful generator are others the second time.
+
+    Args:
+        f: takes tensors, or nests of them, and gives such. Tensors among its keyword arguments have gradients
+            too.
+
+    >>> import penstock as tf
+    >>> block = tf.recompute_grad(lambda x: tf.sin(tf.exp(x)))
+    >>> x = tf.Variable(0.0)
+    >>> with tf.GradientTape() as tape:
+    ...     y = block(x)
+    >>> round(float(tape.gradient(y, x)), 4)
+    0.5403
+    """
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        given = (args, kwargs)
+        leaves = nest.flatten(given)
+        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor | _core._Variable)]
+
+        def run(tensors: Sequence[Any]) -> Any:
+            filled = list(leaves)
+            for i, tensor in zip(places, tensors, strict=True):
+                filled[i] = tensor
+            positional, named = nest.pack_sequence_as(given, filled)
+            return f(*positional, **named)
+
+        def compute(*tensors: Any) -> Any:
+            def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:
+                # What is computed again must not be merged with what was computed before.
+                held = [_core._convert(t) for t in tensors]
+                found = raw_ops.barrier(*held, *grads)
+                later = list(found) if isinstance(found, tuple) else [found]
+                again, seeds = later[: len(held)], later[len(held) :]
+                own = list(variables or [])
+                with GradientTape(watch_accessed_variables=False) as tape:
+                    tape.watch(again)
+                    tape.watch(own)
+                    outputs = nest.flatten(run(again))
+                slopes = tape.gradient(outputs, [*again, *own], output_gradients=seeds)
+                return (slopes[: len(again)], slopes[len(again) :]) if own else slopes
+
+            return run(tensors), grad
+
+        return custom_gradient(compute)(*(leaves[i] for i in places))
+
+    return wrapper

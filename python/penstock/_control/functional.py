@@ -1,0 +1,404 @@
+"""Loops over the first dimension of tensors: `map_fn`, `scan`, `foldl`, `foldr` and `vectorized_map`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import _core, errors, nest, raw_ops
+from penstock._control import flow
+from penstock._types.composite import flatten, pack
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec
+from penstock._values.tensor_array import TensorArray, TensorArraySpec
+
+__all__ = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
+
+
+def _callable(fn: Any) -> Callable[..., Any]:
+    if not callable(fn):
+        raise TypeError(f"argument 'fn' must be callable, got {fn!r}")
+    return flow.converted(fn)
+
+
+class _Rows:
+    """The rows of a nest of tensors."""
+
+    def __init__(self, elems: Any) -> None:
+        self.structure = elems
+        self.tensors = [_core._convert(leaf) for leaf in nest.flatten(elems)]
+        if not self.tensors:
+            raise ValueError("argument 'elems' must hold at least one tensor")
+        sizes = {t.shape[0] for t in self.tensors if self._rank(t) and t.shape[0] is not None}
+        if len(sizes) > 1:
+            raise ValueError(
+                f"argument 'elems': the tensors must have one first dimension, got {sorted(sizes)}"
+            )
+        # The number of rows, where it is known now.
+        self.known: int | None = sizes.pop() if sizes else None
+        first = self.tensors[0]
+        self.count = _core._convert(
+            raw_ops.gather(raw_ops.shape(first, dtype=_core.int32), 0) if self.known is None else self.known
+        )
+
+    @staticmethod
+    def _rank(tensor: Any) -> int | None:
+        rank: int | None = tensor.shape.rank
+        if rank == 0:
+            raise ValueError("argument 'elems' must hold tensors of at least one dimension, got a scalar")
+        return rank
+
+    def at(self, i: Any) -> Any:
+        """Row `i`, in the structure of the nest."""
+        return nest.pack_sequence_as(self.structure, [raw_ops.gather(t, i) for t in self.tensors])
+
+    def specs(self) -> Any:
+        """The specification of a row."""
+        rows = [TensorSpec(None if t.shape.dims is None else t.shape[1:], t.dtype) for t in self.tensors]
+        return nest.pack_sequence_as(self.structure, rows)
+
+
+def _repeat(count: Any, step: Callable[[Any, Any], Any], state: Any, backwards: bool = False) -> Any:
+    """The state after `state = step(i, state)` for `i` from 0 to `count - 1`, or back."""
+    if backwards:
+        test, by, first = lambda i, _: i >= 0, -1, count - 1
+    else:
+        test, by, first = lambda i, _: i < count, 1, _core._convert(0, count.dtype)
+    return flow.while_loop(test, lambda i, s: (i + by, step(i, s)), (first, state))[1]
+
+
+def _signature(spec: Any) -> Any:
+    """A result's specification as a `TensorSpec`, or as it is where it is composite."""
+    if isinstance(spec, TensorSpec | TensorArraySpec):
+        return spec
+    return TensorSpec(None, spec)
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """The results of `fn` for each row of `elems`, stacked.
+
+    Args:
+        fn: takes a row, a nest like `elems`, and gives a tensor or a nest of tensors.
+        elems: a tensor or a nest of them, all with one first dimension `n`.
+        dtype: the old name of `fn_output_signature`.
+        parallel_iterations: accepted and ignored.
+        back_prop: accepted and ignored.
+        swap_memory: accepted and ignored.
+        infer_shape: whether the results of all rows must have one shape.
+        name: ignored.
+        fn_output_signature: the dtype or `TensorSpec` of the result, or a nest of them; by default the result
+            has the structure and the dtypes of `elems`.
+
+    Returns:
+        The structure of the signature, with a tensor of shape `[n, ...]` for each leaf.
+
+    Raises:
+        TypeError: for a `fn` that is not callable, or a result that does not fit the signature.
+        ValueError: for scalars, or different first dimensions, in `elems`.
+
+    >>> import penstock as tf
+    >>> tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])).numpy()
+    array([1, 4, 9], dtype=int32)
+    >>> types = (tf.float32, tf.float32)
+    >>> tf.map_fn(lambda x: (x, -x), tf.constant([1.0, 2.0]), fn_output_signature=types)[1].numpy()
+    array([-1., -2.], dtype=float32)
+    """
+    fn = _callable(fn)
+    rows = _Rows(elems)
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    specs = (
+        nest.map_structure(lambda t: TensorSpec(None, _core._convert(t).dtype), elems)
+        if signature is None
+        else nest.map_structure(_signature, signature)
+    )
+    return _mapped(fn, rows, specs, infer_shape)
+
+
+def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) -> Any:
+    flat = nest.flatten(specs)
+    arrays = [
+        TensorArray(spec.dtype, rows.count, infer_shape=infer_shape, element_shape=spec.shape)
+        for spec in flat
+    ]
+
+    def step(i: Any, arrays: Any) -> Any:
+        result = fn(rows.at(i))
+        try:
+            nest.assert_same_structure(specs, result)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"map_fn: fn must return the structure of fn_output_signature: {error}"
+            ) from None
+        values = []
+        for array, spec, leaf in zip(arrays, flat, nest.flatten(result), strict=True):
+            value = _core._convert(leaf, None, spec.dtype)
+            if not spec.is_compatible_with(value):
+                raise TypeError(
+                    f"map_fn: fn returns {value.dtype.name} of shape {value.shape} where "
+                    f"fn_output_signature says {spec.dtype.name} of shape {spec.shape}"
+                )
+            values.append(array.write(i, value))
+        return values
+
+    if rows.known == 0 and not _core._is_tracing():
+        return nest.pack_sequence_as(specs, _nothing(fn, rows, flat))
+    arrays = _repeat(rows.count, step, arrays)
+    return nest.pack_sequence_as(specs, [_stacked(array, rows.known) for array in arrays])
+
+
+def _stacked(array: TensorArray, count: int | None) -> Any:
+    stacked = array.stack()
+    if count is not None and stacked._is_symbolic and stacked.shape.rank is not None:
+        stacked.set_shape([count, *stacked.shape[1:]])
+    return stacked
+
+
+def _nothing(fn: Callable[..., Any], rows: _Rows, flat: list[TensorSpec]) -> list[Any]:
+    """The results for no rows: `fn` is traced for the shapes that it would give."""
+    from penstock._function.function import function  # traced functions build on this
+
+    if all(spec.shape.is_fully_defined() for spec in flat):
+        found = flat
+    else:
+        traced = function(fn).get_concrete_function(rows.specs())
+        found = nest.flatten(traced.structured_outputs)
+    out = []
+    for spec, shape in zip(flat, (s.shape for s in found), strict=True):
+        dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape.dims or ())]
+        out.append(raw_ops.fill(dims, _core._convert("" if spec.dtype == _core.string else 0, spec.dtype)))
+    return out
+
+
+def vectorized_map(
+    fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
+) -> Any:
+    """The results of `fn` for each row of `elems`, stacked; rows may be computed in any order, or at once.
+
+    Args:
+        fn: takes a row, a nest like `elems`, and gives a nest of tensors of the same types for every row.
+        elems: a tensor or a nest of them with one first dimension `n`; one of size 1 is repeated.
+        fallback_to_while_loop: whether rows are computed one after the other where an operation has no form
+            for all rows at once, which is an `UnimplementedError` else.
+        warn: accepted and ignored.
+
+    Returns:
+        The structure of what `fn` returns, with a tensor of shape `[n, ...]` for each leaf.
+
+    Raises:
+        TypeError: for a `fn` that is not callable.
+        ValueError: for scalars, or different first dimensions, in `elems`.
+
+    >>> import penstock as tf
+    >>> tf.vectorized_map(lambda row: tf.reduce_sum(row), tf.constant([[1, 2], [3, 4]])).numpy()
+    array([3, 7], dtype=int32)
+    """
+    fn = _callable(fn)
+    elems = nest.map_structure(_core._convert, elems)
+    sizes = [t.shape[0] for t in nest.flatten(elems) if t.shape.rank]
+    most = max((s for s in sizes if s is not None), default=1)
+    rows = _Rows(
+        nest.map_structure(
+            lambda t: raw_ops.gather(t, [0] * most) if t.shape.rank and t.shape[0] == 1 else t, elems
+        )
+    )
+    results: list[Any] = []
+
+    def row(leaves: list[_core.Tensor]) -> list[Any]:
+        results.append(fn(nest.pack_sequence_as(rows.structure, leaves)))
+        return flatten(results[-1])
+
+    try:
+        stacked = _core._map_rows(row, rows.tensors, False)
+    except errors.UnimplementedError:
+        if not fallback_to_while_loop:
+            raise
+        return _mapped(fn, rows, _result_specs(fn, rows), True)
+    return pack(results[-1], stacked)
+
+
+def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:
+    """What `fn` returns for a row, from a trace that is thrown away."""
+    if not _core._is_tracing():
+        from penstock._function.function import function  # traced functions build on this
+
+        return function(fn).get_concrete_function(rows.specs()).structured_outputs
+    _core._begin_region([])
+    try:
+        result = fn(rows.at(0))
+        return nest.map_structure(lambda t: TensorSpec((v := _core._convert(t)).shape, v.dtype), result)
+    finally:
+        _core._abandon_region()
+
+
+def scan(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """All accumulated values of `fn` over the rows of `elems`, stacked.
+
+    Args:
+        fn: takes the accumulated value and a row, and gives the next accumulated value.
+        elems: a tensor or a nest of them, all with one first dimension `n`.
+        initializer: the accumulated value before the first row; by default the first row is the first value.
+        parallel_iterations: accepted and ignored.
+        back_prop: accepted and ignored.
+        swap_memory: accepted and ignored.
+        infer_shape: whether all accumulated values must have one shape.
+        reverse: whether to go from the last row to the first; results stand in the order of the rows.
+        name: ignored.
+
+    Returns:
+        The structure of the accumulated value, with a tensor of shape `[n, ...]` for each leaf.
+
+    Raises:
+        TypeError: for a `fn` that is not callable, or a value that changes its dtype or structure.
+        ValueError: for scalars, or different first dimensions, in `elems`; for no rows and no `initializer`.
+
+    >>> import penstock as tf
+    >>> tf.scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy()
+    array([1, 3, 6], dtype=int32)
+    """
+    fn = _callable(fn)
+    rows = _Rows(elems)
+    value, first = _start(rows, initializer, reverse, "scan")
+    arrays = [
+        TensorArray(v.dtype, rows.count, infer_shape=infer_shape, element_shape=_shape(v, infer_shape))
+        for v in flatten(value)
+    ]
+    if first:
+        at = rows.count - 1 if reverse else 0
+        arrays = [a.write(at, v) for a, v in zip(arrays, flatten(value), strict=True)]
+
+    def step(i: Any, state: Any) -> Any:
+        value, arrays = state
+        value = _accumulated(fn(value, rows.at(i)), value, "scan")
+        return value, [a.write(i, v) for a, v in zip(arrays, flatten(value), strict=True)]
+
+    _, arrays = _fold(rows, step, (value, arrays), first, reverse)
+    return pack(value, [_stacked(a, rows.known) for a in arrays])
+
+
+def _shape(value: Any, fixed: bool) -> TensorShape | None:
+    return value.shape if fixed else None
+
+
+def _start(rows: _Rows, initializer: Any, reverse: bool, what: str) -> tuple[Any, bool]:
+    """The first accumulated value, and whether it is a row."""
+    if initializer is not None:
+        return nest.map_structure(_core._convert, initializer), False
+    if rows.known == 0:
+        raise ValueError(f"{what}: argument 'elems' has no rows, and there is no argument 'initializer'")
+    return rows.at(rows.count - 1 if reverse else 0), True
+
+
+def _accumulated(value: Any, before: Any, what: str) -> Any:
+    """The next accumulated value, in the structure of the one before it."""
+    try:
+        nest.assert_same_structure(before, value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: fn must return the structure of the accumulated value: {error}") from None
+    leaves = []
+    for leaf, old in zip(flatten(value), flatten(before), strict=True):
+        new = _core._convert(leaf, None, old.dtype)
+        if new.dtype != old.dtype:
+            raise TypeError(
+                f"{what}: the accumulated value has dtype {old.dtype.name}, but fn returns {new.dtype.name}"
+            )
+        leaves.append(new)
+    return pack(before, leaves)
+
+
+def _fold(rows: _Rows, step: Callable[[Any, Any], Any], state: Any, first: bool, reverse: bool) -> Any:
+    """The state after all rows; without the one that comes first, if that is in the state already."""
+    count = rows.count
+    if not first:
+        return _repeat(count, step, state, reverse)
+    if reverse:
+        return _repeat(count - 1, step, state, True)
+    return _repeat(count - 1, lambda i, s: step(i + 1, s), state)
+
+
+def foldl(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The value of `fn` accumulated over the rows of `elems`, from the first to the last.
+
+    Args:
+        fn: takes the accumulated value and a row, and gives the next accumulated value.
+        elems: a tensor or a nest of them, all with one first dimension.
+        initializer: the accumulated value before the first row; by default the first row is the first value.
+        parallel_iterations: accepted and ignored.
+        back_prop: accepted and ignored.
+        swap_memory: accepted and ignored.
+        name: ignored.
+
+    Raises:
+        TypeError: for a `fn` that is not callable, or a value that changes its dtype or structure.
+        ValueError: for scalars, or different first dimensions, in `elems`; for no rows and no `initializer`.
+
+    >>> import penstock as tf
+    >>> tf.foldl(lambda a, x: 10 * a + x, tf.constant([1, 2, 3])).numpy()
+    np.int32(123)
+    """
+    return _folded(fn, elems, initializer, False, "foldl")
+
+
+def foldr(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The value of `fn` accumulated over the rows of `elems`, from the last to the first.
+
+    Args:
+        fn: takes the accumulated value and a row, and gives the next accumulated value.
+        elems: a tensor or a nest of them, all with one first dimension.
+        initializer: the accumulated value before the last row; by default the last row is the first value.
+        parallel_iterations: accepted and ignored.
+        back_prop: accepted and ignored.
+        swap_memory: accepted and ignored.
+        name: ignored.
+
+    Raises:
+        TypeError: for a `fn` that is not callable, or a value that changes its dtype or structure.
+        ValueError: for scalars, or different first dimensions, in `elems`; for no rows and no `initializer`.
+
+    >>> import penstock as tf
+    >>> tf.foldr(lambda a, x: 10 * a + x, tf.constant([1, 2, 3])).numpy()
+    np.int32(321)
+    """
+    return _folded(fn, elems, initializer, True, "foldr")
+
+
+def _folded(fn: Any, elems: Any, initializer: Any, reverse: bool, what: str) -> Any:
+    fn = _callable(fn)
+    rows = _Rows(elems)
+    value, first = _start(rows, initializer, reverse, what)
+    return _fold(rows, lambda i, a: _accumulated(fn(a, rows.at(i)), a, what), value, first, reverse)

@@ -1,0 +1,1 @@
+"""`tf.function`: parameters, traces and what is told of them."""

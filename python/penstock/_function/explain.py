@@ -1,0 +1,202 @@
+"""Why a function was traced anew: for `explain_cache`, and for the warning about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from penstock._runtime.print import get_logger
+from penstock._types.argument_kinds import fields_of
+from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
+
+__all__ = [
+    "CacheExplanation",
+    "Difference",
+    "MissExplanation",
+    "TraceExplanation",
+    "explain",
+    "warn_of_retracing",
+]
+
+
+class Difference(NamedTuple):
+    """One leaf of the arguments in which a call differed from the nearest trace.
+
+    Attributes:
+        leaf: such as `x.shape[0]`, `options['rate']`, or the name of a guarded global.
+        before: what the trace was made for, or `object dead`.
+        after: what the call had.
+    """
+
+    leaf: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.leaf}: {self.before} → {self.after}"
+
+
+class MissExplanation(NamedTuple):
+    """A call for which there was no trace.
+
+    Attributes:
+        location: `file:line` of the call.
+        differences: how it differed from the nearest trace; empty where there was none.
+        outcome: what was done: `traced`, or which sizes became unknown.
+    """
+
+    location: str
+    differences: tuple[Difference, ...]
+    outcome: str
+
+    def __str__(self) -> str:
+        why = "; ".join(map(str, self.differences)) or "the first"
+        return f"{self.location}: {why}: {self.outcome}"
+
+
+class TraceExplanation(NamedTuple):
+    """A trace.
+
+    Attributes:
+        signature: as `f(a, b=2)`, with the types of tensors.
+        hits: how many calls it served.
+        seconds: what tracing took.
+        instructions: how many its graph has.
+    """
+
+    signature: str
+    hits: int
+    seconds: float
+    instructions: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.signature}: {self.hits} calls, {self.instructions} instructions, "
+            f"traced in {self.seconds * 1e3:.3g} ms"
+        )
+
+
+class CacheExplanation(NamedTuple):
+    """The traces of a function, oldest first, and its latest misses.
+
+    Attributes:
+        name: of the function.
+        calls: how many there were.
+        traces: what is kept.
+        misses: up to 256, oldest first.
+    """
+
+    name: str
+    calls: int
+    traces: tuple[TraceExplanation, ...]
+    misses: tuple[MissExplanation, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.calls} calls, {len(self.traces)} traces, {len(self.misses)} misses"]
+        lines += [f"  trace {i}: {trace}" for i, trace in enumerate(self.traces)]
+        lines += [f"  miss {i}: {miss}" for i, miss in enumerate(self.misses)]
+        return "\n".join(lines)
+
+
+def _call_line(trace: Any) -> str:
+    """`name(a, b=2)`: tensors by name, Python values as they were bound."""
+    args, kwargs = trace.structured_input_signature
+    parts = []
+    names = [name for name in trace._parameter_names if name not in kwargs]
+    for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
+        plain = _has_tensor(value) or (name == "self" and not isinstance(value, int | float | str))
+        parts.append(name if plain else f"{name}={value!r}")
+    parts.extend(str(value) for value in args[len(names) :])
+    return f"{trace._function_name}({', '.join(parts)})"
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_tensor, value))
+    if isinstance(value, Mapping):
+        return any(map(_has_tensor, value.values()))
+    if isinstance(value, TensorSpec | VariableSpec):
+        return True
+    names = None if isinstance(value, type | TypeSpec) else fields_of(type(value))
+    return any(_has_tensor(getattr(value, name, None)) for name in names or ())
+
+
+def explain(function: Any) -> CacheExplanation:
+    """What the cache of a function holds, and why."""
+    calls, misses = function._history()
+    traces = []
+    for trace in function._traces():
+        types = ", ".join(f"{t.name.rpartition(':')[0]}: {t.dtype.name}{t.shape}" for t in _arguments(trace))
+        hits, seconds, instructions = trace._statistics()
+        line = _call_line(trace) + (f" [{types}]" if types else "")
+        traces.append(TraceExplanation(line, hits, seconds, instructions))
+    return CacheExplanation(
+        function.__name__,
+        calls,
+        tuple(traces),
+        tuple(
+            MissExplanation(place, tuple(Difference(*d) for d in differences), outcome)
+            for place, outcome, differences in misses
+        ),
+    )
+
+
+def _arguments(trace: Any) -> list[Any]:
+    count = len(trace._arg_keywords)
+    return [t for t in trace.inputs if t.name.rpartition(":")[0] in trace._arg_keywords][:count]
+
+
+_SIZE = re.compile(r"\.shape(\[\d+\])?$")
+_NUMBER = re.compile(r"-?[\d.]+(e[+-]?\d+)?$|inf$|nan$")
+
+
+def _fix(difference: Difference, relaxed: bool) -> str:
+    leaf, before, after = difference
+    root = leaf.partition(".")[0]
+    if _SIZE.search(leaf):
+        also = "" if relaxed else ", or pass reduce_retracing=True to tf.function"
+        return f"give {root} a tf.TensorSpec with None for that size in input_signature{also}"
+    if leaf.endswith(".dtype"):
+        return f"cast {root} to one dtype before the call"
+    if before == "object dead":
+        return f"keep the object alive between calls, or give its class __tf_tracing_type__ ({root})"
+    if _NUMBER.match(before) and _NUMBER.match(after):
+        return f"pass {leaf} as a tensor, tf.constant({after}), unless it shapes the graph"
+    return f"pass a tensor for {leaf}, or call with few different values of it"
+
+
+def warn_of_retracing(
+    name: str,
+    traces: int,
+    calls: int,
+    differences: list[tuple[str, str, str]],
+    place: tuple[str, int],
+    relaxed: bool,
+) -> None:
+    """Logs a warning; the engine asks for it where most of the latest calls traced anew.
+
+    Args:
+        name: of the function.
+        traces: how many of the latest calls traced.
+        calls: how many calls these are.
+        differences: what differs from the nearest trace: a leaf, what it was, what it is.
+        place: file and line of the call.
+        relaxed: whether the function has `reduce_retracing`.
+    """
+    import logging
+
+    found = [Difference(*d) for d in differences]
+    often = f"{traces} out of the last {calls} calls to {name}"
+    text = [f"{often} triggered tf.function retracing, which is expensive."]
+    if found:
+        text.append(f"This call differs from the nearest trace in {'; '.join(map(str, found))}.")
+        text.append(f"To avoid it: {_fix(found[0], relaxed)}.")
+    text.append(f"{name}.explain_cache() lists all traces.")
+    file, line = place
+    logger = get_logger()
+    if logger.isEnabledFor(logging.WARNING):
+        if file:
+            text.append(f"The call is in {file}, line {line}.")
+        where = (file or "<unknown>", line)
+        logger.handle(logger.makeRecord(logger.name, logging.WARNING, *where, " ".join(text), (), None))

@@ -1,0 +1,426 @@
+"""`tf.function`: Python functions that are traced into graphs."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+
+from penstock import _core
+from penstock._function.describe import describe, signature_line
+from penstock._function.explain import CacheExplanation, explain
+from penstock._function.signature import check_signature
+from penstock._types.argument_names import place_in_program
+from penstock._values import variable
+
+if TYPE_CHECKING:
+    from penstock._function.function_type import FunctionSpec, FunctionType
+
+__all__ = ["ConcreteFunction", "Function", "function"]
+
+ConcreteFunction = _core.ConcreteFunction
+
+
+@_core._with_vectorcall
+class Function(_core._Function):
+    """A Python function that is traced once for each type of its arguments, and then runs as a graph.
+
+    Made by `penstock.function`.
+
+    >>> import penstock as tf
+    >>> isinstance(tf.function(abs), tf.types.experimental.PolymorphicFunction)
+    True
+    """
+
+    def __new__(
+        cls,
+        python_function: Callable[..., Any],
+        name: str,
+        input_signature: Sequence[Any] | None,
+        autograph: bool,
+        reduce_retracing: bool,
+        guard: str | None = None,
+        max_traces: int | None = None,
+    ) -> Function:
+        from penstock._types.annotations import signature_of
+
+        signature = signature_of(python_function)
+        params, varargs, varkw = [], None, None
+        for p in signature.parameters.values():
+            if p.kind is p.VAR_POSITIONAL:
+                varargs = p.name
+            elif p.kind is p.VAR_KEYWORD:
+                varkw = p.name
+            else:
+                has_default = p.default is not p.empty
+                params.append(
+                    (
+                        p.name,
+                        has_default,
+                        p.default if has_default else None,
+                        p.kind is not p.KEYWORD_ONLY,
+                        p.kind is not p.POSITIONAL_ONLY,
+                    )
+                )
+        specs = (
+            None
+            if input_signature is None
+            else check_signature(name, input_signature, params, varargs, varkw)
+        )
+        traced = _guarded(python_function, autograph)
+        self: Function = super().__new__(
+            cls,
+            traced,
+            name,
+            params,
+            varargs,
+            varkw,
+            specs,
+            reduce_retracing,
+            guard is not None,
+            max_traces,
+        )
+        functools.update_wrapper(self, python_function)
+        self.__dict__.update(
+            _user_function=python_function,
+            _decorated=traced.decorated,  # type: ignore[attr-defined]
+            _input_signature=specs,
+            _autograph=autograph,
+            _options={
+                "input_signature": input_signature,
+                "autograph": autograph,
+                "reduce_retracing": reduce_retracing,
+                "guard": guard,
+                "max_traces": max_traces,
+            },
+        )
+        return self
+
+    def __init__(self, *args: Any) -> None:
+        pass
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The Python function that is traced."""
+        return self.__dict__["_user_function"]  # type: ignore[no-any-return]
+
+    def _decorate(self, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Puts what `decorator` makes of the Python function in its place.
+
+        Raises:
+            ValueError: where the function was traced.
+        """
+        if self.experimental_get_tracing_count():
+            raise ValueError("Functions cannot be decorated after they have been traced.")
+        made = decorator(self.python_function)
+        self.__dict__["_user_function"] = made
+        self.__dict__["_decorated"](made)
+
+    @property
+    def input_signature(self) -> tuple[Any, ...] | None:
+        """The specifications that the arguments must meet, or None."""
+        return self.__dict__["_input_signature"]  # type: ignore[no-any-return]
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The parameters, with the types that `input_signature` demands."""
+        from penstock._function.function_type import FunctionType
+
+        return FunctionType.of_function(self)
+
+    @property
+    def function_spec(self) -> FunctionSpec:
+        """What the decorator was told, and what it read of the Python function."""
+        from penstock._function.function_type import FunctionSpec
+
+        return FunctionSpec.of_function(self)
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """A description of every trace: its arguments and results, or one line each.
+
+        >>> import penstock as tf
+        >>> @tf.function
+        ... def double(a):
+        ...     return a + a
+        >>> _ = double(tf.constant(1))
+        >>> double.pretty_printed_concrete_signatures().splitlines()[2].strip()
+        'a: int32 Tensor, shape=()'
+        """
+        return "\n\n".join(describe(trace) if verbose else signature_line(trace) for trace in self._traces())
+
+    def explain_cache(self) -> CacheExplanation:
+        """The traces, what they cost and how many calls they served, and why each was made.
+
+        >>> import penstock as tf
+        >>> @tf.function
+        ... def double(a):
+        ...     return a + a
+        >>> for n in (32, 17):
+        ...     _ = double(tf.zeros([n]))
+        >>> print(double.explain_cache().misses[1].differences[0])
+        a.shape[0]: 32 → 17
+        """
+        return explain(self)
+
+    def __repr__(self) -> str:
+        name = getattr(self.python_function, "__qualname__", type(self.python_function).__qualname__)
+        return f"<penstock.Function {name} at {id(self):#x}>"
+
+    def __copy__(self) -> Function:
+        return self._of(self.python_function)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        import copy
+
+        made = memo[id(self)] = self._of(copy.deepcopy(self.python_function, memo))
+        return made
+
+    def _of(self, python_function: Callable[..., Any]) -> Function:
+        """Another function with the options of this one, which has no trace yet."""
+        made: Function = function(python_function, **self.__dict__["_options"])
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import pickle
+
+        function = self.python_function
+        if getattr(function, "__self__", None) is not None:
+            return _rebuilt, (function, self.__dict__["_options"])
+        place = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+        try:
+            found = _found(*place)
+        except (ImportError, AttributeError, TypeError):
+            found = None
+        if found is not self and found is not function:
+            raise pickle.PicklingError(
+                f"cannot pickle {self!r}: a Function is pickled by the name of its Python function, and "
+                f"{place[0]}.{place[1]} is not it"
+            )
+        return _restore, (*place, None if found is self else self.__dict__["_options"])
+
+
+def _found(module: Any, qualname: Any) -> Any:
+    import importlib
+
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _rebuilt(python_function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    return function(python_function, **options)
+
+
+def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
+    found = _found(module, qualname)
+    return found if options is None else function(found, **options)
+
+
+class _Made(threading.local):
+    """Where the traced function made variables that returned last on this thread."""
+
+    places: tuple[str, ...] = ()
+
+
+_made = _Made()
+
+
+def made_variables(function: Any, instance: Any) -> bool:
+    """Whether the function that was just traced made variables; the engine asks after each trace.
+
+    Args:
+        function: what `_guarded` made.
+        instance: the object of a method, each of which has a first call of its own; else None.
+
+    Raises:
+        ValueError: where it made some, and not for the first time.
+    """
+    places, _made.places = _made.places, ()
+    traced: dict[int | None, Any] = function.traced
+    for key in [key for key, held in traced.items() if held() is None]:
+        del traced[key]
+    key = None if instance is None else id(instance)
+    first = key not in traced
+    if first:
+        traced[key] = _reference(instance)
+    if places and not first:
+        raise ValueError(
+            "tf.function only supports singleton tf.Variables created on the first call: "
+            f"{function.__name__} created {len(places)} more. Create them outside, or keep and "
+            f"reuse those of the first call\n  {places[0]}"
+        )
+    return bool(places)
+
+
+def _reference(instance: Any) -> Callable[[], Any]:
+    """What gives the instance as long as it lives; something that always lives in place of none."""
+    if instance is None:
+        return lambda: True
+    try:
+        return weakref.ref(instance)
+    except TypeError:
+        return lambda: instance
+
+
+def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
+    """The function to trace: converted by AutoGraph, and its variables counted."""
+    target: Callable[..., Any] | None = None if autograph else python_function
+
+    @functools.wraps(python_function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        nonlocal target
+        if not _core._is_tracing():
+            return python_function(*args, **kwargs)
+        if target is None:
+            from penstock.autograph import convert_function
+
+            target = convert_function(python_function)
+        from penstock.autograph._values import freeze
+
+        before = [freeze(value) for value in (*args, *kwargs.values())]
+        places: list[str] = []
+
+        def note(_made_now: Any) -> None:
+            places.append(place_in_program())
+
+        variable.created.notes.append(note)
+        try:
+            result = target(*args, **kwargs)
+            _check_unchanged(python_function, before, args, kwargs)
+        finally:
+            variable.created.notes.remove(note)
+        _made.places = tuple(places)
+        return result
+
+    def decorated(made: Callable[..., Any]) -> None:
+        nonlocal python_function, target
+        python_function, target = made, None if autograph else made
+
+    run.decorated = decorated  # type: ignore[attr-defined]
+    # Whose first trace is done: by the identity of the object of a method, or None for a function's own.
+    run.traced = {}  # type: ignore[attr-defined]
+    if not hasattr(run, "__name__"):
+        run.__name__ = type(python_function).__name__
+    return run
+
+
+def _check_unchanged(
+    function: Callable[..., Any], before: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Raises a ValueError where a function has changed containers among its arguments."""
+    from penstock.autograph._values import same
+
+    pairs = zip(before, (*args, *kwargs.values()), strict=True)
+    changed = [i for i, (old, new) in enumerate(pairs) if not same(old, new)]
+    if not changed:
+        return
+    from penstock._types.annotations import signature_of
+
+    parameters = list(signature_of(function).parameters)
+    names = [*parameters[: len(args)], *[f"argument {i}" for i in range(len(parameters), len(args))], *kwargs]
+    raise ValueError(
+        f"{function.__qualname__}({', '.join(parameters)}) should not modify its Python input arguments. "
+        f"Modifying a copy is allowed. The following parameter(s) were modified: "
+        f"{', '.join(names[i] for i in changed)}"
+    )
+
+
+class _Options(TypedDict, total=False):
+    """The options of `function`, for type checkers."""
+
+    autograph: bool
+    jit_compile: bool | None
+    reduce_retracing: bool
+    experimental_implements: str | None
+    experimental_autograph_options: Any
+    experimental_attributes: dict[str, Any] | None
+    experimental_relax_shapes: bool | None
+    experimental_compile: bool | None
+    experimental_follow_type_hints: bool | None
+    guard: str | None
+    max_traces: int | None
+
+
+@overload
+def function(
+    func: Callable[..., Any], input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
+) -> Function: ...
+@overload
+def function(
+    func: None = None, input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
+) -> Callable[[Callable[..., Any]], Function]: ...
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: dict[str, Any] | None = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+    *,
+    guard: str | None = None,
+    max_traces: int | None = None,
+) -> Any:
+    """Makes of a Python function one that is traced into a graph and run by the engine.
+
+    The Python code runs once for each type of the arguments: dtypes and shapes of tensors, values of
+    everything else. What it does to tensors becomes a graph, which later calls of that type run.
+
+    Args:
+        func: the function; without it the result is a decorator.
+        input_signature: a `TensorSpec`, or a nest of them, for each parameter, then for each of `*args`: one
+            trace for all calls. Parameters without one keep their defaults.
+        autograph: whether Python control flow on tensors becomes graph control flow.
+        jit_compile: accepted; graphs are always compiled.
+        reduce_retracing: whether sizes that differ between two calls become unknown in the second trace.
+        experimental_implements: accepted and ignored.
+        experimental_autograph_options: accepted and ignored.
+        experimental_attributes: accepted and ignored.
+        experimental_relax_shapes: the old name of `reduce_retracing`.
+        experimental_compile: accepted and ignored.
+        experimental_follow_type_hints: accepted and ignored.
+        guard: `"globals"` to trace anew when a global, closure cell or attribute has changed that the
+            function's code reads; by default such a value is what it was when the function was traced.
+        max_traces: at most so many traces are kept: the one that served no call for longest makes place.
+
+    Returns:
+        A `Function`, or a decorator that makes one.
+
+    Raises:
+        TypeError: for a signature that is no sequence of specifications, or a `func` that is not callable.
+        ValueError: for another `guard`, or fewer than one trace.
+
+    >>> import penstock as tf
+    >>> @tf.function
+    ... def double(x):
+    ...     return x + x
+    >>> double(tf.constant(21)).numpy()
+    np.int32(42)
+    """
+    relax = reduce_retracing or bool(experimental_relax_shapes)
+    if guard not in (None, "globals"):
+        raise ValueError(f"argument 'guard' must be None or 'globals', got {guard!r}")
+    if max_traces is not None and (not isinstance(max_traces, int) or max_traces < 1):
+        raise ValueError(
+            f"argument 'max_traces' must be None or an integer of at least 1, got {max_traces!r}"
+        )
+
+    def decorate(target: Callable[..., Any]) -> Any:
+        if isinstance(target, Function):
+            target = target.python_function
+        if isinstance(target, staticmethod | classmethod):
+            return type(target)(decorate(target.__func__))
+        if not callable(target):
+            raise TypeError(f"argument 'func' must be callable, got {target!r}")
+        name = getattr(target, "__name__", None) or type(target).__name__
+        name = name.replace("<lambda>", "lambda")
+        return Function(target, name, input_signature, autograph, relax, guard, max_traces)
+
+    return decorate if func is None else decorate(func)

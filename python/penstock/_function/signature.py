@@ -1,0 +1,215 @@
+"""`input_signature`: what it may be, and arguments as it asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock import _core
+from penstock._types.argument_kinds import Conformed, Specified, fields_of, with_fields
+from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
+
+__all__ = ["Signature", "check_signature", "conform_to_signature"]
+
+# `(name, has_default, default, positional, keyword)`.
+Parameter = tuple[str, bool, Any, bool, bool]
+
+
+class Signature(tuple[Any, ...]):  # noqa: SLOT001 -- it has an attribute
+    """The specifications of the first parameters, and of `*args`.
+
+    Attributes:
+        fixed: the defaults of the other parameters, by name.
+    """
+
+    fixed: dict[str, Any]
+
+
+def check_signature(
+    name: str,
+    input_signature: Sequence[Any],
+    params: Sequence[Parameter],
+    varargs: str | None,
+    varkw: str | None,
+) -> Signature:
+    """The specifications, named after their parameters; those of `*args` follow.
+
+    Raises:
+        TypeError: for something that is no sequence of specifications, or not as many as parameters.
+        ValueError: for a function whose parameters a signature cannot describe.
+    """
+    if not isinstance(input_signature, list | tuple):
+        raise TypeError(
+            f"{name}: argument 'input_signature' must be a sequence of TensorSpec, got {input_signature!r}"
+        )
+    if varkw is not None:
+        raise ValueError(
+            f"{name}: a function with **{varkw} cannot have an input_signature, which has no names for them"
+        )
+    own = params[1:] if params and params[0][0] == "self" else params
+    for param in own:
+        if not param[3] and not param[1]:
+            raise ValueError(
+                f"{name}: the keyword-only parameter '{param[0]}' needs a default where there is an "
+                "input_signature, which describes positional ones"
+            )
+    positional = [param for param in own if param[3]]
+    required = [param for param in positional if not param[1]]
+    fits = len(required) <= len(input_signature) and (
+        varargs is not None or len(input_signature) <= len(positional)
+    )
+    if not fits:
+        listed = [param[0] for param in positional] + ([f"*{varargs}"] if varargs else [])
+        raise TypeError(
+            f"{name}: input_signature has {len(input_signature)} entries for "
+            f"{len(listed)} parameters ({', '.join(listed)}): {tuple(input_signature)!r}"
+        )
+    names = [param[0] for param in positional]
+    made = Signature(
+        _named(_checked(name, spec), names[i] if i < len(names) else f"{varargs}_{i - len(names)}")
+        for i, spec in enumerate(input_signature)
+    )
+    made.fixed = {p[0]: p[2] for i, p in enumerate(own) if i >= len(made) or not p[3]}
+    return made
+
+
+def _checked(name: str, spec: Any) -> Any:
+    if isinstance(spec, TypeSpec):
+        return spec
+    if isinstance(spec, _core.Tensor | _core._Variable):
+        raise TypeError(f"{name}: input_signature must hold TensorSpec objects, got the tensor {spec!r}")
+    if isinstance(spec, tuple) and hasattr(spec, "_fields"):
+        return type(spec)(*(_checked(name, item) for item in spec))
+    if isinstance(spec, list | tuple):
+        return type(spec)(_checked(name, item) for item in spec)
+    if isinstance(spec, dict):
+        return {key: _checked(name, value) for key, value in spec.items()}
+    raise TypeError(f"{name}: input_signature must hold TensorSpec objects, got {spec!r}")
+
+
+def _named(spec: Any, param: str) -> Any:
+    if isinstance(spec, TensorSpec) and spec.name is None:
+        return TensorSpec.from_spec(spec, param)
+    return spec
+
+
+def conform_to_signature(
+    function: tuple[str, list[str], str | None],
+    named: tuple[Any, ...],
+    varargs: tuple[Any, ...],
+    specs: Signature,
+) -> tuple[list[Any], list[Any]]:
+    """The arguments as the specifications ask for them: `(named, varargs)`.
+
+    Args:
+        function: its name, the names of its parameters, and that of `*args`.
+        named: the argument of each parameter.
+        varargs: those of `*args`.
+        specs: what `check_signature` gave.
+
+    Raises:
+        TypeError: for a tensor that the specification does not describe, which is a ValueError too, for
+            another structure, or an argument that the signature leaves to its default.
+    """
+    name, names, rest = function
+    offset = 1 if names and names[0] == "self" else 0
+    out, more = list(named), list(varargs)
+    fixed = min(len(specs), len(names) - offset)
+    for param, value in zip(names, named, strict=True):
+        if param in specs.fixed and not _equals(value, specs.fixed[param]):
+            raise TypeError(
+                f"{name}: argument '{param}' has no specification in input_signature, and so keeps its "
+                f"default {specs.fixed[param]!r}; got {value!r}"
+            )
+    if len(specs) - fixed != len(varargs):
+        raise TypeError(
+            f"{name}: input_signature has {len(specs) - fixed} entries for *{rest}, got {len(varargs)} "
+            f"arguments\n{_sides(varargs, specs[fixed:])}"
+        )
+    try:
+        for i in range(fixed):
+            out[i + offset] = _conform(name, names[i + offset], named[i + offset], specs[i])
+        for i, spec in enumerate(specs[fixed:]):
+            more[i] = _conform(name, f"{rest}[{i}]", varargs[i], spec)
+    except (TypeError, ValueError) as error:
+        given = [*named[offset : offset + fixed], *varargs]
+        raise _Mismatch(f"{error}\n{_sides(given, specs)}") from None
+    return out, more
+
+
+class _Mismatch(TypeError, ValueError):
+    """Arguments do not match `input_signature`."""
+
+
+def _equals(value: Any, default: Any) -> bool:
+    if value is default:
+        return True
+    try:
+        return type(value) is type(default) and bool(value == default)
+    except (TypeError, ValueError):
+        return False
+
+
+def _sides(given: Sequence[Any], specs: Sequence[Any]) -> str:
+    def lines(values: Sequence[Any]) -> str:
+        return "".join(f"\n    {value!r}," for value in values)
+
+    return (
+        "Python inputs incompatible with input_signature:\n"
+        f"  inputs: ({lines(given)})\n  input_signature: ({lines(specs)})"
+    )
+
+
+def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
+    if isinstance(spec, TensorSpec):
+        return _tensor(name, param, value, spec)
+    if isinstance(spec, VariableSpec):
+        if not spec.is_compatible_with(value):
+            raise ValueError(f"{name}: argument '{param}' must be a variable of {spec}, got {value!r}")
+        return value
+    if isinstance(spec, TypeSpec):
+        return _composite(name, param, value, spec)
+    if isinstance(spec, dict):
+        if not isinstance(value, dict) or set(value) != set(spec):
+            raise TypeError(
+                f"{name}: argument '{param}' must be a dict with keys {sorted(spec)}, got {value!r}"
+            )
+        return {key: _conform(name, f"{param}[{key!r}]", value[key], spec[key]) for key in value}
+    if not isinstance(value, list | tuple) or len(value) != len(spec):
+        raise TypeError(f"{name}: argument '{param}' must be a sequence of {len(spec)}, got {value!r}")
+    items = [_conform(name, f"{param}[{k}]", v, s) for k, (v, s) in enumerate(zip(value, spec, strict=True))]
+    return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
+
+
+def _tensor(name: str, param: str, value: Any, spec: TensorSpec) -> Any:
+    if isinstance(value, TensorSpec):
+        if value.is_subtype_of(spec):
+            return TensorSpec.from_spec(spec, param)
+        raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value}")
+    if isinstance(value, _core._Variable):
+        value = value.read_value()
+    elif not isinstance(value, _core.Tensor):
+        try:
+            value = _core._convert(value, None, spec.dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}: {error}") from None
+    if not spec.is_compatible_with(value):
+        raise ValueError(
+            f"{name}: argument '{param}' must be {spec}, got {TensorSpec(value.shape, value.dtype)}"
+        )
+    return Specified(value, spec)
+
+
+def _composite(name: str, param: str, value: Any, spec: Any) -> Any:
+    if value is spec or (isinstance(value, TypeSpec) and value.is_subtype_of(spec)):
+        return spec
+    if not spec.is_compatible_with(value):
+        raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}")
+    if fields_of(type(value)) is None and spec.flatten():
+        return Conformed(value, spec)
+    fields = {
+        field: _conform(name, f"{param}.{field}", getattr(value, field), part)
+        for field in fields_of(type(value)) or ()
+        if isinstance(part := getattr(spec, field, None), TypeSpec | list | tuple | dict)
+    }
+    return with_fields(value, fields)

@@ -1,0 +1,170 @@
+"""What the engine needs of the Python layer, handed over once at import."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from typing import Any
+
+from penstock import _core, errors
+from penstock._function import describe, explain, function as _function, signature
+from penstock._runtime import conversion, graph
+from penstock._runtime.print import get_logger, value_format, value_text
+from penstock._types import argument_kinds
+from penstock._types.shape import ArrayShape, TensorShape
+from penstock._types.specs import TensorSpec, VariableSpec
+from penstock._values import variable
+
+__all__ = ["install"]
+
+
+def tensor_repr(tensor: _core.Tensor) -> str:
+    """`repr()` of a tensor."""
+    if tensor._is_symbolic:
+        return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
+    if tensor.dtype == _core.variant:
+        return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value_text(tensor.numpy())}>"
+
+
+def _list_text(tensor: _core.Tensor) -> str:
+    return f"<list of {_core._ops()['list_length'](tensor).numpy()} tensors>"
+
+
+def tensor_str(tensor: _core.Tensor) -> str:
+    """`str()` of a tensor."""
+    if tensor._is_symbolic:
+        return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
+    value = _list_text(tensor) if tensor.dtype == _core.variant else value_text(tensor.numpy(), str)
+    return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+
+
+def tensor_format(tensor: _core.Tensor, spec: str) -> str:
+    """`format()` of a tensor: its value alone, where it has one."""
+    if tensor._is_symbolic or tensor.dtype == _core.variant:
+        return format(tensor_str(tensor), spec)
+    return value_format(tensor.numpy(), spec)
+
+
+def print_to(stream: str, text: str) -> None:
+    """Writes a text that a graph prints."""
+    if stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123 -- pathlib is slow to import
+            file.write(text)
+    elif stream.startswith("log:"):
+        import logging
+
+        level = {"log:info": logging.INFO, "log:warning": logging.WARNING, "log:error": logging.ERROR}
+        get_logger().log(level.get(stream, logging.INFO), text.removesuffix("\n"))
+    else:
+        out = sys.stdout if stream == "stdout" else sys.stderr
+        out.write(text)
+        out.flush()
+
+
+def _array_namespace(api_version: str | None) -> Any:
+    from penstock import array_api
+
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(
+            f"argument 'api_version' must be one of {', '.join(array_api.VERSIONS)}, got {api_version!r}"
+        )
+    return array_api
+
+
+def _array_matmul(x1: Any, x2: Any) -> _core.Tensor:
+    from penstock import array_api
+
+    return array_api.matmul(x1, x2)
+
+
+def _to_device(tensor: _core.Tensor, device: Any, stream: Any) -> _core.Tensor:
+    from penstock.array_api import _arrays
+
+    return _arrays.to_device(tensor, device, stream)
+
+
+def _index_by_arrays(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
+    from penstock._ops import advanced_indexing
+
+    return advanced_indexing.get(tensor, keys)
+
+
+def _concrete_function_type(concrete: Any) -> Any:
+    from penstock._function.function_type import FunctionType
+
+    return FunctionType.of_concrete(concrete)
+
+
+def _guarded_places(function: Any, names: list[str], arguments: tuple[Any, ...]) -> Any:
+    from penstock._function import guards
+
+    return guards.places(function, names, arguments)
+
+
+def _filtered(traceback: Any) -> Any:
+    from penstock.autograph._traceback import filtered
+
+    return filtered(traceback)
+
+
+def position_of_thread(ident: int) -> Any:
+    """Where a thread is in its program; None where it has ended."""
+    frame = sys._current_frames().get(ident)
+    return None if frame is None else (id(frame), frame.f_lasti)
+
+
+def install() -> None:
+    """Hands the table over."""
+    atexit.register(_core._interpreter_ends)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_core._forked)
+    _core._set_error_classes(errors._BY_CLASS)
+    _core._set_layer(
+        {
+            "ArrayShape": ArrayShape,
+            "OperatorNotAllowedInGraphError": errors.OperatorNotAllowedInGraphError,
+            "TensorShape": TensorShape,
+            "TensorSpec": TensorSpec,
+            "VariableSpec": VariableSpec,
+            "argument_kind": argument_kinds.argument_kind,
+            "components": argument_kinds.components,
+            "concrete_function_type": _concrete_function_type,
+            "array_matmul": _array_matmul,
+            "array_namespace": _array_namespace,
+            "concrete_line": describe.signature_line,
+            "concrete_repr": describe.concrete_repr,
+            "concrete_str": describe.concrete_str,
+            "concrete_text": describe.describe,
+            "conform_to_signature": signature.conform_to_signature,
+            "constant": conversion.constant,
+            "filtered_traceback": _filtered,
+            "graph_operations": graph.graph_operations,
+            "operation_by_name": graph.operation_by_name,
+            "output_parts": describe.output_parts,
+            "tensor_by_name": graph.tensor_by_name,
+            "graph_def": graph.graph_def,
+            "guarded_places": _guarded_places,
+            "held_weakly": argument_kinds.held_weakly,
+            "literal_text": argument_kinds.literal_text,
+            "made_variables": _function.made_variables,
+            "index_by_arrays": _index_by_arrays,
+            "package_directory": __file__.removesuffix("_layer.py"),
+            "placeholder_value": argument_kinds.placeholder_value,
+            "position_of_thread": position_of_thread,
+            "print_to": print_to,
+            "rebuilt_mapping": argument_kinds.rebuilt_mapping,
+            "released": argument_kinds.released,
+            "specified_value": argument_kinds.specified_value,
+            "stand_in": variable.stand_in,
+            "tensor_format": tensor_format,
+            "tensor_repr": tensor_repr,
+            "tensor_str": tensor_str,
+            "tracing_context": argument_kinds.tracing_context,
+            "variables_of": variable.of_ids,
+            "warn_of_retracing": explain.warn_of_retracing,
+            "with_fields": argument_kinds.with_fields,
+            "to_device": _to_device,
+        }
+    )

@@ -1,0 +1,1 @@
+"""Operations on tensors, by area: the work behind the public modules."""

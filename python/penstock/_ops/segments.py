@@ -1,0 +1,239 @@
+"""Functions of segments, counts and permutations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._runtime.arguments import known_rank
+
+_ASSERT = getattr(raw_ops, "assert")
+
+
+def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
+    raw = getattr(raw_ops, op)
+
+    def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
+        x = _core._convert(data)
+        if op == "unsorted_segment_mean" and x.dtype.is_integer:
+            x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
+        result: _core.Tensor = raw(x, segment_ids, num_segments)
+        return result
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"""{doc}
+
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, in any order, below `num_segments`. Entries of a negative
+            segment are left out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.{op}([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    {_UNSORTED[op]}
+    """
+    return function
+
+
+def _sorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
+    raw = getattr(raw_ops, op)
+
+    def function(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
+        result: _core.Tensor = raw(data, segment_ids)
+        return result
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"""{doc}
+
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: ignored.
+
+    Returns:
+        One entry for each segment up to the last.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.{op}([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    {_SORTED[op]}
+    """
+    return function
+
+
+_UNSORTED = {
+    "unsorted_segment_sum": [2, 4],
+    "unsorted_segment_mean": [2.0, 2.0],
+    "unsorted_segment_max": [2, 3],
+    "unsorted_segment_min": [2, 1],
+    "unsorted_segment_prod": [2, 3],
+}
+_SORTED = {
+    "segment_sum": [4, 0, 4],
+    "segment_mean": [2, 0, 4],
+    "segment_max": [3, 0, 4],
+    "segment_min": [1, 0, 4],
+    "segment_prod": [3, 1, 4],
+}
+
+unsorted_segment_sum = _unsorted(
+    "unsorted_segment_sum", "The sums of the entries of each segment, 0 for one without."
+)
+unsorted_segment_mean = _unsorted(
+    "unsorted_segment_mean",
+    "The means of the entries of each segment, 0 for one without; integers become floats, as in `truediv`.",
+)
+unsorted_segment_max = _unsorted(
+    "unsorted_segment_max", "The greatest entries of each segment, the least finite value for one without."
+)
+unsorted_segment_min = _unsorted(
+    "unsorted_segment_min", "The least entries of each segment, the greatest finite value for one without."
+)
+unsorted_segment_prod = _unsorted(
+    "unsorted_segment_prod", "The products of the entries of each segment, 1 for one without."
+)
+segment_sum = _sorted("segment_sum", "The sums of the entries of each segment, 0 for one without.")
+segment_mean = _sorted(
+    "segment_mean", "The means of the entries of each segment, 0 for one without; of integers rounded to 0."
+)
+segment_max = _sorted("segment_max", "The greatest entries of each segment, 0 for one without.")
+segment_min = _sorted("segment_min", "The least entries of each segment, 0 for one without.")
+segment_prod = _sorted("segment_prod", "The products of the entries of each segment, 1 for one without.")
+
+
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = _core.int32,
+    name: str | None = None,
+    axis: Any = None,
+    binary_output: bool = False,
+) -> _core.Tensor:
+    """How often each integer occurs.
+
+    Args:
+        arr: integers from 0; all elements count together unless `axis` is -1.
+        weights: what to add for each element in place of 1.
+        minlength: the least length of the result.
+        maxlength: its greatest length; integers beyond are left out.
+        dtype: the element type of counts.
+        name: ignored.
+        axis: None or 0 for one count of all, -1 for one of each row of a matrix.
+        binary_output: whether to say only if an integer occurs.
+
+    Raises:
+        InvalidArgumentError: for a negative integer.
+
+    >>> bincount([1, 1, 3]).numpy().tolist()
+    [0, 2, 0, 1]
+    """
+    x = _core._convert(arr)
+    if not x.dtype.is_integer:
+        raise TypeError(f"argument 'arr' must hold integers, got {x.dtype.name}")
+    if axis not in (None, 0, -1):
+        raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
+    by_row = axis == -1 and len(known_rank(x)) == 2
+    least = 0 if minlength is None else minlength
+    most = -1 if maxlength is None else raw_ops.maximum(_core._convert(maxlength), 0)
+    counts = raw_ops.bincount(x, least, most, rows=by_row)
+    target = _core.DType(dtype)
+    if weights is not None:
+        counts = _weights_of(x, _core._convert(weights), counts, by_row)
+        target = counts.dtype
+    if binary_output:
+        counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
+    return counts if counts.dtype == target else raw_ops.cast(counts, dtype=target)
+
+
+def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by_row: bool) -> _core.Tensor:
+    """The sums of weights in the place of counts of integers."""
+    x = raw_ops.cast(x, dtype=_core.int64)
+    weights = raw_ops.broadcast_to(weights, raw_ops.shape(x))
+    shape = raw_ops.shape(counts, dtype=_core.int64)
+    length = shape[-1]
+    place = raw_ops.select(x < length, x, _core._convert(-1, _core.int64))
+    if by_row:
+        step = raw_ops.range(_core._convert(0, _core.int64), shape[0], _core._convert(1, _core.int64))
+        first = raw_ops.expand_dims(step * length, axis=1)
+        place = raw_ops.select(place >= 0, place + first, place)
+    sums = raw_ops.unsorted_segment_sum(weights, place, raw_ops.reduce_prod(shape))
+    return raw_ops.reshape(sums, shape) if by_row else sums
+
+
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    weights: Any = None,
+    dtype: Any = _core.int32,
+    name: str | None = None,
+) -> _core.Tensor:
+    """How often each class (row) was predicted as each class (column).
+
+    Args:
+        labels: the true classes, a vector.
+        predictions: the predicted classes, a vector.
+        num_classes: how many classes there are; by default one more than the greatest.
+        weights: what to add for each pair in place of 1.
+        dtype: the element type of the result.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for a class that is negative or not below `num_classes`.
+
+    >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
+    [[1, 0], [1, 1]]
+    """
+    pair = [
+        raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1])
+        for v in (labels, predictions)
+    ]
+    index = raw_ops.stack(pair, axis=1)
+    if num_classes is None:
+        count = raw_ops.reduce_max(raw_ops.concat([*pair, _core._convert([-1], _core.int64)], axis=0)) + 1
+    else:
+        count = raw_ops.cast(_core._convert(num_classes), dtype=_core.int64)
+    target = _core.DType(dtype)
+    if weights is None:
+        what = raw_ops.fill(raw_ops.shape(pair[0]), _core._convert(1, target))
+    else:
+        what = raw_ops.cast(_core._convert(weights), dtype=target)
+    return raw_ops.scatter_nd(index, what, raw_ops.stack([count, count]))
+
+
+def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
+    """The permutation that undoes one: `y[x[i]] == i`.
+
+    Args:
+        x: a vector of the integers from 0 on, in any order.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where `x` is no permutation of the numbers from 0.
+
+    >>> invert_permutation([2, 0, 1]).numpy().tolist()
+    [1, 2, 0]
+    """
+    x = _core._convert(x, None, _core.int32)
+    length = raw_ops.cast(raw_ops.size(x), dtype=x.dtype)
+    one, zero = _core._convert(1, x.dtype), _core._convert(0, x.dtype)
+    place = raw_ops.expand_dims(x, axis=1)
+    dims = raw_ops.reshape(length, [1])
+    seen = raw_ops.scatter_nd(place, raw_ops.ones_like(x), dims)
+    _ASSERT(
+        raw_ops.reduce_all(raw_ops.equal(seen, one)),
+        x,
+        message="invert_permutation: argument 'x' is no permutation:",
+    )
+    return raw_ops.scatter_nd(place, raw_ops.range(zero, length, one), dims)

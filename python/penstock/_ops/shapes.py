@@ -1,0 +1,724 @@
+"""Shapes, and joining and rearranging tensors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._ops.creation import _as, _zero
+from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, product, results, sizes
+from penstock._types.argument_names import expect
+from penstock._types.shape import TensorShape
+
+_ASSERT = getattr(raw_ops, "assert")
+
+# --- shapes ---
+
+
+def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
+    """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`.
+
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer vector.
+
+    >>> shape([[1, 2, 3]]).numpy()
+    array([1, 3], dtype=int32)
+    """
+    return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+
+
+def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None = None) -> list[_core.Tensor]:
+    """The shape of each tensor of a list.
+
+    Args:
+        input: tensors.
+        out_type: `int32` or `int64`.
+        name: ignored.
+
+    >>> [s.numpy().tolist() for s in shape_n([[1, 2], [[3]]])]
+    [[2], [1, 1]]
+    """
+    return [shape(x, out_type) for x in input]
+
+
+def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
+    """The number of elements, an `int32` scalar unless `out_type` says `int64`.
+
+    Args:
+        input: a tensor.
+        out_type: `int32`, the default, or `int64`.
+        name: ignored.
+
+    Returns:
+        An integer scalar.
+
+    >>> size([[1, 2, 3]]).numpy()
+    np.int32(3)
+    """
+    return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+
+
+def rank(input: Any, name: str | None = None) -> _core.Tensor:
+    """The number of dimensions, an `int32` scalar.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    Returns:
+        An `int32` scalar.
+
+    >>> rank([[1, 2]]).numpy()
+    np.int32(2)
+    """
+    return raw_ops.rank(input)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The same elements, in row-major order, in another shape.
+
+    Args:
+        tensor: any tensor.
+        shape: the sizes; one of them may be -1, which stands for what is left.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the number of elements differs.
+
+    >>> reshape([1, 2, 3, 4, 5, 6], [2, -1]).shape
+    TensorShape([2, 3])
+    """
+    return raw_ops.reshape(tensor, extents(shape))
+
+
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last.
+
+    Args:
+        input: a tensor.
+        axis: where the new dimension stands in the result; negative from the end.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> expand_dims([1, 2], 1).shape
+    TensorShape([2, 1])
+    """
+    return raw_ops.expand_dims(input, axis=integer(axis, "axis"))
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """The tensor without the dimensions `axis`, or without all of size 1.
+
+    Args:
+        input: a tensor.
+        axis: the dimensions to drop; by default all of size 1.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where one of `axis` is not of size 1.
+
+    >>> squeeze([[[1], [2]]]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    chosen = axes(axis)
+    return raw_ops.squeeze(input, axes=chosen or None)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, known to have a shape, which is checked when the operation runs.
+
+    Args:
+        x: a tensor.
+        shape: sizes, `None` for any.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where it has another.
+
+    >>> ensure_shape([[1, 2]], [None, 2]).shape
+    TensorShape([1, 2])
+    """
+    return raw_ops.ensure_shape(x, shape=TensorShape(shape))
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`.
+
+    Args:
+        input: a tensor.
+        shape: sizes: integers, a `TensorShape`, or an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where `input` does not broadcast to it.
+
+    >>> broadcast_to([1, 2], [2, 2]).numpy().tolist()
+    [[1, 2], [1, 2]]
+    """
+    return raw_ops.broadcast_to(input, extents(shape))
+
+
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape of a broadcast of two shapes that are known now.
+
+    Raises:
+        ValueError: where they do not broadcast.
+
+    >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
+    TensorShape([2, 3])
+    """
+    a, b = TensorShape(shape_x), TensorShape(shape_y)
+    if a.dims is None or b.dims is None:
+        return TensorShape(None)
+    length = max(len(a), len(b))
+    dims: list[int | None] = []
+    for p, q in zip([1] * (length - len(a)) + a.dims, [1] * (length - len(b)) + b.dims, strict=True):
+        if p == 1 or q == 1:
+            dims.append(q if p == 1 else p)
+        elif p is not None and q is not None and p != q:
+            raise ValueError(f"shapes {a} and {b} do not broadcast: {p} is not {q}")
+        else:
+            dims.append(q if p is None else p)
+    return TensorShape(dims)
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
+    """The shape of a broadcast of two shapes that are integer vectors.
+
+    Args:
+        shape_x: an integer vector.
+        shape_y: an integer vector.
+
+    Raises:
+        InvalidArgumentError: where they do not broadcast.
+
+    >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
+    array([2, 3], dtype=int32)
+    """
+    x = _core._convert(shape_x, None, _core.int32)
+    y = _core._convert(shape_y, None, x.dtype)
+    n, m = raw_ops.size(x), raw_ops.size(y)
+    one = _core._convert(1, x.dtype)
+    longest = raw_ops.maximum(n, m)
+    x = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - n, [1]), one), x], axis=0)
+    y = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - m, [1]), one), y], axis=0)
+    fits = raw_ops.reduce_all(
+        raw_ops.logical_or(
+            raw_ops.equal(x, y), raw_ops.logical_or(raw_ops.equal(x, one), raw_ops.equal(y, one))
+        )
+    )
+    _ASSERT(fits, x, y, message="broadcast_dynamic_shape: the shapes do not broadcast:", summarize=-1)
+    return raw_ops.select(raw_ops.equal(x, one), y, x)
+
+
+# --- identities ---
+
+
+def identity(input: Any, name: str | None = None) -> _core.Tensor:
+    """A tensor of the same value: a snapshot, where `input` is a variable.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    >>> identity([1, 2]).numpy()
+    array([1, 2], dtype=int32)
+    """
+    return raw_ops.identity(input)
+
+
+def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tensor]:
+    """A tensor of the same value for each of a list.
+
+    Args:
+        input: tensors.
+        name: ignored.
+
+    >>> [t.numpy().tolist() for t in identity_n([[1], [2.0]])]
+    [[1], [2.0]]
+    """
+    return [raw_ops.identity(x) for x in input]
+
+
+def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
+    """The tensors of a list, each of which is there once all are; `None` entries stay.
+
+    Args:
+        tensors: tensors, or None in their place.
+        control_inputs: accepted and ignored.
+        name: ignored.
+
+    >>> len(tuple([1.0, [2, 3]]))
+    2
+    """
+    return [None if x is None else raw_ops.identity(x) for x in tensors]
+
+
+def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, taken as a constant by differentiation.
+
+    Args:
+        input: a tensor.
+        name: ignored.
+
+    >>> stop_gradient([1.0]).numpy()
+    array([1.], dtype=float32)
+    """
+    return raw_ops.stop_gradient(input)
+
+
+# --- joining and parting ---
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
+    """Tensors that are alike but for one dimension, joined along it.
+
+    Args:
+        values: tensors of one dtype and rank, with equal sizes but along `axis`.
+        axis: the dimension to join along.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for scalars, or shapes that differ in another dimension.
+
+    >>> concat([[[1, 2]], [[3, 4]]], axis=0).shape
+    TensorShape([2, 2])
+    """
+    if not isinstance(values, list | builtins.tuple):
+        return raw_ops.identity(values)
+    if not values:
+        raise ValueError("concat: argument 'values' must hold at least one tensor")
+    return raw_ops.concat(list(values), axis=integer(axis, "axis"))
+
+
+def stack(values: Any, axis: Any = 0, name: str = "stack") -> _core.Tensor:
+    """Tensors of one shape, joined along a new dimension.
+
+    Args:
+        values: tensors of one dtype and shape.
+        axis: where the new dimension stands in the result.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the shapes differ.
+
+    >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
+    items = list(values)
+    if not items:
+        raise ValueError("stack: argument 'values' must hold at least one tensor")
+    return raw_ops.stack(items, axis=integer(axis, "axis"))
+
+
+def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unstack") -> list[_core.Tensor]:
+    """The slices along a dimension, which they lack.
+
+    Args:
+        value: a tensor.
+        num: the size of that dimension, needed where it is not known.
+        axis: the dimension.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the size is not known, or not `num`.
+
+    >>> [row.numpy().tolist() for row in unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
+    """
+    return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[_core.Tensor]:
+    """Parts along a dimension.
+
+    Args:
+        value: a tensor.
+        num_or_size_splits: the number of equal parts, or the size of each; one size may be -1.
+        axis: the dimension.
+        num: how many sizes there are, needed where that is not known.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: where the parts do not make up the dimension.
+
+    >>> [part.shape[0] for part in split([1, 2, 3, 4, 5], [2, 3])]
+    [2, 3]
+    """
+    along = integer(axis, "axis")
+    parts = num_or_size_splits
+    if isinstance(parts, list | builtins.tuple) and any(isinstance(p, _core.Tensor) for p in parts):
+        parts = _core._convert(parts, None, _core.int32)
+    if isinstance(parts, _core.Tensor):
+        known = _core._known_value(parts)
+        if known is None:
+            return _split_by_tensor(_core._convert(value), parts, along, num)
+        parts = known
+    if hasattr(parts, "tolist"):
+        parts = parts.tolist()
+    if isinstance(parts, list | builtins.tuple):
+        return results(
+            raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along)
+        )
+    return results(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
+
+
+def _split_by_tensor(
+    value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None
+) -> list[_core.Tensor]:
+    """A split whose sizes are known only when the graph runs."""
+    count = parts.shape[0] if parts.shape.rank == 1 else None
+    if num is None and count is None:
+        raise ValueError("split: argument 'num' must be given where the number of sizes is not known")
+    sizes_of = results(raw_ops.unstack(parts, num=num if count is None else count))
+    ndim = len(known_rank(value))
+    axis = axis_of(axis, ndim)
+    out, position = [], _core._convert(0, parts.dtype)
+    before, after = [0] * axis, [0] * (ndim - axis - 1)
+    for part in sizes_of:
+        begin = _core._convert([*before, position, *after])
+        length = _core._convert([-1] * axis + [part] + [-1] * len(after))
+        out.append(raw_ops.slice(value, begin, length))
+        position = position + part
+    return out
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor, repeated as a whole `multiples[i]` times along dimension `i`.
+
+    Args:
+        input: a tensor.
+        multiples: how often to repeat along each dimension: an integer vector.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for another number of multiples than dimensions, or a negative one.
+
+    >>> tile([1, 2], [2]).numpy()
+    array([1, 2, 1, 2], dtype=int32)
+    """
+    return raw_ops.tile(input, extents(multiples, "multiples"))
+
+
+def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
+    """Each element, repeated where it stands.
+
+    Args:
+        input: a tensor.
+        repeats: how often: a scalar, or a vector with a number for each element along `axis`.
+        axis: the dimension; without it the tensor is flattened first.
+        name: ignored.
+
+    >>> repeat([3, 4], [1, 2]).numpy().tolist()
+    [3, 4, 4]
+    """
+    x = _core._convert(input)
+    shape = x.shape.dims
+    if axis is None:
+        if shape is None or len(shape) != 1:
+            x = raw_ops.reshape(x, [-1])
+            shape = known_rank(x)
+        axis = 0
+    elif shape is None:
+        shape = known_rank(x)
+    along = axis_of(axis, len(shape))
+    times = _known_ints(repeats)
+    known = [d for d in shape if d is not None]
+    if times is not None and len(times) == 1 and times[0] >= 0 and len(known) == len(shape):
+        before, after = known[: along + 1], known[along + 1 :]
+        wide = raw_ops.broadcast_to(raw_ops.expand_dims(x, axis=along + 1), [*before, times[0], *after])
+        before[-1] *= times[0]
+        return raw_ops.reshape(wide, [*before, *after])
+    counts = _core._convert(repeats, None, _core.int32)
+    length = sizes(x)[along]
+    if counts.shape.rank == 0 or counts.shape.dims == [1]:
+        one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
+        every = raw_ops.cast(_core._convert(length), dtype=_core.int64)
+        index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
+        return raw_ops.gather(x, index, axis=along)
+    counts = raw_ops.cast(counts, dtype=_core.int64)
+    most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
+    mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
+    if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
+        raise ValueError(
+            f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
+        )
+    index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
+    return raw_ops.gather(x, index, axis=along)
+
+
+# --- rearranging ---
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> _core.Tensor:
+    """The tensor with its dimensions permuted.
+
+    Args:
+        a: a tensor.
+        perm: which dimension comes at each place; by default they are reversed.
+        conjugate: whether to take the complex conjugate too.
+        name: ignored.
+
+    >>> transpose([[1, 2, 3]]).shape
+    TensorShape([3, 1])
+    """
+    x = raw_ops.transpose(a, perm=axes(perm))
+    return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with its elements in the opposite order along each dimension of `axis`.
+
+    Args:
+        tensor: a tensor.
+        axis: the dimensions to reverse.
+        name: ignored.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
+
+    >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
+    [[2, 1], [4, 3]]
+    """
+    return raw_ops.reverse(tensor, axes=axes(axis) or [])
+
+
+def _known_ints(value: Any) -> list[int] | None:
+    """The integers that a Python number or sequence is, or None for anything else."""
+    listed = [*value] if isinstance(value, Sequence) else [value]
+    return listed if all(type(v) is int for v in listed) else None
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Tensor:
+    """The tensor with its elements moved along dimensions; those that leave at one end come in at the other.
+
+    Args:
+        input: a tensor.
+        shift: by how much: a scalar, or a vector with a number for each of `axis`.
+        axis: the dimensions, which may repeat.
+        name: ignored.
+
+    Raises:
+        ValueError: where `shift` has another number of entries than `axis`.
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> roll([0, 1, 2, 3], 1, 0).numpy().tolist()
+    [3, 0, 1, 2]
+    """
+    x = _core._convert(input)
+    shifts = raw_ops.reshape(_core._convert(shift), [-1])
+    if x.shape.rank is None or (isinstance(axis, _core.Tensor) and _core._known_value(axis) is None):
+        return _roll_flat(x, shifts, raw_ops.reshape(_core._convert(axis, None, _core.int32), [-1]))
+    along = axes(axis) or []
+    moves = results(raw_ops.unstack(shifts))
+    if len(moves) != len(along):
+        raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
+    known = _known_ints(shift)
+    for i, (move, place) in enumerate(zip(moves, along, strict=True)):
+        place = axis_of(place, len(known_rank(x)))
+        lengths = sizes(x)
+        one_run = all(isinstance(n, int) for n in lengths[: place + 1]) and set(lengths[:place]) <= {1}
+        if known is not None and one_run:
+            # The elements lie in two runs, which change places.
+            last = known[i] % max(lengths[place], 1)
+            if last:
+                front, back = results(raw_ops.split(x, sizes=[lengths[place] - last, last], axis=place))
+                x = raw_ops.concat([back, front], axis=place)
+            continue
+        length = _as(lengths[place], move.dtype)
+        one, zero = _core._convert(1, move.dtype), _core._convert(0, move.dtype)
+        index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
+        x = raw_ops.gather(x, index, axis=place)
+    return x
+
+
+def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _core.Tensor:
+    """`roll` where the rank or the dimensions are known only when the graph runs.
+
+    A place in row-major order is the sum of an index times a stride for each dimension, so each dimension
+    moves it by itself.
+    """
+    from penstock._control.flow import while_loop  # loops of the graph build on this
+
+    dims = raw_ops.cast(raw_ops.shape(x), dtype=_core.int64)
+    rank = raw_ops.size(dims)
+    in_range = raw_ops.logical_and(along >= -rank, along < rank)
+    _ASSERT(raw_ops.reduce_all(in_range), along, message="roll: argument 'axis' is out of range:")
+    _ASSERT(
+        raw_ops.equal(raw_ops.size(shifts), raw_ops.size(along)),
+        message="roll: argument 'shift' has another number of entries than 'axis'",
+    )
+    strides = raw_ops.cumprod(dims, axis=0, exclusive=True, reverse=True)
+    moves = raw_ops.cast(shifts, dtype=_core.int64)
+    along = raw_ops.cast(raw_ops.floormod(along, raw_ops.cast(rank, dtype=along.dtype)), dtype=_core.int64)
+    place = raw_ops.range(
+        _core._convert(0, _core.int64), raw_ops.reduce_prod(dims), _core._convert(1, _core.int64)
+    )
+
+    def moved(i: Any, place: Any) -> Any:
+        length, stride = dims[along[i]], strides[along[i]]
+        index = place // stride % length
+        return i + 1, place + (raw_ops.floormod(index - moves[i], length) - index) * stride
+
+    _, place = while_loop(
+        lambda i, _: i < raw_ops.size(moves), moved, (_core._convert(0, _core.int32), place)
+    )
+    return raw_ops.reshape(raw_ops.gather(raw_ops.reshape(x, [-1]), place), raw_ops.shape(x))
+
+
+def pad(
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+) -> _core.Tensor:
+    """The tensor with elements added before and after it along each dimension.
+
+    Args:
+        tensor: a tensor of rank n.
+        paddings: n pairs: how many elements to add before and after.
+        mode: `"CONSTANT"`; `"REFLECT"`, which mirrors at the last element; or `"SYMMETRIC"`, which mirrors
+            behind it. Case does not matter.
+        constant_values: the scalar to pad with.
+        name: ignored.
+
+    Raises:
+        ValueError: for another mode.
+        InvalidArgumentError: for a negative padding, or one that is wider than what can be mirrored.
+
+    >>> pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
+    [3, 2, 1, 2, 3, 2]
+    """
+    kind = expect(mode, str, "mode", "a string").upper()
+    if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
+    x = _core._convert(tensor)
+    amounts = extents(paddings, "paddings")
+    if kind == "CONSTANT":
+        value = (
+            _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
+        )
+        return raw_ops.pad(x, amounts, value)
+    ndim = len(known_rank(x))
+    if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
+        raise ValueError(f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}")
+    amounts = raw_ops.cast(amounts, dtype=_core.int32)
+    for axis, length in enumerate(sizes(x)):
+        before, after = amounts[axis, 0], amounts[axis, 1]
+        at_most = length - 1 if kind == "REFLECT" else length
+        fits = raw_ops.logical_and(
+            raw_ops.less_equal(raw_ops.maximum(before, after), at_most),
+            raw_ops.greater_equal(raw_ops.minimum(before, after), 0),
+        )
+        _ASSERT(
+            fits,
+            amounts[axis],
+            message=f"pad: argument 'paddings' is out of range for mode {kind} along axis {axis}:",
+        )
+        index = raw_ops.range(-before, after + length, 1)
+        if kind == "REFLECT":
+            index = (length - 1) - raw_ops.abs((length - 1) - raw_ops.abs(index))
+        else:
+            index = raw_ops.select(index < 0, -1 - index, index)
+            index = raw_ops.select(index >= length, 2 * length - 1 - index, index)
+        x = raw_ops.gather(x, index, axis=axis)
+    return x
+
+
+def space_to_depth(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> _core.Tensor:
+    """Blocks of `block_size` × `block_size` pixels as the channels of one pixel.
+
+    Args:
+        input: images, of the layout `data_format`.
+        block_size: at least 2; it divides height and width.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: ignored.
+
+    >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
+    [[[[1, 2, 3, 4]]]]
+    """
+    return _blocks(input, block_size, data_format, to_depth=True)
+
+
+def depth_to_space(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> _core.Tensor:
+    """The channels of one pixel as a block of `block_size` × `block_size` pixels.
+
+    Args:
+        input: images, of the layout `data_format`; the square of `block_size` divides the channels.
+        block_size: at least 2.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: ignored.
+
+    >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
+    [[[[1], [2]], [[3], [4]]]]
+    """
+    return _blocks(input, block_size, data_format, to_depth=False)
+
+
+def _blocks(input: Any, block_size: int, data_format: str, to_depth: bool) -> _core.Tensor:
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"argument 'data_format' must be 'NHWC' or 'NCHW', got {data_format!r}")
+    b = integer(block_size, "block_size")
+    if b < 2:
+        raise ValueError(f"argument 'block_size' must be at least 2, got {b}")
+    x = _core._convert(input)
+    if len(known_rank(x)) != 4:
+        raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
+    if data_format == "NCHW":
+        x = raw_ops.transpose(x, perm=[0, 2, 3, 1])
+    n, h, w, c = sizes(x)
+    if to_depth:
+        for what, extent in (("height", h), ("width", w)):
+            if isinstance(extent, int) and extent % b:
+                raise ValueError(f"argument 'block_size' ({b}) must divide the {what} {extent}")
+        x = raw_ops.reshape(x, extents([n, h // b, b, w // b, b, c]))
+        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
+        x = raw_ops.reshape(x, extents([n, h // b, w // b, product([b * b, c])]))
+    else:
+        if isinstance(c, int) and c % (b * b):
+            raise ValueError(f"the square of argument 'block_size' ({b}) must divide the {c} channels")
+        d = c // (b * b)
+        x = raw_ops.reshape(x, extents([n, h, w, b, b, d]))
+        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
+        x = raw_ops.reshape(x, extents([n, product([h, b]), product([w, b]), d]))
+    return raw_ops.transpose(x, perm=[0, 3, 1, 2]) if data_format == "NCHW" else x
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> _core.Tensor:
+    """Each element as text.
+
+    Args:
+        input: numbers or booleans.
+        precision: digits after the point, of floating point numbers.
+        scientific: whether to write an exponent.
+        shortest: whether to take the shorter of both forms.
+        width: the least number of characters.
+        fill: what to fill up to `width` with: blanks by default, or `"0"`.
+        name: ignored.
+
+    >>> as_string([1.5, 2.0], precision=2).numpy().tolist()
+    [b'1.50', b'2.00']
+    """
+    return raw_ops.as_string(
+        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill
+    )

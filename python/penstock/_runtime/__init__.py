@@ -1,0 +1,1 @@
+"""What joins the package and the engine: conversion, scopes, host calls, printing."""

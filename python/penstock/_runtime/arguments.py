@@ -1,0 +1,132 @@
+"""Arguments of public functions: axes, shapes, sizes, constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import _core
+from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
+
+_OPS = _core._ops()
+
+
+def axes(axis: Any) -> list[int] | None:
+    """An `axis` argument as a list of integers; None for all axes."""
+    if axis is None:
+        return None
+    if isinstance(axis, int):
+        return [axis]
+    if isinstance(axis, _core.Tensor):
+        known = _core._known_value(axis)
+        if known is None:
+            raise TypeError(
+                "argument 'axis' must be constant while a function is traced, got a symbolic tensor"
+            )
+        axis = known.numpy().reshape(-1).tolist()
+    elif hasattr(axis, "reshape"):
+        axis = axis.reshape(-1).tolist()
+    try:
+        return [integer(a, "axis") for a in axis]
+    except TypeError:
+        raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
+
+
+def integer(value: Any, argument: str) -> int:
+    """A scalar integer argument that must be constant."""
+    if isinstance(value, _core.Tensor):
+        known = _core._known_value(value)
+        if known is None:
+            raise TypeError(
+                f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor"
+            )
+        return int(known.numpy())
+    try:
+        return int(value.__index__())
+    except (AttributeError, TypeError):
+        raise TypeError(f"argument '{argument}' must be an integer, got {value!r}") from None
+
+
+def extents(shape: Any, argument: str = "shape") -> Any:
+    """A shape argument as an integer vector: a size, or several, which may be tensors; or a `TensorShape`."""
+    if isinstance(shape, TensorShape):
+        if not shape.is_fully_defined():
+            raise ValueError(
+                f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
+            )
+        return _core._convert(shape.as_list(), _core.int32)
+    if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
+        shape = _core._convert(shape)
+    if isinstance(shape, _core.Tensor):
+        return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
+    if isinstance(shape, int):
+        shape = [shape]
+    try:
+        return _core._convert(list(shape)) if len(shape) else _core._convert([], _core.int32)
+    except TypeError as error:
+        if any(d is None for d in shape):
+            raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None
+        raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
+
+
+def results(of_op: Any) -> list[Any]:
+    """The results of an operator that may have several, as a list."""
+    if of_op is None:
+        return []
+    return [of_op] if isinstance(of_op, _core.Tensor) else list(of_op)
+
+
+def sizes(tensor: _core.Tensor, least: int = 0) -> list[Any]:
+    """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known.
+
+    Raises:
+        ValueError: where it is not, or below `least`.
+    """
+    static = known_rank(tensor, least)
+    if None not in static:
+        return static
+    dynamic = results(_OPS["unstack"](_OPS["shape"](tensor), num=len(static)))
+    return [dynamic[i] if size is None else size for i, size in enumerate(static)]
+
+
+def known_rank(tensor: _core.Tensor, least: int = 0) -> list[int | None]:
+    """The known sizes, `None` for the others.
+
+    Raises:
+        ValueError: where not even their number is known, or it is below `least`.
+    """
+    dims = tensor._dims
+    if dims is None:
+        raise ValueError("the rank of the tensor must be known, got a tensor of unknown rank")
+    if len(dims) < least:
+        raise InvalidArgumentError(
+            f"the tensor must have {least} dimension(s) or more, got shape {tensor.shape}"
+        )
+    return [*dims]
+
+
+def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:
+    """An axis argument, counted from the front.
+
+    Raises:
+        InvalidArgumentError: where it is out of range.
+    """
+    number = integer(axis, argument)
+    if not -rank <= number < rank:
+        raise InvalidArgumentError(
+            f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)"
+        )
+    return number % rank
+
+
+def product(factors: list[Any]) -> Any:
+    """The product of sizes, ints among them combined first."""
+    number, result = 1, None
+    for factor in factors:
+        if isinstance(factor, int):
+            number *= factor
+        else:
+            result = factor if result is None else result * factor
+    if result is None:
+        return number
+    return result if number == 1 else result * number

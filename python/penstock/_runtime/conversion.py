@@ -1,0 +1,118 @@
+"""Conversion of values to tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._types.shape import TensorShape
+
+__all__ = ["constant", "convert", "convert_to_tensor", "is_tensor", "register_tensor_conversion_function"]
+
+_REGISTRY: list[tuple[int, type | tuple[type, ...], Callable[..., Any]]] = []
+
+
+def convert(value: Any, dtype: _core.DType | None) -> Any:
+    """What a registered function makes of `value`, or None. The engine calls this last."""
+    for _, base, function in _REGISTRY:
+        if isinstance(value, base):
+            made = function(value, dtype=dtype, name=None, as_ref=False)
+            if made is not NotImplemented:
+                return made
+    return None
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Registers how objects of a class become tensors.
+
+    Args:
+        base_type: the class, or a tuple of classes.
+        conversion_func: called as `f(value, dtype=None, name=None, as_ref=False)`; gives a tensor, or
+            NotImplemented to pass.
+        priority: functions of lower numbers are tried first.
+
+    Raises:
+        TypeError: where the function is not callable.
+
+    >>> class Metres:
+    ...     def __init__(self, value):
+    ...         self.value = value
+    >>> def converted(metres, dtype=None, name=None, as_ref=False):
+    ...     return constant(metres.value)
+    >>> register_tensor_conversion_function(Metres, converted)
+    >>> convert_to_tensor(Metres(3)).numpy()
+    np.int32(3)
+    """
+    if not callable(conversion_func):
+        raise TypeError(f"argument 'conversion_func' must be callable, got {conversion_func!r}")
+    _REGISTRY.append((priority, base_type, conversion_func))
+    _REGISTRY.sort(key=lambda entry: entry[0])
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> _core.Tensor:
+    """The value as a tensor.
+
+    Args:
+        value: a tensor, variable, array, Python number or string, or a nest of them.
+        dtype: the element type, which must be met.
+        dtype_hint: the element type, which is met where a Python value can.
+        name: ignored.
+
+    Raises:
+        TypeError: where the value cannot become a tensor, or not of this dtype.
+        ValueError: for a ragged nest, or a tensor of another dtype.
+
+    >>> convert_to_tensor([1, 2]).dtype
+    tf.int32
+    """
+    del name
+    return _core._convert(value, dtype, dtype_hint)
+
+
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> _core.Tensor:
+    """A tensor of a constant value.
+
+    Args:
+        value: an array, Python number or string, or a nest of them.
+        dtype: the element type; by default that of the value, `int32` for Python integers that fit and
+            `float32` for Python floats.
+        shape: extents to give the value; a single element fills them.
+        name: ignored.
+
+    Raises:
+        TypeError: where the value cannot become a tensor of this dtype.
+        ValueError: for a ragged nest.
+        InvalidArgumentError: where the number of elements does not fit `shape`.
+
+    >>> constant([[1, 2], [3, 4]]).shape
+    TensorShape([2, 2])
+    """
+    del name
+    if isinstance(value, _core.Tensor) and dtype is not None and value.dtype != _core.DType(dtype):
+        if value._is_symbolic:
+            raise TypeError(f"a symbolic tensor of dtype {value.dtype.name} is no constant of dtype {dtype}")
+        value = value.numpy()
+    tensor = _core._convert(value, dtype)
+    if shape is None:
+        return tensor
+    extents = _core._convert(list(TensorShape(shape).as_list()), _core.int64)
+    if tensor.shape.num_elements() == 1:
+        return raw_ops.fill(extents, raw_ops.reshape(tensor, _core._convert([], _core.int32)))
+    return raw_ops.reshape(tensor, extents)
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor or a variable.
+
+    Args:
+        x: anything.
+
+    >>> is_tensor(constant(1)), is_tensor(1)
+    (True, False)
+    """
+    return isinstance(x, _core.Tensor | _core._Variable)

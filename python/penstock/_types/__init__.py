@@ -1,0 +1,1 @@
+"""What is known of values: shapes, specifications, the kinds of arguments."""

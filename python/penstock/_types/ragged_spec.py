@@ -1,0 +1,148 @@
+"""`tf.RaggedTensorSpec`: what is known of a ragged tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock import _core
+from penstock._types.shape import TensorShape
+from penstock._types.specs import TensorSpec, TypeSpec
+
+__all__ = ["RaggedTensorSpec"]
+
+
+class RaggedTensorSpec(TypeSpec):
+    """The shape, dtype and ragged dimensions of a ragged tensor.
+
+    Args:
+        shape: sizes, `None` for ragged dimensions and for sizes that are not known; None for unknown rank.
+        dtype: the element type.
+        ragged_rank: the number of ragged dimensions, by default all but the first.
+        row_splits_dtype: `int32` or `int64`.
+
+    Raises:
+        ValueError: where `ragged_rank` does not fit the rank, or is missing for an unknown one.
+
+    >>> import penstock as tf
+    >>> spec = RaggedTensorSpec([None, None], tf.int32)
+    >>> spec.is_compatible_with(tf.ragged.constant([[1, 2], [3]]))
+    True
+    """
+
+    __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = _core.float32,
+        ragged_rank: int | None = None,
+        row_splits_dtype: Any = _core.int64,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = _core.DType(dtype)
+        self._row_splits_dtype = _core.DType(row_splits_dtype)
+        rank = self._shape.rank
+        if ragged_rank is None:
+            if rank is None:
+                raise ValueError("argument 'ragged_rank' must be given where the rank is not known")
+            ragged_rank = rank - 1
+        if ragged_rank < 1 or (rank is not None and ragged_rank >= rank):
+            raise ValueError(
+                "argument 'ragged_rank' must be at least 1 and below the rank, "
+                f"got {ragged_rank} for {self._shape}"
+            )
+        self._ragged_rank = ragged_rank
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape, `None` for ragged dimensions."""
+        return self._shape
+
+    @property
+    def dtype(self) -> _core.DType:
+        """The element type."""
+        return self._dtype
+
+    @property
+    def ragged_rank(self) -> int:
+        """The number of ragged dimensions."""
+        return self._ragged_rank
+
+    @property
+    def row_splits_dtype(self) -> _core.DType:
+        """The dtype of the splits."""
+        return self._row_splits_dtype
+
+    @property
+    def value_type(self) -> type:
+        """`tf.RaggedTensor`."""
+        from penstock._values.ragged import RaggedTensor  # the values build on this
+
+        return RaggedTensor
+
+    @classmethod
+    def from_value(cls, value: Any) -> RaggedTensorSpec:
+        """The specification of a ragged tensor."""
+        return value._type_spec  # type: ignore[no-any-return]
+
+    def flatten(self) -> list[TensorSpec]:
+        """The specifications of the flat values and of the splits, outermost first."""
+        dims = self._shape.dims
+        flat = TensorShape(None) if dims is None else TensorShape([None, *dims[self._ragged_rank + 1 :]])
+        outer = None if dims is None or dims[0] is None else dims[0] + 1
+        lengths = [outer, *[None] * (self._ragged_rank - 1)]
+        return [TensorSpec(flat, self._dtype), *(TensorSpec([n], self._row_splits_dtype) for n in lengths)]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The flat values and the splits of a ragged tensor."""
+        return value._parts()  # type: ignore[no-any-return]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The ragged tensor that has these flat values and splits."""
+        from penstock._values.ragged import spec_value  # the values build on this
+
+        return spec_value(self, tensors)
+
+    def _fixed(self) -> tuple[Any, ...]:
+        return self._dtype, self._ragged_rank, self._row_splits_dtype
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a ragged tensor, or some one of another specification, is described by this one."""
+        other = getattr(spec_or_value, "_type_spec", spec_or_value)
+        return (
+            isinstance(other, RaggedTensorSpec)
+            and self._fixed() == other._fixed()
+            and self._shape.is_compatible_with(other._shape)
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every ragged tensor of this specification is one of `other`."""
+        return (
+            isinstance(other, RaggedTensorSpec)
+            and self._fixed() == other._fixed()
+            and self._shape.is_subtype_of(other._shape)
+        )
+
+    def most_specific_common_supertype(self, others: Any) -> RaggedTensorSpec | None:
+        """The most specific specification that covers this one and `others`, or None."""
+        shape = self._shape
+        for other in others:
+            if not isinstance(other, RaggedTensorSpec) or self._fixed() != other._fixed():
+                return None
+            shape = shape.most_specific_compatible_shape(other._shape)
+        return RaggedTensorSpec(shape, self._dtype, self._ragged_rank, self._row_splits_dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, RaggedTensorSpec)
+            and self._fixed() == other._fixed()
+            and self._shape == other._shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((*self._fixed(), self._shape))
+
+    def __repr__(self) -> str:
+        splits = self._row_splits_dtype
+        return f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, {splits!r})"

@@ -1,0 +1,307 @@
+"""Specifications of values: what is known of a tensor before there is one."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from penstock import _core, nest
+from penstock._types.argument_names import expect, shown
+from penstock._types.shape import TensorShape
+from penstock._types.tracing_type import TraceType
+
+__all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
+
+
+class TypeSpec(TraceType):
+    """What is known of a value: the base of `TensorSpec` and of the specifications of composite values.
+
+    A specification of composite values has `_component_specs`, a nest of specifications, and the methods
+    `_to_components(value)` and `_from_components(components)`, which take values apart into such a nest and
+    put them together.
+
+    >>> isinstance(TensorSpec([2]), TypeSpec)
+    True
+    """
+
+    __slots__ = ()
+
+    _component_specs: Any = ()
+
+    def _to_components(self, value: Any) -> Any:
+        """The components of a value, in a nest like `_component_specs`."""
+        raise TypeError(f"{type(self).__name__} must define _to_components(value) to take its values apart")
+
+    def _from_components(self, components: Any) -> Any:
+        """The value of such components."""
+        raise TypeError(f"{type(self).__name__} must define _from_components(components) to make its values")
+
+    def flatten(self) -> list[Any]:
+        """The specification of each tensor in the components."""
+        return [leaf for part in nest.flatten(self._component_specs) for leaf in part.flatten()]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The tensors in the components of a value."""
+        specs = nest.flatten(self._component_specs)
+        parts = nest.flatten(self._to_components(value)) if specs else []
+        return [leaf for spec, part in zip(specs, parts, strict=True) for leaf in spec.to_tensors(part)]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The value whose components have the next of the tensors."""
+        parts = [spec.from_tensors(tensors) for spec in nest.flatten(self._component_specs)]
+        return self._from_components(nest.pack_sequence_as(self._component_specs, parts))
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """The value that stands for an argument."""
+        specs = self.flatten()
+        if not specs:
+            return super().placeholder_value(placeholder_context)
+        return self.from_tensors(iter([placeholder_context.placeholder(spec) for spec in specs]))
+
+    @property
+    @abc.abstractmethod
+    def value_type(self) -> type:
+        """The class of the values."""
+
+    @abc.abstractmethod
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a value, or some value of another specification, is described by this one."""
+
+    def _serialize(self) -> Any:
+        """What a specification is compared by: all that it holds, unless a class knows better."""
+        slots = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
+        held = {name: getattr(self, name) for name in slots if hasattr(self, name)}
+        return tuple(sorted({**held, **getattr(self, "__dict__", {})}.items()))
+
+    def is_subtype_of(self, other: TraceType) -> bool:
+        """Whether a trace for `other` serves arguments of this specification: where the two are equal."""
+        return self == other
+
+    def most_specific_common_supertype(self, others: Sequence[TraceType]) -> TraceType | None:
+        """This specification where all others are equal to it, else None."""
+        return self if all(self == other for other in others) else None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TypeSpec)
+            and type(self) is type(other)
+            and self._serialize() == other._serialize()
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self._serialize())))
+
+
+class TensorSpec(TypeSpec):
+    """The dtype, shape and name of a tensor.
+
+    Args:
+        shape: sizes, `None` for those that are unknown; None for unknown rank.
+        dtype: the element type.
+        name: a name for the parameter that it describes.
+
+    >>> TensorSpec([None, 3], "float32").is_compatible_with(TensorSpec([2, 3], "float32"))
+    True
+    """
+
+    __slots__ = ("_dtype", "_name", "_shape")
+
+    def __init__(self, shape: Any, dtype: Any = _core.float32, name: str | None = None) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = _core.DType(dtype)
+        self._name = name
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> _core.DType:
+        """The element type."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name, or None."""
+        return self._name
+
+    @property
+    def value_type(self) -> type:
+        """`tf.Tensor`."""
+        return _core.Tensor
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """The symbolic tensor that stands for the next tensor of an argument."""
+        if not hasattr(placeholder_context, "placeholder"):
+            raise TypeError(
+                "argument 'placeholder_context' must be what __tf_tracing_type__ types are given, "
+                f"got {shown(placeholder_context)}"
+            )
+        return placeholder_context.placeholder(self)
+
+    def cast(self, value: Any, cast_context: Any) -> Any:
+        """The value as a tensor of this specification.
+
+        Raises:
+            TypeError: where it cannot be one.
+        """
+        tensor = value if isinstance(value, _core.Tensor) else _core._convert(value, None, self._dtype)
+        if not self.is_compatible_with(tensor):
+            raise TypeError(f"cannot cast {TensorSpec(tensor.shape, tensor.dtype)} to {self}")
+        return tensor
+
+    def flatten(self) -> list[Any]:
+        """This specification alone."""
+        return [self]
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """The tensor alone."""
+        return [value]
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """The next of the tensors."""
+        return next(tensors)
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """A specification like `spec`, under another name if one is given."""
+        if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
+            raise TypeError(f"argument 'spec' must be a tf.TensorSpec, got {shown(spec)}")
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """The specification of a tensor."""
+        expect(tensor, (_core.Tensor, _core._Variable), "tensor", "a tensor or a variable")
+        return cls(tensor.shape, tensor.dtype, name)
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a tensor, or some tensor of another specification, is described by this one."""
+        if not hasattr(spec_or_value, "dtype") or not hasattr(spec_or_value, "shape"):
+            spec_or_value = _core._convert(spec_or_value, None, self._dtype)
+        return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(
+            spec_or_value.shape
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every tensor of this specification is one of `other`."""
+        return (
+            isinstance(other, TensorSpec)
+            and self._dtype == other._dtype
+            and self._shape.is_subtype_of(other._shape)
+        )
+
+    def most_specific_common_supertype(self, others: Any) -> TensorSpec | None:
+        """The most specific specification that covers this one and `others`, or None."""
+        shape = self._shape
+        for other in others:
+            if not isinstance(other, TensorSpec) or other._dtype != self._dtype:
+                return None
+            shape = shape.most_specific_compatible_shape(other._shape)
+        return TensorSpec(shape, self._dtype, self._name)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorSpec)
+            and self._shape == other._shape
+            and self._dtype == other._dtype
+            and self._name == other._name
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._shape, self._dtype))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self._shape}, dtype={self._dtype!r}, name={self._name!r})"
+
+    def __reduce__(self) -> tuple[type[TensorSpec], tuple[TensorShape, str, str | None]]:
+        return TensorSpec, (self._shape, self._dtype.name, self._name)
+
+
+class VariableSpec(TypeSpec):
+    """What a trace needs to know of a variable: dtype, shape, and whether tapes watch it.
+
+    Args:
+        shape: sizes, `None` for those that may change; None for unknown rank.
+        dtype: the element type.
+        trainable: whether tapes watch it.
+        name: a name for the parameter that it describes.
+    """
+
+    __slots__ = ("dtype", "name", "shape", "trainable")
+
+    def __init__(
+        self, shape: Any, dtype: Any = _core.float32, trainable: bool = True, name: str | None = None
+    ) -> None:
+        self.shape = TensorShape(shape)
+        self.dtype = _core.DType(dtype)
+        self.trainable = trainable
+        self.name = name
+
+    @classmethod
+    def from_value(cls, variable: Any) -> VariableSpec:
+        """The specification of a variable."""
+        return cls(variable.shape, variable.dtype, variable.trainable)
+
+    @property
+    def value_type(self) -> type:
+        """`tf.Variable`."""
+        from penstock._values.variable import Variable  # the values build on this
+
+        return Variable
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a variable, or some variable of another specification, is described by this one."""
+        if isinstance(spec_or_value, _core._Variable):
+            spec_or_value = VariableSpec.from_value(spec_or_value)
+        return (
+            isinstance(spec_or_value, VariableSpec)
+            and self._without_shape() == spec_or_value._without_shape()
+            and bool(self.shape.is_compatible_with(spec_or_value.shape))
+        )
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Whether every variable of this specification is one of `other`: they are equal."""
+        return bool(self == other)
+
+    def most_specific_common_supertype(self, others: Any) -> VariableSpec | None:
+        """This specification, where all the others equal it."""
+        return self if all(self == other for other in others) else None
+
+    def _without_shape(self) -> tuple[str, bool]:
+        return self.dtype.name, self.trainable
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, VariableSpec)
+            and self._without_shape() == other._without_shape()
+            and self.shape == other.shape
+        )
+
+    def __hash__(self) -> int:
+        return hash((*self._without_shape(), self.shape))
+
+    def __repr__(self) -> str:
+        return f"VariableSpec(shape={self.shape}, dtype={self.dtype!r}, trainable={self.trainable})"
+
+
+def type_spec_from_value(value: Any) -> TypeSpec:
+    """The specification of a tensor, of something that can be one, or of a composite value.
+
+    Args:
+        value: a tensor, something that can be one, or a composite value.
+
+    Raises:
+        TypeError: where the value cannot be a tensor.
+
+    >>> type_spec_from_value([1.0, 2.0])
+    TensorSpec(shape=(2,), dtype=tf.float32, name=None)
+    """
+    spec = getattr(value, "_type_spec", None)
+    if isinstance(spec, TypeSpec):
+        return spec
+    if not isinstance(value, _core.Tensor | _core._Variable):
+        value = _core._convert(value)
+    return TensorSpec(value.shape, value.dtype)

@@ -1,0 +1,1 @@
+"""Objects that hold tensors: variables, modules, ragged tensors, tensor arrays, extension types."""

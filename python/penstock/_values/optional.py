@@ -1,0 +1,218 @@
+"""`tf.experimental.Optional`: a value that may be absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from penstock import _core, errors, nest, raw_ops
+from penstock._types.argument_names import expect
+from penstock._types.element_spec import ElementSpec
+from penstock._types.specs import TensorSpec, TypeSpec, type_spec_from_value
+from penstock._values.tensor_array import _dims
+
+__all__ = ["Optional", "OptionalSpec"]
+
+
+def _leaves(element_spec: Any) -> list[TensorSpec]:
+    """The specification of each tensor of an element; a flag stands for an element without tensors."""
+    specs = [expect(s, TypeSpec, "element_spec", "a nest of tf.TypeSpec") for s in nest.flatten(element_spec)]
+    found = [leaf for spec in specs for leaf in spec.flatten()]
+    return found or [TensorSpec([], _core.bool)]
+
+
+def _converted(leaf: Any) -> Any:
+    """A leaf of an element: a tensor, or a composite value as it is."""
+    if isinstance(leaf, _core.Tensor) or isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
+        return leaf
+    return _core._convert(leaf)
+
+
+class Optional:
+    """A value, a nest of tensors, that may be absent.
+
+    It can be an argument and a result of traced functions, a result of branches, and a loop variable.
+    Gradients pass through it. An element is kept as lists of the graph, one for each of its tensors, that are
+    empty
+    where there is no value; hence an absent value needs no sizes.
+
+    Made by `from_value` and `empty`.
+
+    >>> import penstock as tf
+    >>> @tf.function
+    ... def root(x):
+    ...     if x >= 0.0:
+    ...         return tf.experimental.Optional.from_value(tf.sqrt(x))
+    ...     return tf.experimental.Optional.empty(tf.TensorSpec([], tf.float32))
+    >>> float(root(tf.constant(4.0)).get_value())
+    2.0
+    >>> bool(root(tf.constant(-4.0)).has_value())
+    False
+    """
+
+    __slots__ = ("__weakref__", "_element_spec", "_lists")
+
+    def __init__(self, lists: Sequence[Any], element_spec: Any) -> None:
+        self._lists = tuple(lists)
+        self._element_spec = element_spec
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """An optional that has a value.
+
+        Args:
+            value: a nest of tensors, composite values, and what can be converted to tensors.
+
+        Raises:
+            TypeError: for a leaf that cannot be a tensor.
+
+        >>> Optional.from_value({"a": 1}).get_value()["a"].numpy()
+        np.int32(1)
+        """
+        value = nest.map_structure(_converted, value)
+        specs = nest.map_structure(type_spec_from_value, value)
+        tensors = [
+            tensor
+            for spec, leaf in zip(nest.flatten(specs), nest.flatten(value), strict=True)
+            for tensor in spec.to_tensors(leaf)
+        ]
+        lists = []
+        for tensor in tensors or [_core._convert(True)]:
+            empty = raw_ops.list_new(0, dtype=tensor.dtype, shape=tensor.shape)
+            lists.append(raw_ops.list_push(empty, tensor))
+        return Optional(lists, specs)
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """An optional that has no value.
+
+        Args:
+            element_spec: what values there could be: a nest of specifications.
+
+        Raises:
+            TypeError: where a leaf is not a `tf.TypeSpec`.
+
+        >>> bool(Optional.empty(TensorSpec([None])).has_value())
+        False
+        """
+        for spec in nest.flatten(element_spec):
+            if not isinstance(spec, TypeSpec):
+                raise TypeError(f"argument 'element_spec' must be a nest of tf.TypeSpec, got {spec!r}")
+        specs = _leaves(element_spec)
+        return Optional([raw_ops.list_new(0, dtype=s.dtype, shape=s.shape) for s in specs], element_spec)
+
+    def has_value(self, name: str | None = None) -> Any:
+        """Whether there is a value, a `bool` scalar.
+
+        >>> bool(Optional.from_value(3).has_value())
+        True
+        """
+        return raw_ops.greater(raw_ops.list_length(self._lists[0], dtype=_core.int32), 0)
+
+    def get_value(self, name: str | None = None) -> Any:
+        """The value, in the structure of `element_spec`.
+
+        Raises:
+            InvalidArgumentError: where there is none.
+
+        >>> Optional.from_value([1.0, 2.0]).get_value()[1].numpy()
+        np.float32(2.0)
+        """
+        self._require_value()
+        index = _core._convert(0, _core.int32)
+        tensors = iter(
+            raw_ops.list_get(held, index, _dims(spec.shape), dtype=spec.dtype)
+            for held, spec in zip(self._lists, _leaves(self._element_spec), strict=True)
+        )
+        return nest.map_structure(lambda spec: spec.from_tensors(tensors), self._element_spec)
+
+    def _require_value(self) -> None:
+        has_value, message = self.has_value(), "the given optional does not have a value"
+        if has_value._is_symbolic:
+            from penstock.debugging import Assert  # loaded when it is used
+
+            Assert(has_value, [message])
+        elif not has_value:
+            raise errors.InvalidArgumentError(f"get_value: {message}; has_value() says whether it has")
+
+    @property
+    def element_spec(self) -> Any:
+        """The specification of a value: a nest of `tf.TypeSpec`.
+
+        >>> Optional.from_value(3.0).element_spec
+        TensorSpec(shape=(), dtype=tf.float32, name=None)
+        """
+        return self._element_spec
+
+    @property
+    def value_type(self) -> type:
+        """The class of the value where it is a single one, else of the nest."""
+        spec = self._element_spec
+        return spec.value_type if isinstance(spec, TypeSpec) else type(spec)
+
+    @property
+    def _type_spec(self) -> OptionalSpec:
+        return OptionalSpec(self._element_spec)
+
+    def __tf_tracing_type__(self, context: Any) -> OptionalSpec:
+        """The specification of the optional."""
+        return self._type_spec
+
+    # As a composite of a nest.
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._lists
+
+    def _with_parts(self, parts: Sequence[Any]) -> Optional:
+        return Optional(parts, self._element_spec)
+
+    def _check_like(self, other: Optional) -> None:
+        if self._type_spec.most_specific_common_supertype([other._type_spec]) is None:
+            raise TypeError(f"one is an {self!r}, the other an {other!r}")
+
+    def _joined(self, other: Optional) -> Optional:
+        spec = self._type_spec.most_specific_common_supertype([other._type_spec])
+        return self if spec is None else Optional(self._lists, spec._element_spec)
+
+    def _after_loop(self, after: Optional) -> Optional:
+        if not after._type_spec.is_subtype_of(self._type_spec):
+            raise ValueError(
+                f"an optional must keep its specification in a loop: it is {self._element_spec} before the "
+                f"loop and {after._element_spec} after an iteration"
+            )
+        return self
+
+    def __repr__(self) -> str:
+        return f"tf.experimental.Optional(element_spec={self._element_spec!r})"
+
+
+class OptionalSpec(ElementSpec):
+    """What is known of an optional: the specification of its value.
+
+    Args:
+        element_spec: a nest of `tf.TypeSpec`.
+
+    >>> OptionalSpec(TensorSpec([None])).is_compatible_with(Optional.from_value([1.0, 2.0]))
+    False
+    >>> OptionalSpec(TensorSpec([])).is_compatible_with(Optional.from_value(1.0))
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        """`tf.experimental.Optional`."""
+        return Optional
+
+    def flatten(self) -> list[TensorSpec]:
+        """The specification of the list of the graph for each tensor of a value."""
+        return [TensorSpec([], _core.variant) for _ in _leaves(self._element_spec)]
+
+    def to_tensors(self, value: Optional) -> list[Any]:
+        """The lists of the graph of an optional."""
+        return list(value._lists)
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Optional:
+        """The optional that has these lists of the graph."""
+        return Optional([next(tensors) for _ in _leaves(self._element_spec)], self._element_spec)

@@ -1,0 +1,709 @@
+"""`tf.RaggedTensor`: rows of different lengths, one after the other in a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from penstock import _core, raw_ops
+from penstock._types.argument_names import expect
+from penstock._types.ragged_spec import RaggedTensorSpec
+from penstock._types.shape import TensorShape
+
+__all__ = ["RaggedTensor", "RaggedTensorSpec"]
+
+
+class RaggedTensor:
+    """A tensor whose rows differ in length: the rows one after the other (`values`), and where each begins.
+
+    Row `i` is `values[row_splits[i]:row_splits[i + 1]]`. `values` may be ragged in turn; the dimensions of
+    the innermost values behind their first are uniform. Ragged tensors are arguments and results of traced
+    functions: one trace serves all with as many rows, whatever their lengths.
+
+    Made by the `from_` methods and `tf.ragged.constant`; the constructor takes what is known to fit.
+
+    >>> rows = RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
+    >>> rows
+    <tf.RaggedTensor [[3, 1], [], [4, 1, 5]]>
+    >>> rows.to_tensor().numpy().tolist()
+    [[3, 1, 0], [0, 0, 0], [4, 1, 5]]
+    """
+
+    __slots__ = ("__weakref__", "_row_splits", "_uniform", "_values")
+
+    def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
+        self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
+        self._row_splits = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
+        self._uniform = uniform_row_length
+
+    # --- construction ---
+
+    @classmethod
+    def from_row_splits(
+        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """The ragged tensor with rows between the splits.
+
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            row_splits: an integer vector that begins with 0, does not descend and ends with `n`.
+            name: ignored.
+            validate: whether to check that.
+
+        Raises:
+            InvalidArgumentError: where the splits are not that.
+            ValueError: for a `row_splits` that is no vector, or `values` that is a scalar.
+
+        >>> RaggedTensor.from_row_splits(["a", "b", "c"], [0, 1, 3]).to_list()
+        [[b'a'], [b'b', b'c']]
+        """
+        values, splits = _values(values), _partition(row_splits, "row_splits")
+        if splits.shape.dims == [0]:
+            raise ValueError("argument 'row_splits' must not be empty: it begins with 0")
+        if validate:
+            _check(splits[0] == 0, "argument 'row_splits' must begin with 0", splits)
+            _check_ascent(splits, "row_splits")
+            _check(
+                splits[-1] == _nrows(values, splits),
+                "argument 'row_splits' must end with the number of values",
+                splits,
+            )
+        return cls(values, splits)
+
+    @classmethod
+    def from_row_lengths(
+        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """The ragged tensor with rows of these lengths.
+
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            row_lengths: an integer vector whose elements are not negative and add up to `n`.
+            name: ignored.
+            validate: whether to check that.
+
+        Raises:
+            InvalidArgumentError: where the lengths are not that.
+
+        >>> RaggedTensor.from_row_lengths([1, 2, 3], [2, 0, 1]).to_list()
+        [[1, 2], [], [3]]
+        """
+        values, lengths = _values(values), _partition(row_lengths, "row_lengths")
+        if validate:
+            _check(raw_ops.reduce_all(lengths >= 0), "argument 'row_lengths' must not be negative", lengths)
+            total = raw_ops.reduce_sum(lengths)
+            _check(
+                total == _nrows(values, lengths),
+                "argument 'row_lengths' must add up to the number of values",
+                lengths,
+            )
+        return cls(values, _splits_of(lengths))
+
+    @classmethod
+    def from_row_starts(
+        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """The ragged tensor with rows that begin here, each up to the next.
+
+        >>> RaggedTensor.from_row_starts([1, 2, 3], [0, 2, 2]).to_list()
+        [[1, 2], [], [3]]
+        """
+        values, starts = _values(values), _partition(row_starts, "row_starts")
+        end = raw_ops.reshape(_nrows(values, starts), [1])
+        return cls.from_row_splits(values, raw_ops.concat([starts, end], axis=0), validate=validate)
+
+    @classmethod
+    def from_row_limits(
+        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """The ragged tensor with rows that end here, each from the last.
+
+        >>> RaggedTensor.from_row_limits([1, 2, 3], [2, 2, 3]).to_list()
+        [[1, 2], [], [3]]
+        """
+        limits = _partition(row_limits, "row_limits")
+        zero = _core._convert([0], limits.dtype)
+        return cls.from_row_splits(values, raw_ops.concat([zero, limits], axis=0), validate=validate)
+
+    @classmethod
+    def from_value_rowids(
+        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+    ) -> RaggedTensor:
+        """The ragged tensor with each value in the row of its number.
+
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            value_rowids: `n` integers, not negative, that do not descend.
+            nrows: how many rows there are; by default as many as the last number says.
+            name: ignored.
+            validate: whether to check the numbers.
+
+        Raises:
+            InvalidArgumentError: where the numbers descend or are out of range.
+
+        >>> RaggedTensor.from_value_rowids([1, 2, 3], [0, 0, 2], nrows=4).to_list()
+        [[1, 2], [], [3], []]
+        """
+        values, rows = _values(values), _partition(value_rowids, "value_rowids")
+        if nrows is None:
+            # Also where there are none.
+            count = raw_ops.reduce_max(raw_ops.concat([_core._convert([-1], rows.dtype), rows], axis=0)) + 1
+        else:
+            count = raw_ops.cast(_core._convert(nrows), dtype=rows.dtype)
+        if validate:
+            _check_ascent(rows, "value_rowids")
+            inside = raw_ops.logical_and(rows >= 0, rows < count)
+            _check(
+                raw_ops.reduce_all(inside),
+                "argument 'value_rowids' must be below 'nrows' and not negative",
+                rows,
+            )
+            same = raw_ops.size(rows, dtype=rows.dtype) == _nrows(values, rows)
+            _check(same, "argument 'value_rowids' must have a number for each value", rows)
+        ones = raw_ops.ones_like(rows)
+        return cls(values, _splits_of(raw_ops.unsorted_segment_sum(ones, rows, count)))
+
+    @classmethod
+    def from_uniform_row_length(
+        cls,
+        values: Any,
+        uniform_row_length: Any,
+        nrows: Any = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> RaggedTensor:
+        """The ragged tensor with rows of one length.
+
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            uniform_row_length: a divisor of `n`.
+            nrows: how many rows there are; needed where the length is 0.
+            name: ignored.
+            validate: whether to check that it fits.
+
+        Raises:
+            InvalidArgumentError: where the rows are not as many values.
+            ValueError: for length 0 without `nrows`.
+
+        >>> RaggedTensor.from_uniform_row_length([1, 2, 3, 4], 2).shape
+        TensorShape([2, 2])
+        """
+        values = _values(values)
+        length = _core._convert(uniform_row_length, None, _core.int64)
+        known = _core._known_value(length)
+        static = None if known is None else int(known.numpy())
+        if nrows is None:
+            if static == 0:
+                raise ValueError("argument 'nrows' must be given where argument 'uniform_row_length' is 0")
+            nrows = raw_ops.floordiv(_nrows(values, length), length)
+        count = raw_ops.cast(_core._convert(nrows), dtype=length.dtype)
+        if validate:
+            _check(
+                count * length == _nrows(values, length),
+                "rows of argument 'uniform_row_length' must hold all values",
+                length,
+            )
+        steps = raw_ops.range(_core._convert(0, length.dtype), count + 1, _core._convert(1, length.dtype))
+        return cls(values, steps * length, static)
+
+    @classmethod
+    def _from_nested(cls, one: Any, flat_values: Any, nested: Sequence[Any], validate: bool) -> Any:
+        made = flat_values
+        for partition in reversed(list(nested)):
+            made = one(made, partition, validate=validate)
+        return made
+
+    @classmethod
+    def from_nested_row_splits(
+        cls,
+        flat_values: Any,
+        nested_row_splits: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """The ragged tensor of several ragged dimensions, outermost first, as `from_row_splits`.
+
+        >>> RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 3]]).to_list()
+        [[[1], [2, 3]]]
+        """
+        return cls._from_nested(cls.from_row_splits, flat_values, nested_row_splits, validate)
+
+    @classmethod
+    def from_nested_row_lengths(
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Sequence[Any],
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """The ragged tensor of several ragged dimensions, outermost first, as `from_row_lengths`.
+
+        >>> RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]]).to_list()
+        [[[1], [2, 3]]]
+        """
+        return cls._from_nested(cls.from_row_lengths, flat_values, nested_row_lengths, validate)
+
+    @classmethod
+    def from_nested_value_rowids(
+        cls,
+        flat_values: Any,
+        nested_value_rowids: Sequence[Any],
+        nested_nrows: Sequence[Any] | None = None,
+        name: str | None = None,
+        validate: bool = True,
+    ) -> Any:
+        """The ragged tensor of several ragged dimensions, outermost first, as `from_value_rowids`.
+
+        >>> RaggedTensor.from_nested_value_rowids([1, 2, 3], [[0, 0], [0, 1, 1]]).to_list()
+        [[[1], [2, 3]]]
+        """
+        made = flat_values
+        counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
+        for rows, count in zip(reversed(nested_value_rowids), reversed(counts), strict=True):
+            made = cls.from_value_rowids(made, rows, count, validate=validate)
+        return made
+
+    @classmethod
+    def from_tensor(
+        cls,
+        tensor: Any,
+        lengths: Any = None,
+        padding: Any = None,
+        ragged_rank: int = 1,
+        name: str | None = None,
+        row_splits_dtype: Any = _core.int64,
+    ) -> RaggedTensor:
+        """The rows of a tensor.
+
+        Args:
+            tensor: of rank above `ragged_rank`, which must be known.
+            lengths: how much of each row to keep.
+            padding: elements of this value at the end of a row are left out.
+            ragged_rank: how many dimensions become ragged; 1 with `lengths` and `padding`.
+            name: ignored.
+            row_splits_dtype: `int32` or `int64`.
+
+        Raises:
+            ValueError: where the rank is not above `ragged_rank`, or both `lengths` and `padding` are given.
+
+        >>> RaggedTensor.from_tensor([[5, 7, 0], [0, 3, 0], [0, 0, 0]], padding=0).to_list()
+        [[5, 7], [0, 3], []]
+        """
+        x = _core._convert(tensor)
+        rank = len(x.shape.as_list())
+        if not 0 < ragged_rank < rank:
+            raise ValueError(f"argument 'ragged_rank' must be from 1 to {rank - 1}, got {ragged_rank}")
+        if (lengths is not None or padding is not None) and ragged_rank != 1:
+            raise ValueError("arguments 'lengths' and 'padding' need a ragged_rank of 1")
+        if lengths is not None and padding is not None:
+            raise ValueError("only one of arguments 'lengths' and 'padding' can be given")
+        dtype = _core.DType(row_splits_dtype)
+        dims = raw_ops.shape(x, dtype=dtype)
+        made: Any = raw_ops.reshape(
+            x, raw_ops.concat([_core._convert([-1], dtype), dims[ragged_rank + 1 :]], axis=0)
+        )
+        for axis in range(ragged_rank, 0, -1):
+            rows = raw_ops.reduce_prod(dims[:axis])
+            steps = raw_ops.range(_core._convert(0, dtype), rows + 1, _core._convert(1, dtype))
+            count = x.shape[:axis].num_elements()
+            splits = steps * dims[axis]
+            if count is not None:
+                splits = raw_ops.ensure_shape(splits, shape=[count + 1])
+            made = cls(made, splits, x.shape.as_list()[axis])
+        if padding is not None:
+            same = raw_ops.equal(x, _core._convert(padding, x.dtype))
+            for _ in range(rank - 2):
+                same = raw_ops.reduce_all(same, axes=[-1])
+            kept = raw_ops.cast(raw_ops.logical_not(same), dtype=dtype)
+            place = raw_ops.range(_core._convert(1, dtype), dims[1] + 1, _core._convert(1, dtype))
+            longest = raw_ops.reduce_max(kept * place, axes=[1])
+            lengths = raw_ops.maximum(longest, _core._convert(0, dtype))
+        if lengths is not None:
+            kept = raw_ops.minimum(raw_ops.cast(_core._convert(lengths), dtype=dtype), dims[1])
+            starts = made.row_starts()
+            made = made._stretches(starts, starts + raw_ops.maximum(kept, _core._convert(0, dtype)))
+        return made  # type: ignore[no-any-return]
+
+    # --- inspection ---
+
+    @property
+    def dtype(self) -> _core.DType:
+        """The element type."""
+        return self._values.dtype  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape: `None` for ragged dimensions."""
+        splits, values = self._row_splits.shape, self._values.shape
+        rows = None if splits.rank is None or splits[0] is None else splits[0] - 1
+        if values.rank is None:
+            return TensorShape(None)
+        return TensorShape([rows, self._uniform]).concatenate(values[1:])
+
+    def get_shape(self) -> TensorShape:
+        """As `shape`."""
+        return self.shape
+
+    @property
+    def ragged_rank(self) -> int:
+        """The number of dimensions that are partitioned by splits."""
+        return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
+
+    @property
+    def values(self) -> Any:
+        """The rows one after the other: a tensor, or ragged."""
+        return self._values
+
+    @property
+    def flat_values(self) -> Any:
+        """The innermost values, a tensor."""
+        return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
+
+    @property
+    def row_splits(self) -> Any:
+        """Where each row begins, and the number of values."""
+        return self._row_splits
+
+    @property
+    def nested_row_splits(self) -> tuple[Any, ...]:
+        """The splits of all ragged dimensions, outermost first."""
+        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
+        return (self._row_splits, *inner)
+
+    @property
+    def uniform_row_length(self) -> Any:
+        """The length of all rows where it is known to be one, else None."""
+        return None if self._uniform is None else _core._convert(self._uniform, self._row_splits.dtype)
+
+    @property
+    def _type_spec(self) -> RaggedTensorSpec:
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    def __tf_tracing_type__(self, context: Any) -> RaggedTensorSpec:
+        """The specification of the tensor."""
+        return self._type_spec
+
+    def nrows(self, out_type: Any = None, name: str | None = None) -> Any:
+        """The number of rows, a scalar."""
+        count = raw_ops.size(self._row_splits, dtype=self._row_splits.dtype) - 1
+        return count if out_type is None else raw_ops.cast(count, dtype=_core.DType(out_type))
+
+    def row_starts(self, name: str | None = None) -> Any:
+        """Where each row begins."""
+        return self._row_splits[:-1]
+
+    def row_limits(self, name: str | None = None) -> Any:
+        """Where each row ends."""
+        return self._row_splits[1:]
+
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+        """The length of each row, or ragged, those of the rows of an inner ragged dimension.
+
+        Args:
+            axis: a ragged dimension, from 1.
+            name: ignored.
+
+        Raises:
+            ValueError: where `axis` is no ragged dimension.
+
+        >>> RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).row_lengths().numpy().tolist()
+        [2, 0, 1]
+        """
+        if not 1 <= axis <= self.ragged_rank:
+            raise ValueError(f"argument 'axis' must be from 1 to {self.ragged_rank}, got {axis}")
+        if axis == 1:
+            return self._row_splits[1:] - self._row_splits[:-1]
+        return self.with_values(self._values.row_lengths(axis - 1))
+
+    def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
+        """The lengths of the rows of all ragged dimensions, outermost first."""
+        return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
+
+    def value_rowids(self, name: str | None = None) -> Any:
+        """The row of each value."""
+        from penstock._ops.shapes import repeat  # operations build on this
+
+        dtype = self._row_splits.dtype
+        rows = raw_ops.range(_core._convert(0, dtype), self.nrows(), _core._convert(1, dtype))
+        return repeat(rows, self.row_lengths())
+
+    def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
+        """The row of each value in all ragged dimensions, outermost first."""
+        inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
+        return (self.value_rowids(), *inner)
+
+    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: Any = None) -> Any:
+        """The smallest shape that holds the rows: the greatest length in each dimension.
+
+        Args:
+            axis: a dimension, or several; all by default.
+            name: ignored.
+            out_type: the dtype of the result, by default that of the splits.
+
+        >>> RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).bounding_shape().numpy().tolist()
+        [3, 2]
+        """
+        dtype = self._row_splits.dtype
+        zero = _core._convert([0], dtype)
+        longest = [raw_ops.reduce_max(raw_ops.concat([zero, x], axis=0)) for x in self.nested_row_lengths()]
+        outer = raw_ops.stack([self.nrows(), *longest])
+        whole = raw_ops.concat([outer, raw_ops.shape(self.flat_values, dtype=dtype)[1:]], axis=0)
+        found = whole if axis is None else raw_ops.gather(whole, _core._convert(axis, None, _core.int32))
+        return found if out_type is None else raw_ops.cast(found, dtype=_core.DType(out_type))
+
+    # --- other values, other splits ---
+
+    def with_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other values, of which there must be as many."""
+        return RaggedTensor(_values(new_values), self._row_splits, self._uniform)
+
+    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+        """The same rows of other innermost values, of which there must be as many.
+
+        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3]).with_flat_values([4, 5, 6]).to_list()
+        [[4], [5, 6]]
+        """
+        if isinstance(self._values, RaggedTensor):
+            return self.with_values(self._values.with_flat_values(new_values))
+        return self.with_values(new_values)
+
+    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+        """The same with splits of another dtype, `int32` or `int64`."""
+        target = _core.DType(dtype)
+        values = (
+            self._values.with_row_splits_dtype(target)
+            if isinstance(self._values, RaggedTensor)
+            else self._values
+        )
+        return RaggedTensor(values, raw_ops.cast(self._row_splits, dtype=target), self._uniform)
+
+    def _stretches(self, starts: Any, limits: Any) -> RaggedTensor:
+        """The rows of the values from `starts` to `limits`."""
+        from penstock._ops.shapes import repeat  # operations build on this
+
+        lengths = raw_ops.maximum(limits - starts, _core._convert(0, starts.dtype))
+        splits = _splits_of(lengths)
+        places = raw_ops.range(_core._convert(0, splits.dtype), splits[-1], _core._convert(1, splits.dtype))
+        index = places - repeat(splits[:-1] - starts, lengths)
+        if isinstance(self._values, RaggedTensor):
+            return RaggedTensor(self._values._rows(index), splits)
+        return RaggedTensor(raw_ops.gather(self._values, index), splits)
+
+    def _rows(self, index: Any) -> RaggedTensor:
+        """The rows of these numbers."""
+        made = self._stretches(
+            raw_ops.gather(self.row_starts(), index), raw_ops.gather(self.row_limits(), index)
+        )
+        return RaggedTensor(made._values, made._row_splits, self._uniform)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Rows, and parts of rows: an index or slice of rows, then slices of the dimensions within.
+
+        Raises:
+            ValueError: for an index into a ragged dimension, or a slice of one in steps.
+
+        >>> rows = RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
+        >>> rows[2].numpy().tolist(), rows[1:].to_list(), rows[:, :1].to_list()
+        ([4, 1, 5], [[], [4, 1, 5]], [[3], [], [4]])
+        """
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if not isinstance(first, slice):
+            starts, limits = self.row_starts(), self.row_limits()
+            row = self._values[starts[first] : limits[first]]
+            return row[tuple(rest)] if rest else row
+        made = self
+        if first != slice(None):
+            made = self._stretches(self.row_starts()[first], self.row_limits()[first])
+            made = RaggedTensor(made._values, made._row_splits, self._uniform)
+        if not rest:
+            return made
+        if not isinstance(rest[0], slice) or rest[0].step not in (None, 1):
+            raise ValueError(f"a ragged dimension can be sliced in steps of 1 only, got the key {rest[0]!r}")
+        if rest[0] != slice(None):
+            made = made._within(rest[0].start, rest[0].stop)
+        return made.with_values(made._values[(slice(None), *rest[1:])]) if rest[1:] else made
+
+    def _within(self, start: Any, stop: Any) -> RaggedTensor:
+        """Each row from `start` to `stop`, counted from its end where they are negative."""
+        lengths, starts = self.row_lengths(), self.row_starts()
+
+        def place(bound: Any, otherwise: Any) -> Any:
+            if bound is None:
+                return otherwise
+            bound = raw_ops.cast(_core._convert(bound), dtype=lengths.dtype)
+            counted = raw_ops.select(bound < 0, lengths + bound, raw_ops.zeros_like(lengths) + bound)
+            return raw_ops.minimum(raw_ops.maximum(counted, _core._convert(0, lengths.dtype)), lengths)
+
+        return self._stretches(starts + place(start, 0), starts + place(stop, lengths))
+
+    def __len__(self) -> int:
+        return int(self.nrows())
+
+    def __bool__(self) -> bool:
+        raise TypeError("a RaggedTensor is neither true nor false")
+
+    # --- conversion ---
+
+    def to_tensor(
+        self, default_value: Any = None, name: str | None = None, shape: Any = None
+    ) -> _core.Tensor:
+        """The rows as a tensor, filled up at their ends.
+
+        Args:
+            default_value: what to fill with, by default 0, `False` or the empty string; of the shape of the
+                elements of the innermost values, or less.
+            name: ignored.
+            shape: the shape of the result, with `None` for dimensions as long as the longest row; longer rows
+                are cut.
+
+        Raises:
+            ValueError: where `shape` has another rank.
+
+        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_tensor(-1).numpy().tolist()
+        [[1, 2], [3, -1]]
+        """
+        values = self._values
+        bounds = [None, None] if shape is None else TensorShape(shape).as_list()
+        if shape is not None and self.shape.rank is not None and len(bounds) != self.shape.rank:
+            raise ValueError(f"argument 'shape' must have rank {self.shape.rank}, got {shape}")
+        if isinstance(values, RaggedTensor):
+            values = values.to_tensor(default_value, shape=None if shape is None else [None, *bounds[2:]])
+        dtype = self._row_splits.dtype
+        if default_value is None:
+            default_value = "" if self.dtype == _core.string else 0
+        filler = raw_ops.broadcast_to(_core._convert(default_value, self.dtype), raw_ops.shape(values)[1:])
+        padded = raw_ops.concat([values, raw_ops.expand_dims(filler, axis=0)], axis=0)
+        lengths, starts = self.row_lengths(), self.row_starts()
+        zero, one = _core._convert(0, dtype), _core._convert(1, dtype)
+        if bounds[0] is not None:
+            missing = raw_ops.maximum(_core._convert(bounds[0], dtype) - self.nrows(), zero)
+            more = raw_ops.fill(raw_ops.reshape(missing, [1]), zero)
+            lengths, starts = (raw_ops.concat([x, more], axis=0)[: bounds[0]] for x in (lengths, starts))
+        if bounds[1] is not None:
+            width = _core._convert(bounds[1], dtype)
+        elif self._uniform is not None:
+            width = _core._convert(self._uniform, dtype)
+        else:
+            width = raw_ops.reduce_max(raw_ops.concat([_core._convert([0], dtype), lengths], axis=0))
+        column = raw_ops.expand_dims(raw_ops.range(zero, width, one), axis=0)
+        places = raw_ops.expand_dims(starts, axis=1) + column
+        # Behind the values stands what to fill with.
+        behind = raw_ops.shape(values, dtype=dtype)[0]
+        index = raw_ops.select(column < raw_ops.expand_dims(lengths, axis=1), places, behind)
+        return raw_ops.gather(padded, index)
+
+    def to_list(self) -> list[Any]:
+        """The rows as nested lists; where the values are known.
+
+        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_list()
+        [[1, 2], [3]]
+        """
+        self._check_known()
+        values = (
+            self._values.to_list()
+            if isinstance(self._values, RaggedTensor)
+            else self._values.numpy().tolist()
+        )
+        splits = self._row_splits.numpy().tolist()
+        return [values[a:b] for a, b in pairwise(splits)]
+
+    def _check_known(self) -> None:
+        if any(part._is_symbolic for part in self._parts()):
+            raise ValueError("the rows of a symbolic RaggedTensor have values only while the graph runs")
+
+    def numpy(self) -> Any:
+        """The rows as an array: of arrays where they differ in length, where the values are known.
+
+        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).numpy().tolist()
+        [array([1, 2], dtype=int32), array([3], dtype=int32)]
+        """
+        import numpy as np
+
+        self._check_known()
+        values, splits = self._values.numpy(), self._row_splits.numpy().tolist()
+        rows = [values[a:b] for a, b in pairwise(splits)]
+        if rows and all(row.shape == rows[0].shape and row.dtype == rows[0].dtype for row in rows):
+            return np.stack(rows)
+        out = np.empty(len(rows), dtype=object)
+        for i, row in enumerate(rows):
+            out[i] = row
+        return out
+
+    # --- as a composite of a nest ---
+
+    def _parts(self) -> list[Any]:
+        return [self.flat_values, *self.nested_row_splits]
+
+    def _with_parts(self, parts: Sequence[Any]) -> RaggedTensor:
+        return self._type_spec.from_tensors(iter(parts))  # type: ignore[no-any-return]
+
+    def _check_like(self, other: RaggedTensor) -> None:
+        if self._type_spec.most_specific_common_supertype([other._type_spec]) is None:
+            raise TypeError(f"one is of {self._type_spec}, the other of {other._type_spec}")
+
+    def _joined(self, other: RaggedTensor) -> Any:
+        spec = self._type_spec.most_specific_common_supertype([other._type_spec])
+        return self if spec is None else spec.from_tensors(iter(self._parts()))
+
+    def __repr__(self) -> str:
+        if any(part._is_symbolic for part in self._parts()):
+            return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
+        return f"<tf.RaggedTensor {self.to_list()}>"
+
+
+def _values(values: Any) -> Any:
+    """Values as a tensor of rank 1 or more, or ragged."""
+    if isinstance(values, RaggedTensor):
+        return values
+    made = _core._convert(values)
+    if made.shape.rank == 0:
+        raise ValueError("argument 'values' must have at least one dimension, got a scalar")
+    return made
+
+
+def _partition(vector: Any, argument: str) -> Any:
+    """Integers that say what the rows are."""
+    made = _core._convert(vector, None, _core.int64)
+    if made.dtype not in (_core.int32, _core.int64):
+        raise ValueError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
+    if made.shape.rank not in (1, None):
+        raise ValueError(f"argument '{argument}' must be a vector, got shape {made.shape}")
+    return made
+
+
+def _nrows(values: Any, like: Any) -> Any:
+    """The number of values."""
+    if isinstance(values, RaggedTensor):
+        return values.nrows(like.dtype)
+    return raw_ops.shape(values, dtype=like.dtype)[0]
+
+
+def _splits_of(lengths: Any) -> Any:
+    zero = _core._convert([0], lengths.dtype)
+    return raw_ops.concat([zero, raw_ops.cumsum(lengths, axis=0)], axis=0)
+
+
+def _check_ascent(vector: Any, argument: str) -> None:
+    ascending = raw_ops.reduce_all(vector[1:] >= vector[:-1])
+    _check(ascending, f"argument '{argument}' must not descend", vector)
+
+
+def _check(condition: Any, message: str, given: Any) -> None:
+    from penstock.debugging import Assert  # loaded when it is used
+
+    Assert(condition, [f"{message}, got", given])
+
+
+def spec_value(spec: RaggedTensorSpec, tensors: Iterator[Any]) -> Any:
+    """The ragged tensor of a specification that has these tensors: the flat values, then the splits."""
+    made = next(tensors)
+    splits = [next(tensors) for _ in range(spec.ragged_rank)]
+    dims = spec.shape.dims
+    for k in range(spec.ragged_rank, 0, -1):
+        # Of what stands in the tensors' places, whatever it is.
+        outer = RaggedTensor.__new__(RaggedTensor)
+        outer._values, outer._row_splits = made, splits[k - 1]
+        outer._uniform = None if dims is None else dims[k]
+        made = outer
+    return made

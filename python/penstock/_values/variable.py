@@ -1,0 +1,599 @@
+"""Variables."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from penstock import _core, raw_ops
+from penstock._runtime import v1_graph_state
+from penstock._runtime.print import check, value_text
+from penstock._runtime.scope import current_name_scope, name_scope
+from penstock._types.argument_names import shown
+from penstock._types.shape import TensorShape
+from penstock.errors import OutOfRangeError
+
+__all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variable_creator_scope"]
+
+_creators: list[Callable[..., Any]] = []
+_alive: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+# What stands in for a variable while a function is traced, by the variable's identity.
+_stand_ins: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+
+class _Watchers(threading.local):
+    """What the functions that this thread is tracing call with each variable that is created."""
+
+    def __init__(self) -> None:
+        self.notes: list[Callable[[Variable], None]] = []
+        # How many variables there were.
+        self.count = 0
+
+
+created = _Watchers()
+
+
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable are brought in line; accepted for programs that name it."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How copies of a variable are combined; accepted for programs that name it."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class SaveSliceInfo(NamedTuple):
+    """Which part of a larger variable a variable is.
+
+    Attributes:
+        full_name: the name of the larger one.
+        full_shape: its extents.
+        var_offset: where the part begins in each dimension.
+        var_shape: the extents of the part.
+
+    >>> SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
+    '4 6 2,2:0,6'
+    """
+
+    full_name: str | None = None
+    full_shape: Sequence[int] | None = None
+    var_offset: Sequence[int] | None = None
+    var_shape: Sequence[int] | None = None
+
+    @property
+    def spec(self) -> str:
+        """Extents, then offset and extent of each dimension, as checkpoints write them."""
+        parts = zip(self.var_offset or (), self.var_shape or (), strict=True)
+        extents = "".join(f"{size} " for size in self.full_shape or ())
+        return extents + ":".join(f"{start},{size}" for start, size in parts)
+
+
+class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
+    """Runs the creators of the enclosing `variable_creator_scope`s."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        creator: Callable[..., Any] = super().__call__
+        if not _creators:
+            return creator(*args, **kwargs)
+        for wrapped in _creators:
+            creator = functools.partial(wrapped, creator)
+        # Creators see all arguments, those that were left out with their defaults.
+        bound = inspect.signature(cls.__new__).bind(cls, *args, **kwargs)
+        bound.apply_defaults()
+        given: dict[str, Any] = {}
+        for (name, value), parameter in zip(
+            list(bound.arguments.items())[1:], list(bound.signature.parameters.values())[1:], strict=True
+        ):
+            given.update(value if parameter.kind is parameter.VAR_KEYWORD else {name: value})
+        return creator(**given)
+
+
+class Variable(_core._Variable, metaclass=_VariableMeta):
+    """A tensor that can be assigned.
+
+    A traced function refers to a variable, not to its value: it reads and writes what the variable
+    holds when it runs. Reads and writes keep the order of the program.
+
+    Args:
+        initial_value: the first value, anything that can become a tensor, or a function without
+            arguments that gives it.
+        trainable: whether tapes watch it when it is read; by default true.
+        validate_shape: where false, values of any shape may be assigned.
+        caching_device: accepted and ignored.
+        name: a name for people.
+        variable_def: not supported.
+        dtype: the element type; by default that of the value.
+        import_scope: accepted and ignored.
+        constraint: a function that optimisers apply to the value after an update.
+        synchronization: accepted and ignored.
+        aggregation: accepted and ignored.
+        shape: the shape that values must have, `None` where any size may stand; by default that of the value.
+
+    Raises:
+        ValueError: without a value, or where value and shape contradict each other.
+
+    >>> v = Variable([1.0, 2.0])
+    >>> _ = v.assign_add([1.0, 1.0])
+    >>> v.numpy()
+    array([2., 3.], dtype=float32)
+    """
+
+    SaveSliceInfo = SaveSliceInfo
+
+    def __new__(
+        cls,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        import_scope: Any = None,
+        constraint: Callable[..., Any] | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+        shape: Any = None,
+        experimental_enable_variable_lifting: bool = True,
+    ) -> Variable:
+        if variable_def is not None:
+            raise ValueError("argument 'variable_def' is not supported")
+        if initial_value is None:
+            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
+        graph = v1_graph_state.current()
+        if graph is not None:
+            value = _core._convert(initial_value() if callable(initial_value) else initial_value, dtype)
+        else:
+            value = _first_value(initial_value, dtype)
+        if shape is None:
+            shape = value.shape if validate_shape else TensorShape(None)
+        shape = TensorShape(shape)
+        if not shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"the initial value has shape {value.shape}, which argument 'shape' ({shape}) does not allow"
+            )
+        label = (name or "Variable").removesuffix(":0")
+        label = f"{current_name_scope()}{label}" if graph is None else graph.unique_name(label)
+        held = value if graph is None else None
+        self: Variable = super().__new__(
+            cls, held, value.dtype, shape, label, trainable is None or bool(trainable)
+        )
+        self.__dict__.update(
+            _constraint=constraint,
+            _initial=value,
+            _synchronization=synchronization,
+            _aggregation=aggregation,
+        )
+        if graph is not None:
+            self.__dict__["_graph"] = weakref.ref(graph)
+            start = len(graph.engine)
+            self._assign(value)
+            self.__dict__["_initializer"] = graph.operation_since(start, f"{label}/Assign")
+            graph.add_to_collection("variables", self)
+            if self.trainable:
+                graph.add_to_collection("trainable_variables", self)
+        _alive[self._unique_id] = self
+        created.count += 1
+        for note in created.notes:
+            note(self)
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    @property
+    def name(self) -> str:
+        """The name, with `:0`."""
+        return f"{self._name}:0"
+
+    @property
+    def constraint(self) -> Callable[..., Any] | None:
+        """The function that optimisers apply after an update, or None."""
+        self._see_identity()
+        return self.__dict__["_constraint"]  # type: ignore[no-any-return]
+
+    @property
+    def handle(self) -> Variable:
+        """What identifies the variable: itself."""
+        return self
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that gives it its first value, in a graph of TensorFlow 1; else None."""
+        return self.__dict__.get("_initializer")
+
+    @property
+    def synchronization(self) -> Any:
+        """What was given for it."""
+        return self.__dict__["_synchronization"]
+
+    @property
+    def aggregation(self) -> Any:
+        """What was given for it."""
+        return self.__dict__["_aggregation"]
+
+    @property
+    def device(self) -> str:
+        """The device that holds the value."""
+        return "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    @property
+    def initial_value(self) -> _core.Tensor:
+        """The first value."""
+        self._see_identity()
+        return self.__dict__["_initial"]  # type: ignore[no-any-return]
+
+    def get_shape(self) -> TensorShape:
+        """The shape."""
+        return self.shape
+
+    @property
+    def ndim(self) -> int | None:
+        """The number of dimensions, or None."""
+        return self.shape.rank
+
+    def is_initialized(self, name: str | None = None) -> _core.Tensor:
+        """Whether it holds a value."""
+        return _core._convert(self._is_initialized())
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Makes `value`, of the variable's dtype and shape, its value.
+
+        Returns:
+            The variable, or the new value while a function is traced; None if `read_value` is false.
+
+        Raises:
+            ValueError: for another shape.
+            TypeError: for another dtype.
+        """
+        self._assign(value)
+        return self._after(read_value)
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Adds `delta`, of the variable's dtype and shape. Returns as `assign`."""
+        self._assign_add(delta)
+        return self._after(read_value)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtracts `delta`, of the variable's dtype and shape. Returns as `assign`."""
+        self._assign_sub(delta)
+        return self._after(read_value)
+
+    def _after(self, read_value: bool) -> Any:
+        graph = v1_graph_state.current()
+        if graph is not None:
+            # What is fetched is the value after the assignment, which is the last instruction so far.
+            written = len(graph.engine) - 1
+            value = self.read_value()
+            graph.follow(written + 1, written)
+            return value
+        if not read_value:
+            return None
+        return self.read_value() if _core._is_tracing() else self
+
+    # --- parts of it, which are written in place ---
+
+    def _scatter(self, mode: str, delta: Any) -> Any:
+        """Changes the entries along the first dimension that an `IndexedSlices` names."""
+        _check_slices(delta)
+        indices, updates = _core._convert(delta.indices), _core._convert(delta.values, None, self.dtype)
+        if updates.shape.rank == 0:
+            entry = raw_ops.shape(self.read_value())[1:]
+            extents = raw_ops.concat([raw_ops.shape(indices), entry], axis=0)
+            updates = raw_ops.broadcast_to(updates, extents)
+        return self._scatter_nd(mode, raw_ops.expand_dims(indices, axis=-1), updates)
+
+    def _scatter_nd(self, mode: str, indices: Any, updates: Any) -> Any:
+        updates = _core._convert(updates, None, self.dtype)
+        raw_ops.scatter_variable(self, indices, updates, mode=mode)
+        return self._after(True)
+
+    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Adds to the entries along the first dimension that `sparse_delta`, a `tf.IndexedSlices`, names.
+
+        Only these entries are touched. Entries that come several times are changed as often. Returns as
+        `assign`.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+        """
+        return self._scatter("add", sparse_delta)
+
+    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Subtracts from the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("sub", sparse_delta)
+
+    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Multiplies the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("mul", sparse_delta)
+
+    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Divides the entries that `sparse_delta` names, which must not be integers; as `scatter_add`."""
+        return self._scatter("div", sparse_delta)
+
+    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Raises the entries that `sparse_delta` names to at least its values; as `scatter_add`."""
+        return self._scatter("max", sparse_delta)
+
+    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Lowers the entries that `sparse_delta` names to at most its values; as `scatter_add`."""
+        return self._scatter("min", sparse_delta)
+
+    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
+        """Replaces the entries that `sparse_delta` names; as `scatter_add`."""
+        return self._scatter("update", sparse_delta)
+
+    def batch_scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Replaces entries in each batch: those that `indices[b, i]` names in batch `b`.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`: its indices have the batch dimensions, then one more.
+            use_locking: ignored.
+            name: ignored.
+        """
+        _check_slices(sparse_delta)
+        indices, updates = _core._convert(sparse_delta.indices), sparse_delta.values
+        rank = indices.shape.rank
+        if not rank:
+            raise ValueError(
+                f"argument 'sparse_delta' must have indices of a known rank above 0, got {indices.shape}"
+            )
+        extents = raw_ops.shape(indices, dtype=indices.dtype)
+        places = []
+        for axis in range(rank - 1):
+            along = raw_ops.range(_zero(indices), extents[axis], _one(indices))
+            along = raw_ops.reshape(along, [-1 if i == axis else 1 for i in range(rank)])
+            places.append(raw_ops.broadcast_to(along, extents))
+        return self._scatter_nd("update", raw_ops.stack([*places, indices], axis=-1), updates)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Adds to the slices that the rows of `indices` name.
+
+        Only these slices are touched. Slices that come several times are changed as often. Returns as
+        `assign`.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_nd_add([[0], [2]], [10.0, 20.0]).numpy()
+        array([11.,  2., 23.], dtype=float32)
+        """
+        return self._scatter_nd("add", indices, updates)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Subtracts from the slices that the rows of `indices` name; as `scatter_nd_add`."""
+        return self._scatter_nd("sub", indices, updates)
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Raises the slices that the rows of `indices` name to at least `updates`; as `scatter_nd_add`."""
+        return self._scatter_nd("max", indices, updates)
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Lowers the slices that the rows of `indices` name to at most `updates`; as `scatter_nd_add`."""
+        return self._scatter_nd("min", indices, updates)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Replaces the slices that the rows of `indices` name; as `scatter_nd_add`."""
+        return self._scatter_nd("update", indices, updates)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> _core.Tensor:
+        """The entries along the first dimension that `indices` names."""
+        return raw_ops.gather(self.read_value(), indices)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> _core.Tensor:
+        """The slices that the rows of `indices` name, as `tf.gather_nd` gives them."""
+        return raw_ops.gather_nd(self.read_value(), indices)
+
+    def count_up_to(self, limit: int) -> Any:
+        """Adds 1 to an integer scalar below `limit`, and gives its value before.
+
+        Raises:
+            OutOfRangeError: where it has reached the limit.
+        """
+        before = self.read_value()
+        if not _core._is_tracing():
+            if int(before) >= limit:
+                raise OutOfRangeError(f"variable '{self.name}' has reached the limit {limit}")
+        else:
+            check(before < limit, [before], f"variable '{self.name}' has reached the limit {limit}.", None)
+        self._assign_add(1)
+        return before
+
+    def initialized_value(self) -> _core.Tensor:
+        """The value, or the first value where it has none yet."""
+        return self.read_value() if self._is_initialized() else self.initial_value
+
+    def set_shape(self, shape: Any) -> None:
+        """Checks that values may have the shape."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"argument 'shape' {shape} contradicts the shape {self.shape} of the variable")
+
+    def eval(self, session: Any = None) -> Any:
+        """The value as a NumPy array: in a session, by default the one that is open, where a graph has it."""
+        if "_graph" in self.__dict__:
+            return v1_graph_state.session(session).run(self)
+        with _core._Outside():
+            return self.numpy()
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Makes `value` its value now, even in a graph: in a session, as `eval`."""
+        if "_graph" in self.__dict__:
+            v1_graph_state.session(session).load(self, value)
+            return
+        with _core._Outside():
+            self._assign(value)
+
+    def __copy__(self) -> Variable:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        with name_scope(""):
+            copy = Variable(
+                self.read_value(), self.trainable, name=self._name, dtype=self.dtype, shape=self.shape
+            )
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.read_value(), self.trainable, self._name, self.shape)
+
+    def __repr__(self) -> str:
+        head = f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}"
+        if _core._is_tracing():
+            return f"{head}>"
+        if not self._is_initialized():
+            return f"{head}, numpy=<uninitialized>>"
+        return f"{head}, numpy={value_text(self.numpy())}>"
+
+
+def _check_slices(delta: Any) -> None:
+    if not hasattr(delta, "indices") or not hasattr(delta, "values"):
+        raise TypeError(f"argument 'sparse_delta' must be a tf.IndexedSlices, got {shown(delta)}")
+
+
+def _refuse_in_place(method: str, symbol: str, assignment: str) -> None:
+    """Has an operator that assigns raise: it would bind the name to a tensor and leave the variable alone."""
+
+    def refuse(self: Variable, other: Any) -> Any:
+        raise RuntimeError(
+            f"`variable {symbol}= value` with tf.Variables is not supported. Use `{assignment}` to modify "
+            f"the variable, or `out = variable {symbol} value` if you need to get a new output Tensor."
+        )
+
+    refuse.__name__ = method
+    refuse.__qualname__ = f"Variable.{method}"
+    refuse.__doc__ = f"Raises: use `{assignment}`."
+    setattr(Variable, method, refuse)
+
+
+for _method, _symbol in {
+    "__iadd__": "+",
+    "__isub__": "-",
+    "__imul__": "*",
+    "__itruediv__": "/",
+    "__ifloordiv__": "//",
+    "__imod__": "%",
+    "__ipow__": "**",
+    "__imatmul__": "@",
+    "__iand__": "&",
+    "__ior__": "|",
+    "__ixor__": "^",
+    "__ilshift__": "<<",
+    "__irshift__": ">>",
+}.items():
+    _assigns = {"+": "variable.assign_add(value)", "-": "variable.assign_sub(value)"}
+    _refuse_in_place(_method, _symbol, _assigns.get(_symbol, f"variable.assign(variable {_symbol} value)"))
+
+
+def _zero(like: _core.Tensor) -> _core.Tensor:
+    return _core._convert(0, like.dtype)
+
+
+def _one(like: _core.Tensor) -> _core.Tensor:
+    return _core._convert(1, like.dtype)
+
+
+def _restore(value: Any, trainable: bool, name: str, shape: Any) -> Variable:
+    with name_scope(""):
+        return Variable(value, trainable, name=name, shape=shape)
+
+
+def _first_value(initial_value: Any, dtype: Any) -> _core.Tensor:
+    """The first value of a variable, computed outside of traced functions."""
+    with _core._Outside():
+        value = initial_value() if callable(initial_value) else initial_value
+    if isinstance(value, _core.Tensor) and value._is_symbolic:
+        # The variable outlives the trace: what it starts with is computed now.
+        value = _core._computed(value)
+        if value is None:
+            raise ValueError(
+                "the initial value of a variable created in a traced function must not depend on arguments "
+                "that are specifications; call the function before get_concrete_function, or give it as a "
+                "function without arguments"
+            )
+    with _core._Outside():
+        return _core._convert(value, dtype)
+
+
+def stand_in(variable: Variable) -> Variable:
+    """A variable of the same class that stands for `variable` while a function is traced."""
+    made: Variable = _core._Variable.__new__(
+        type(variable), variable, variable.dtype, variable.shape, variable._name, variable.trainable
+    )
+    made.__dict__.update(variable.__dict__)
+    _stand_ins[id(variable)] = made
+    return made
+
+
+def see_identity(variable: Variable) -> None:
+    """Has the traces that are open serve this variable alone, wherever another one stands in for it there."""
+    found = _stand_ins.get(id(variable))
+    if found is not None:
+        found._see_identity()
+        see_identity(found)
+
+
+def of_ids(ids: list[int], trainable: bool) -> tuple[Variable, ...]:
+    """The living variables of these ids; only the trainable ones if asked."""
+    found = (_alive.get(number) for number in ids)
+    return tuple(v for v in found if v is not None and (v.trainable or not trainable))
+
+
+def find(unique_id: int) -> Variable | None:
+    """The living variable of an id."""
+    return _alive.get(unique_id)
+
+
+@contextmanager
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
+    """Within it, variables are made by `variable_creator(next_creator, **kwargs)`.
+
+    Scopes nest: the innermost creator is called first.
+
+    Args:
+        variable_creator: gives a variable, typically by calling `next_creator(**kwargs)`.
+
+    >>> def frozen(create, **kwargs):
+    ...     return create(**{**kwargs, "trainable": False})
+    >>> with variable_creator_scope(frozen):
+    ...     v = Variable(1.0)
+    >>> v.trainable
+    False
+    """
+    _creators.append(variable_creator)
+    try:
+        yield
+    finally:
+        _creators.remove(variable_creator)
