@@ -150,7 +150,7 @@ def install() -> None:
             "literal_text": argument_kinds.literal_text,
             "made_variables": _function.made_variables,
             "index_by_arrays": _index_by_arrays,
-            "package_directory": __file__.removesuffix("_layer.py"),
+            "package_directory": __file__.removesuffix("_hooks.py"),
             "placeholder_value": argument_kinds.placeholder_value,
             "position_of_thread": position_of_thread,
             "print_to": print_to,

@@ -410,7 +410,7 @@ INVALID = tf.errors.InvalidArgumentError
         (lambda: tf.matmul(X, X), INVALID, "matrix|matmul|shape|sizes"),
         (lambda: tf.einsum("ij,jk", X), ValueError, "equation|operand|input"),
         (lambda: tf.einsum("ij,kj->z", X, X), ValueError, "z"),
-        (lambda: tf.tensordot(X, X, 1), (INVALID, ValueError), "axes|shape|sizes|matrix"),
+        (lambda: tf.tensordot(X, X, 1), (INVALID, ValueError), "axes|shape|sizes|Matrix"),
         # nets
         (lambda: tf.nn.conv2d(X, X, 1, "SAME"), (INVALID, ValueError), "input|rank"),
         (

@@ -150,7 +150,7 @@ def test_arrays_slices_and_extension_types(way):
     [
         (lambda: ONE, ROWS, TypeError, r"RaggedTensorSpec\(.*is <tf.Tensor"),
         (rows, tf.RaggedTensorSpec([None, None], tf.int32), TypeError, r"int32.*is <tf.RaggedTensor"),
-        (rows, tf.RaggedTensorSpec([2, None], tf.float32), TypeError, r"\(2, None\).*is <tf.RaggedTensor"),
+        (rows, tf.RaggedTensorSpec([2, None], tf.float32), TypeError, r"\[2, None\].*is <tf.RaggedTensor"),
         (rows, tf.float32, TypeError, "result 0 is no float32"),
         (lambda: {"a": 1.0}, {"a": tf.float32, "b": ROWS}, ValueError, r"a dict with \['a', 'b'\]"),
         (

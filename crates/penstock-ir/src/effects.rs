@@ -187,7 +187,7 @@ fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
     let key = std::ptr::from_ref(function);
     let recursive = OPEN.with_borrow(|open| open.contains(&key));
     let made: Result<_, std::convert::Infallible> = match function.graph() {
-        Some(graph) if !recursive => function.derive(|_| {
+        Some(graph) if !recursive && crate::stack::check(0).is_ok() => function.derive(|_| {
             OPEN.with_borrow_mut(|open| open.push(key));
             let set = effects_of_region(graph, graph.body());
             OPEN.with_borrow_mut(Vec::pop);
@@ -195,7 +195,7 @@ fn effects_of_function(function: &Function) -> std::sync::Arc<FunctionEffects> {
                 |values: &[Value]| values.iter().filter_map(|v| graph.inputs().iter().position(|i| i == v)).collect();
             Ok(FunctionEffects { reads: inputs(&set.reads), writes: inputs(&set.writes), set })
         }),
-        // Its graph is not known yet, or it calls itself: it may do anything.
+        // Its graph is not known yet, it calls itself, or calls go too deep to look: it may do anything.
         _ => Ok(std::sync::Arc::new(FunctionEffects {
             reads: Vec::new(),
             writes: Vec::new(),

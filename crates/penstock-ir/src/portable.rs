@@ -9,13 +9,15 @@ use crate::graph::Function;
 /// Checks that neither the function nor those it calls call host code, which cannot be saved or sent elsewhere.
 ///
 /// # Errors
-/// `FailedPrecondition`, which names the first such host code and where it is defined, with the location of the call.
+/// `FailedPrecondition`, which names the first such host code and where it is defined, with the location of the call;
+/// `ResourceExhausted` where calls go too deep for the stack.
 pub fn require_portable(function: &Function) -> Result<()> {
     visit(function, &mut FxHashSet::default())
 }
 
 fn visit(function: &Function, seen: &mut FxHashSet<*const Function>) -> Result<()> {
     let Some(graph) = function.graph().filter(|_| seen.insert(std::ptr::from_ref(function))) else { return Ok(()) };
+    crate::stack::check(0)?;
     let mut found = Ok(());
     graph.visit(&mut |_, inst, data| {
         for attr in &data.attrs.0 {

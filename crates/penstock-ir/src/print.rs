@@ -185,6 +185,15 @@ fn write_list<T: fmt::Display>(out: &mut String, items: &[T], lead: &str) {
     }
 }
 
+/// The functions that a graph calls, in the order of the calls.
+fn called(graph: &Graph) -> Vec<Arc<Function>> {
+    let mut called = Vec::new();
+    graph.visit(&mut |_, _, data| {
+        called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }));
+    });
+    called
+}
+
 struct Printer {
     out: String,
     options: PrintOptions,
@@ -199,22 +208,22 @@ impl Printer {
 
     /// Prints the functions that `graph` calls, each after those that it calls itself.
     fn callees(&mut self, graph: &Graph) {
-        let mut called = Vec::new();
-        graph.visit(&mut |_, _, data| {
-            called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }));
-        });
-        for function in called {
-            let key = Arc::as_ptr(&function);
-            if self.names.contains_key(&key) {
-                continue;
+        // Each function that is being printed, with those that it calls and that are still to be looked at.
+        let mut open = vec![(None, called(graph).into_iter())];
+        while let Some((_, rest)) = open.last_mut() {
+            if let Some(function) = rest.next() {
+                let key = Arc::as_ptr(&function);
+                if self.names.contains_key(&key) {
+                    continue;
+                }
+                let name = self.unique(function.name());
+                self.names.insert(key, name);
+                let inner = function.graph().map(called).unwrap_or_default();
+                open.push((Some(function), inner.into_iter()));
+            } else if let Some((Some(function), _)) = open.pop() {
+                self.function(&function);
+                self.out.push('\n');
             }
-            let name = self.unique(function.name());
-            self.names.insert(key, name);
-            if let Some(graph) = function.graph() {
-                self.callees(graph);
-            }
-            self.function(&function);
-            self.out.push('\n');
         }
     }
 

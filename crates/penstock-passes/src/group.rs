@@ -259,19 +259,24 @@ fn import(
     }
     let here = match graph.def_inst(value) {
         Some(own) if (rule.own)(graph, own) => {
-            // What it is of, and constants, which are its own even where they are operands of the group as well.
-            let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+            // What it is of, and constants, which are its own even where they are operands of the group as well. Names go by
+            // position: one constant may be what is padded and what it is padded with.
+            let none = FxHashMap::default();
+            let mut names: SmallVec<[Value; 3]> = SmallVec::new();
             for (i, v) in graph.insts[own].operands.clone().into_iter().enumerate() {
-                let name = match graph.def_inst(v).filter(|_| i > 0) {
-                    Some(constant) => copy(graph, constant, inner, &names)[0],
+                names.push(match graph.def_inst(v).filter(|_| i > 0) {
+                    Some(constant) => copy(graph, constant, inner, &none)[0],
                     None => {
                         import(graph, inner, rule, v, replaced, map, operands);
                         map[&v]
                     }
-                };
-                names.insert(v, name);
+                });
             }
-            copy(graph, own, inner, &names)[0]
+            let made = copy(graph, own, inner, &none)[0];
+            if let Some(inst) = graph.def_inst(made) {
+                graph.insts[inst].operands = names.into_iter().collect();
+            }
+            made
         }
         _ => {
             let index = operands.len() as u32;

@@ -129,8 +129,8 @@ fn a_view_of_another_dtype_or_rank_is_an_error() {
 
 #[test]
 fn extents_that_no_array_has_are_an_error() {
-    let tensor = Tensor::zeros(DType::F32, &[usize::MAX, 2, 0]).unwrap();
-    assert_eq!(tensor.array_view::<f32, IxDyn>().unwrap_err().class(), Class::InvalidArgument);
+    let error = Tensor::zeros(DType::F32, &[usize::MAX, 2, 0]).unwrap_err();
+    assert_eq!(error.class(), Class::ResourceExhausted);
 }
 
 #[test]

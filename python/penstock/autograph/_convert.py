@@ -66,7 +66,9 @@ def _is_exempt(file: str, module: str) -> bool:
     known = _by_file.get((file, module))
     if known is None:
         own = file.startswith((_OWN, "<frozen")) or (file.startswith(_STDLIB) and not _is_installed(file))
-        known = _by_file[file, module] = own or any(_prefixes(module))
+        # What is typed in, or stands in a docstring, is the user's whatever module it is run in.
+        listed = not file.startswith("<") and any(_prefixes(module))
+        known = _by_file[file, module] = own or listed
     return known
 
 
