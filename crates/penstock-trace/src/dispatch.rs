@@ -524,7 +524,7 @@ fn as_it_is(operand: &Var) -> Result<Var> {
 fn call_in_trace(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]) -> Result<Outs> {
     let (inst, outs) = join_call(function, operands)?;
     let here = inst.index();
-    record_segment(vec![here..here + 1], operands.to_vec(), outs.to_vec(), recorders);
+    record_segment(std::iter::once(here..here + 1).collect(), operands.to_vec(), outs.to_vec(), recorders);
     Ok(outs)
 }
 

@@ -250,7 +250,7 @@ fn texts_that_nest_and_repeat_without_end_are_errors_or_functions() {
             .map(|i| format!("func @f{i}(%x: f32[]) -> f32[] {{\n%y = call %x {{func=@f{}}}\nreturn %y\n}}\n", i + 1))
             .collect::<String>()
             + "func @f2000(%x: f32[]) -> f32[] {\nreturn %x\n}\nfunc @main(%x: f32[]) -> f32[] {\n%y = call %x {func=@f0}\nreturn %y\n}",
-        body(&"%y = concat".to_string()),
+        body("%y = concat"),
     ] {
         if let Err(error) = penstock::parse(&text) {
             assert_ne!(error.class(), Class::Internal, "{error}");
