@@ -67,3 +67,8 @@ def test_findings_are_grouped_and_shown_by_their_shortest_call():
     calls = [exits.format("[1, 2]"), exits.format("1"), "dict(a=2).nothing"]
     groups = [(n, f["kind"], f["call"]) for n, f in fuzz_api.grouped(fuzz_api.run_calls(calls, seconds=60))]
     assert groups == [(2, "SystemExit", exits.format("1")), (1, "AttributeError", "dict().nothing")]
+
+
+def test_public_functions_answer_whatever_they_are_called_with():
+    found = fuzz_api.run_calls(fuzz_api.calls_of(0, 2000), seconds=60)
+    assert not found, "\n".join(f"{f['kind']} at {f['place']}: {f['call']}" for f in found)

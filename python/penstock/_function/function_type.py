@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from penstock._types.annotations import signature_of
+from penstock._types.argument_names import expect
 
 __all__ = ["FunctionSpec", "FunctionType"]
 
@@ -25,6 +27,12 @@ class FunctionType(inspect.Signature):
     """
 
     __slots__ = ()
+
+    def __init__(self, parameters: Iterable[inspect.Parameter] | None = None, **options: Any) -> None:
+        given = None if parameters is None else list(parameters)
+        for parameter in given or ():
+            expect(parameter, inspect.Parameter, "parameters", "a sequence of inspect.Parameter")
+        super().__init__(given, **options)
 
     @classmethod
     def from_callable(

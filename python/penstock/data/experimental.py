@@ -99,10 +99,12 @@ def at(dataset: Any, index: Any) -> Any:
         OutOfRangeError: for a number that no element has.
         FailedPreconditionError: for elements without end.
         UnimplementedError: where it is not known how many elements there are.
+        TypeError: for anything but a data set and an integer.
 
     >>> int(at(Dataset.range(5).map(lambda x: x * 2), 3))
     6
     """
+    expect(dataset, Dataset, "dataset", "a tf.data.Dataset")
     return dataset._then(AT, dataset._structure, integer(index, "index")).get_single_element()
 
 
