@@ -30,7 +30,7 @@ pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>> {
     Ok(out)
 }
 
-/// A vector of the items, of which there are about as many as the iterator says.
+/// A vector of the items. The iterator's size hint is taken as an estimate.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -69,7 +69,7 @@ pub fn push<T>(out: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// Makes room for `more` elements, and for as many as there are already.
+/// Reserves memory for `more` elements, and at least doubles the capacity.
 ///
 /// # Errors
 /// As [`with_room`].
@@ -78,7 +78,7 @@ pub fn reserve<T>(out: &mut Vec<T>, more: usize) -> Result<()> {
     out.try_reserve(more).map_err(|_| exhausted::<T>(out.len().saturating_add(more)))
 }
 
-/// From so many bytes on, what is to be copied by code that cannot fail is tried first.
+/// The size, in bytes, from which memory is tried before a copy that cannot fail.
 const LARGE: usize = 1 << 20;
 
 /// The elements behind a shared pointer, which copies them.

@@ -44,7 +44,7 @@ pub(crate) fn is_heavy_on(op: &OpDef, attrs: &Attrs, inputs: &[&Tensor], outs: &
     Weight::of(op, attrs, &ins, outs, heavy) == Weight::Heavy
 }
 
-/// Whether a loop over so many elements is heavy, at this many nanoseconds each, where what takes `heavy` nanoseconds is.
+/// Whether a loop is heavy: its elements times the nanoseconds of each reach `heavy`.
 #[inline]
 pub(crate) fn is_heavy(elements: usize, ns: f64, heavy: f64) -> bool {
     elements as f64 * ns >= heavy

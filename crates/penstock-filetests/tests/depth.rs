@@ -21,7 +21,7 @@ enum Kind {
     Mixed,
 }
 
-/// `x` through so many levels, of which the innermost doubles it. The rounds of loops are known, or an input says how many; each loop
+/// `x` through nested levels; the innermost doubles it. The rounds of loops are known, or an input says how many; each loop
 /// has a variable that takes the value of another one in a round, so that what is known of it comes later.
 fn nest(b: &mut Builder, kind: Kind, levels: usize, rounds: Option<Value>, x: Value) -> Value {
     if levels == 0 {
@@ -72,7 +72,7 @@ fn run(function: &Function) -> Result<f32> {
     Ok(results[0].item::<f32>().unwrap())
 }
 
-/// On a thread with so many KiB of stack.
+/// On a thread with a stack of this many KiB.
 fn with_stack<T: Send>(kib: usize, f: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|s| {
         std::thread::Builder::new().stack_size(kib << 10).spawn_scoped(s, f).unwrap().join().unwrap()

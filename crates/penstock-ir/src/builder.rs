@@ -212,7 +212,7 @@ impl Builder {
         Ok(self.push_inst(op, operands, attrs, regions, results))
     }
 
-    /// Makes room for an instruction of so many results.
+    /// Reserves memory for an instruction and its results.
     ///
     /// # Errors
     /// `ResourceExhausted` where the memory cannot be had.

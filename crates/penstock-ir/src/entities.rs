@@ -77,7 +77,7 @@ impl<K: Entity, V> Arena<K, V> {
         key
     }
 
-    /// Makes room for so many items more.
+    /// Reserves memory for further items.
     ///
     /// # Errors
     /// `ResourceExhausted` where the memory cannot be had.

@@ -107,7 +107,7 @@ fn boolean2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value) -> Opti
     })
 }
 
-/// Formulas of at most so many steps have instructions of their own; of more, the kernel takes no longer.
+/// The longest formula, in steps, that is emitted inline. A call of the kernel is as fast as a longer one.
 const SHORT: usize = 12;
 
 /// An operator on floats with a short formula.

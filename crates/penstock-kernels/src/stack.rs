@@ -26,7 +26,7 @@ pub fn check(levels: usize) -> Result<()> {
     Ok(())
 }
 
-/// Runs a walk through so many nested regions where the stack has room for it: here, or else on a thread of its own. It
+/// Runs a walk through `levels` nested regions where the stack has room: here, or on a thread of its own. The walk
 /// must not call host code, which is to run on the thread that asks for it.
 ///
 /// # Errors

@@ -153,7 +153,7 @@ impl Lift<'_> {
         (self.is_outside(array) && graph.ty(array).shape().is_static()).then_some(array)
     }
 
-    /// Whether it pays to make a product, of at most so many multiplications, for all rows.
+    /// Whether it pays to make a product for all rows. The number is the most multiplications.
     fn is_worth(&self, inst: Inst, read: &Read, most: usize) -> bool {
         let graph = &*self.graph;
         let data = &graph.insts[inst];

@@ -103,7 +103,7 @@ impl TileProgram {
         failed.map_or(Ok(()), |failed| Err(self.error(failed)))
     }
 
-    /// How many of what takes so many nanoseconds a thread is handed.
+    /// The number of pieces that a thread is handed, from the nanoseconds that one takes.
     fn grain(&self, ns: f64) -> usize {
         ((self.piece_ns / ns.max(1e-3)) as usize).max(1)
     }

@@ -36,7 +36,7 @@ pub(super) struct Former<'a> {
     space: &'a Space,
     /// Bytes of the widest element that runs have, 4 or 8.
     widest: usize,
-    /// Rows of at least so many vectors are read where they lie; shorter ones are copied into a tile first.
+    /// The least length of a row, in vectors, to read it in place. Shorter rows are copied into a tile first.
     long: usize,
 }
 

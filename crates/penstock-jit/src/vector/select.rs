@@ -221,7 +221,7 @@ impl Builder {
         let mut operands: Vec<Option<Value>> = vec![None; region.operands.len()];
         self.vector_of(region, &mut operands)?;
         if self.is_deep && !region.is_small {
-            // As many as there are registers for.
+            // The registers bound how many.
             self.copies = if self.level == Level::V4 { 4 } else { 2 };
         }
         let mut starts: SmallVec<[usize; 4]> = smallvec![0];
