@@ -56,7 +56,7 @@ class ForwardAccumulator:
             if not is_differentiable(primal.dtype):
                 warn_of_dtype("a primal", primal.dtype)
                 continue
-            direction = _core._convert(tangent, primal.dtype)
+            direction = _core._to_tensor(tangent, primal.dtype)
             if not direction.shape.is_compatible_with(primal.shape):
                 raise ValueError(
                     f"a primal has shape {primal.shape}, its entry of argument 'tangents' {direction.shape}"
@@ -93,7 +93,7 @@ class ForwardAccumulator:
 
         def one(primal: Any) -> Any:
             if not isinstance(primal, _core.Tensor | _core._Variable):
-                primal = _core._convert(primal)
+                primal = _core._to_tensor(primal)
             tangent = self._accumulator.jvp(primal)
             if tangent is None and unconnected is UnconnectedGradients.ZERO:
                 return zeros_of(primal)

@@ -56,11 +56,11 @@ def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any],
         x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
         if isinstance(x, _core.Tensor | _core._Variable):
-            x = _core._convert(x)
-            y = _core._convert(y, None, x.dtype)
+            x = _core._to_tensor(x)
+            y = _core._to_tensor_hinted(y, x.dtype)
         else:
-            y = _core._convert(y)
-            x = _core._convert(x, None, y.dtype)
+            y = _core._to_tensor(y)
+            x = _core._to_tensor_hinted(x, y.dtype)
         holds = raw_ops.reduce_all(compare(x, y))
         _check(
             holds,
@@ -106,7 +106,7 @@ def _sign(symbol: str, name: str, compare: Callable[[Any, Any], Any]) -> Callabl
     def function(
         x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
     ) -> None:
-        x = _core._convert(x)
+        x = _core._to_tensor(x)
         holds = raw_ops.reduce_all(compare(x, raw_ops.zeros_like(x)))
         _check(
             holds,
@@ -159,12 +159,12 @@ def assert_near(
 
     >>> assert_near([1.0], [1.0 + 1e-7])
     """
-    x = _core._convert(x)
-    y = _core._convert(y, None, x.dtype)
+    x = _core._to_tensor(x)
+    y = _core._to_tensor_hinted(y, x.dtype)
     distance, size = raw_ops.abs(x - y), raw_ops.abs(y)
     default = 10 * _EPSILONS.get(distance.dtype.name, 0.0)
-    rtol = _core._convert(default if rtol is None else rtol, None, distance.dtype)
-    atol = _core._convert(default if atol is None else atol, None, distance.dtype)
+    rtol = _core._to_tensor_hinted(default if rtol is None else rtol, distance.dtype)
+    atol = _core._to_tensor_hinted(default if atol is None else atol, distance.dtype)
     holds = raw_ops.reduce_all(distance <= atol + rtol * size)
     _check(holds, ["x:", x, "y:", y], f"{_prefix(message)}x and y are not equal to tolerance.", summarize)
 
@@ -175,7 +175,7 @@ def assert_near(
 def _assert_rank(
     x: Any, ranks: Iterable[Any], message: str | None, what: str, fits: Callable[[Any, Any], Any]
 ) -> None:
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     wanted = [integer(rank, "rank") for rank in ranks]
     static = x.shape.rank
     if static is not None:
@@ -185,7 +185,7 @@ def _assert_rank(
             )
         return
     rank = raw_ops.rank(x)
-    holds = raw_ops.reduce_any(raw_ops.stack([_core._convert(fits(rank, r)) for r in wanted]))
+    holds = raw_ops.reduce_any(raw_ops.stack([_core._to_tensor(fits(rank, r)) for r in wanted]))
     _check(holds, ["rank:", rank], f"{_prefix(message)}Tensor must have rank {what}.", None)
 
 
@@ -260,7 +260,7 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
     >>> assert_scalar(3).numpy()
     np.int32(3)
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     assert_rank(x, 0, message)
     return x
 
@@ -294,7 +294,7 @@ def assert_shapes(
     named: dict[str, Any] = {}
     for x, description in pairs:
         x = x.deref() if isinstance(x, _core.Reference) else x
-        x = _core._convert(x)
+        x = _core._to_tensor(x)
         for what, wanted, found in _dimensions(x, description, message):
             expected = wanted
             if isinstance(wanted, str):
@@ -356,7 +356,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
     >>> assert_type([1, 2], 'int32')
     """
-    tensor, wanted = _core._convert(tensor), _core.DType(tf_type)
+    tensor, wanted = _core._to_tensor(tensor), _core.DType(tf_type)
     if tensor.dtype != wanted:
         raise TypeError(
             f"{_prefix(message)}argument 'tensor' must be of dtype {wanted.name}, got {tensor.dtype.name}"
@@ -376,7 +376,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
     >>> assert_integer([1, 2])
     """
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(f"{_prefix(message)}argument 'x' must hold integers, got {x.dtype.name}")
 
@@ -398,7 +398,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DTy
     for tensor in tensors or []:
         if tensor is None:
             continue
-        own = _core._convert(tensor).dtype
+        own = _core._to_tensor(tensor).dtype
         if wanted is None:
             wanted = own
         elif own != wanted:
@@ -416,7 +416,8 @@ def is_numeric_tensor(tensor: Any) -> bool:
     Args:
         tensor: anything.
 
-    >>> is_numeric_tensor(_core._convert([1, 2])), is_numeric_tensor('text')
+    >>> import penstock as tf
+    >>> is_numeric_tensor(tf.constant([1, 2])), is_numeric_tensor('text')
     (True, False)
     """
     if not isinstance(tensor, _core.Tensor | _core._Variable):

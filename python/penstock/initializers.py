@@ -323,7 +323,7 @@ class Identity(Initializer):
         dims = TensorShape(shape).as_list()
         if len(dims) != 2:
             raise ValueError(f"argument 'shape' must have two dimensions, got {dims}")
-        return eye(dims[0], dims[1], dtype=dtype) * _core._convert(self.gain, None, _core.DType(dtype))
+        return eye(dims[0], dims[1], dtype=dtype) * _core._to_tensor_hinted(self.gain, _core.DType(dtype))
 
 
 zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant

@@ -119,7 +119,7 @@ def matmul(
         raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
         dtype = _core.DType(output_type)
-        a, b = _core._convert(a), _core._convert(b)
+        a, b = _core._to_tensor(a), _core._to_tensor(b)
         if dtype == _core.int32 and {a.dtype, b.dtype} <= {_core.int8, _core.uint8}:
             return raw_ops.matmul_int32(
                 a, b, transpose_a=transpose_a or adjoint_a, transpose_b=transpose_b or adjoint_b, name=name
@@ -187,7 +187,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
     >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    x = _swap_last(_core._convert(a))
+    x = _swap_last(_core._to_tensor(a))
     return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
 
 
@@ -230,12 +230,12 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
     [[1, 0], [3, 4]]
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     if isinstance(num_lower, int) and isinstance(num_upper, int):
         return raw_ops.matrix_band_part(x, lower=num_lower, upper=num_upper)
     rows, columns, _, _ = _rows_and_columns(x)
-    below = raw_ops.cast(_core._convert(num_lower), dtype=_core.int64)
-    above = raw_ops.cast(_core._convert(num_upper), dtype=_core.int64)
+    below = raw_ops.cast(_core._to_tensor(num_lower), dtype=_core.int64)
+    above = raw_ops.cast(_core._to_tensor(num_upper), dtype=_core.int64)
     distance = raw_ops.cast(rows - columns, dtype=_core.int64)
     keep = raw_ops.logical_and(
         raw_ops.logical_or(below < 0, distance <= below),
@@ -315,7 +315,7 @@ def diag_part(
     >>> diag_part([[1, 2], [3, 4]], k=(0, 1), padding_value=9).numpy().tolist()
     [[9, 2], [1, 4]]
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     low, high = _band(k)
     _, _, m, n = _rows_and_columns(x)
     _check_band(low, high, m, n)
@@ -331,7 +331,7 @@ def diag_part(
     found = raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1)
     if low == high:
         return raw_ops.squeeze(found, axes=[-2])
-    return raw_ops.select(inside, found, _core._convert(padding_value, None, x.dtype))
+    return raw_ops.select(inside, found, _core._to_tensor_hinted(padding_value, x.dtype))
 
 
 def _spread(
@@ -393,7 +393,7 @@ def diag(
     >>> diag([[9, 2], [1, 4]], k=(0, 1)).numpy().tolist()
     [[1, 2], [0, 4]]
     """
-    x = _core._convert(diagonal)
+    x = _core._to_tensor(diagonal)
     low, high = _band(k)
     _check_count(x, low, high, "diagonal")
     longest = sizes(x, 1)[-1]
@@ -412,7 +412,7 @@ def diag(
         raise InvalidArgumentError(
             f"a diagonal of {longest} elements does not fit {rows} rows and {columns} columns at k={k}"
         )
-    pad = _core._convert(padding_value, None, x.dtype)
+    pad = _core._to_tensor_hinted(padding_value, x.dtype)
     if x.dtype == _core.bool:
         pad = raw_ops.cast(pad, dtype=x.dtype)
     if isinstance(longest, int) and longest == 0:
@@ -442,8 +442,8 @@ def set_diag(
     >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
     [[0, 2], [3, 0]]
     """
-    x = _core._convert(input)
-    diagonal = _core._convert(diagonal, None, x.dtype)
+    x = _core._to_tensor(input)
+    diagonal = _core._to_tensor_hinted(diagonal, x.dtype)
     low, high = _band(k)
     _, _, m, n = _rows_and_columns(x)
     _check_band(low, high, m, n)
@@ -488,7 +488,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
     >>> tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
     """
-    x = _core._convert(diagonal)
+    x = _core._to_tensor(diagonal)
     dims = sizes(x)
     return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims))
 
@@ -509,7 +509,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
     >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     dims = sizes(x)
     half = len(dims) // 2
     if len(dims) % 2 or not dims or not x.shape[:half].is_compatible_with(x.shape[half:]):
@@ -533,7 +533,7 @@ def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
     >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]
     """
-    a, b = _core._convert(a), _core._convert(b)
+    a, b = _core._to_tensor(a), _core._to_tensor(b)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
             raise ValueError(
@@ -569,7 +569,7 @@ def norm(
     >>> norm([3.0, 4.0]).numpy()
     np.float32(5.0)
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     keep = bool(keepdims)
     along = axes(axis)
     is_matrix = isinstance(axis, list | tuple) and len(axis) == 2
@@ -633,6 +633,6 @@ def normalize(
     >>> length.numpy().tolist()
     [5.0]
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     length = norm(x, ord, axis, True)
     return x / raw_ops.cast(length, dtype=x.dtype), length

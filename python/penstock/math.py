@@ -116,10 +116,10 @@ from penstock._runtime.arguments import integer
 def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
     """Two operands as tensors of one dtype where one of them can adapt."""
     if isinstance(x, _core.Tensor | _core._Variable):
-        a = _core._convert(x)
-        return a, _core._convert(y, None, a.dtype)
-    b = _core._convert(y)
-    return _core._convert(x, None, b.dtype), b
+        a = _core._to_tensor(x)
+        return a, _core._to_tensor_hinted(y, a.dtype)
+    b = _core._to_tensor(y)
+    return _core._to_tensor_hinted(x, b.dtype), b
 
 
 def add(x: Any, y: Any, name: str | None = None) -> _core.Tensor:
@@ -393,7 +393,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> _core.Tensor:
     >>> reciprocal_no_nan([2.0, 0.0]).numpy()
     array([0.5, 0. ], dtype=float32)
     """
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     return raw_ops.divide_no_nan(raw_ops.ones_like(x), x)
 
 
@@ -407,7 +407,7 @@ def log_sigmoid(x: Any, name: str | None = None) -> _core.Tensor:
     >>> log_sigmoid([0.0, -100.0]).numpy()
     array([  -0.6931472, -100.       ], dtype=float32)
     """
-    return -raw_ops.softplus(-_core._convert(x))
+    return -raw_ops.softplus(-_core._to_tensor(x))
 
 
 def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Tensor:
@@ -426,12 +426,12 @@ def polyval(coeffs: Sequence[Any], x: Any, name: str | None = None) -> _core.Ten
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     if not coeffs:
         return raw_ops.zeros_like(x)
-    total = _core._convert(coeffs[0], None, x.dtype)
+    total = _core._to_tensor_hinted(coeffs[0], x.dtype)
     for c in coeffs[1:]:
-        total = total * x + _core._convert(c, None, x.dtype)
+        total = total * x + _core._to_tensor_hinted(c, x.dtype)
     return total
 
 
@@ -473,7 +473,7 @@ def real(input: Any, name: str | None = None) -> _core.Tensor:
     >>> real([1.0 + 2.0j]).numpy()
     array([1.])
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     return raw_ops.real(x) if x.dtype.is_complex else x
 
 
@@ -490,7 +490,7 @@ def imag(input: Any, name: str | None = None) -> _core.Tensor:
     >>> imag([1.0 + 2.0j]).numpy()
     array([2.])
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     return raw_ops.imag(x) if x.dtype.is_complex else raw_ops.zeros_like(x)
 
 
@@ -504,7 +504,7 @@ def conj(x: Any, name: str | None = None) -> _core.Tensor:
     >>> conj([1.0 + 2.0j]).numpy()
     array([1.-2.j])
     """
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     return raw_ops.conj(x) if x.dtype.is_complex else x
 
 
@@ -521,12 +521,12 @@ def angle(input: Any, name: str | None = None) -> _core.Tensor:
     >>> angle([1.0 + 1.0j, -1.0 + 0.0j]).numpy()
     array([0.78539816, 3.14159265])
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     if x.dtype.is_complex:
         return raw_ops.angle(x)
     return raw_ops.select(
         x < 0,
-        raw_ops.fill(raw_ops.shape(x), _core._convert(3.141592653589793, x.dtype)),
+        raw_ops.fill(raw_ops.shape(x), _core._to_tensor(3.141592653589793, x.dtype)),
         raw_ops.zeros_like(x),
     )
 
@@ -549,7 +549,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> _core.Tensor:
     array([ 1, -1], dtype=int32)
     """
     target = _core.DType(dtype)
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     return x if x.dtype == target else raw_ops.cast(x, dtype=target)
 
 
@@ -565,7 +565,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> _core.Tens
     array([255,   0], dtype=uint8)
     """
     target = _core.DType(dtype)
-    x = _core._convert(value)
+    x = _core._to_tensor(value)
     if target.is_integer or target.is_floating:
         low, high = float(target.min), float(target.max)
         own_low, own_high = float(x.dtype.min), float(x.dtype.max)
@@ -577,7 +577,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> _core.Tens
 
 
 def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
-    return _core._convert(float(value) if dtype.is_floating else int(value), dtype)
+    return _core._to_tensor(float(value) if dtype.is_floating else int(value), dtype)
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> _core.Tensor:
@@ -592,11 +592,11 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     >>> l2_normalize([3.0, 4.0]).numpy()
     array([0.6, 0.8], dtype=float32)
     """
-    v = _core._convert(x)
+    v = _core._to_tensor(x)
     parts = [raw_ops.real(v), raw_ops.imag(v)] if v.dtype.is_complex else [v]
     squares = [raw_ops.square(part) for part in parts]
     square_sum = reduce_sum(raw_ops.add(*squares) if v.dtype.is_complex else squares[0], axis, True)
-    inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._convert(epsilon, square_sum.dtype)))
+    inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._to_tensor(epsilon, square_sum.dtype)))
     scaled = [part * inverse for part in parts]
     return raw_ops.complex(*scaled) if v.dtype.is_complex else scaled[0]
 
@@ -684,8 +684,8 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     >>> in_top_k([0, 1], [[0.1, 0.9], [0.2, 0.8]], 1).numpy().tolist()
     [False, True]
     """
-    predictions = _core._convert(predictions)
-    targets = _core._convert(targets, None, _core.int32)
+    predictions = _core._to_tensor(predictions)
+    targets = _core._to_tensor_hinted(targets, _core.int32)
     classes = raw_ops.cast(raw_ops.shape(predictions)[1], dtype=targets.dtype)
     exists = raw_ops.logical_and(targets >= 0, targets < classes)
     own = raw_ops.gather(
@@ -693,7 +693,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     )
     above = reduce_sum(cast(predictions > raw_ops.expand_dims(own, axis=1), _core.int32), 1)
     finite = reduce_all(is_finite(predictions), 1)
-    return raw_ops.logical_and(raw_ops.logical_and(above < _core._convert(k, _core.int32), finite), exists)
+    return raw_ops.logical_and(raw_ops.logical_and(above < _core._to_tensor(k, _core.int32), finite), exists)
 
 
 __all__ = sorted(

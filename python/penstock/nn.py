@@ -107,10 +107,10 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _cor
     >>> tf.nn.leaky_relu([-1.0, 2.0], alpha=0.5).numpy().tolist()
     [-0.5, 2.0]
     """
-    x = _core._convert(features)
+    x = _core._to_tensor(features)
     if x.dtype.is_integer:
         x = raw_ops.cast(x, dtype=_core.float32)
-    return raw_ops.select(x > 0, x, x * _core._convert(alpha, None, x.dtype))
+    return raw_ops.select(x > 0, x, x * _core._to_tensor_hinted(alpha, x.dtype))
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _core.Tensor:
@@ -125,7 +125,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _
     >>> tf.nn.gelu([0.0, 10.0]).numpy().tolist()
     [0.0, 10.0]
     """
-    x = _core._convert(features)
+    x = _core._to_tensor(features)
     if not x.dtype.is_floating:
         raise ValueError(f"argument 'features' must be floating point, got {x.dtype.name}")
     if approximate:
@@ -145,8 +145,8 @@ def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
     >>> tf.nn.silu([0.0, 100.0]).numpy().tolist()
     [0.0, 100.0]
     """
-    x = _core._convert(features)
-    return x * raw_ops.sigmoid(x * _core._convert(beta, None, x.dtype))
+    x = _core._to_tensor(features)
+    return x * raw_ops.sigmoid(x * _core._to_tensor_hinted(beta, x.dtype))
 
 
 swish = silu
@@ -164,7 +164,7 @@ def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tenso
     >>> tf.nn.crelu([-1.0, 2.0]).numpy().tolist()
     [0.0, 2.0, 1.0, 0.0]
     """
-    x = _core._convert(features)
+    x = _core._to_tensor(features)
     return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")))
 
 
@@ -182,8 +182,8 @@ def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
     >>> float(tf.nn.l2_loss([3.0, 4.0]))
     12.5
     """
-    t = _core._convert(t)
-    return raw_ops.reduce_sum(raw_ops.square(t)) / _core._convert(2, t.dtype)
+    t = _core._to_tensor(t)
+    return raw_ops.reduce_sum(raw_ops.square(t)) / _core._to_tensor(2, t.dtype)
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> _core.Tensor:
@@ -202,8 +202,8 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         raise ValueError(
             f"argument 'data_format' must be None, or have C second or last, got {data_format!r}"
         )
-    x = _core._convert(value)
-    bias = _core._convert(bias, None, x.dtype)
+    x = _core._to_tensor(value)
+    bias = _core._to_tensor_hinted(bias, x.dtype)
     return x + raw_ops.reshape(bias, [-1] + [1] * (len(known_rank(x)) - 2))
 
 
@@ -228,7 +228,7 @@ def dropout(
     """
     from penstock import random
 
-    v = _core._convert(x)
+    v = _core._to_tensor(x)
     if not v.dtype.is_floating:
         raise ValueError(f"argument 'x' must be floating point, got {v.dtype.name}")
     if isinstance(rate, int | float):
@@ -238,7 +238,7 @@ def dropout(
             )
         if rate == 0:
             return v
-    rate = _core._convert(rate, None, v.dtype)
+    rate = _core._to_tensor_hinted(rate, v.dtype)
     shape = raw_ops.shape(v)
     if noise_shape is not None:
         if isinstance(noise_shape, list | tuple):
@@ -265,7 +265,7 @@ def moments(
     >>> float(mean), float(variance)
     (2.0, 1.0)
     """
-    x = _core._convert(x)
+    x = _core._to_tensor(x)
     own = x.dtype
     if own in (_core.float16, _core.bfloat16):
         x = raw_ops.cast(x, dtype=_core.float32)
@@ -299,11 +299,11 @@ def batch_normalization(
     >>> y.numpy().tolist()
     [5.0, 15.0]
     """
-    v = _core._convert(x)
-    factor = raw_ops.rsqrt(_core._convert(variance, None, v.dtype) + variance_epsilon)
+    v = _core._to_tensor(x)
+    factor = raw_ops.rsqrt(_core._to_tensor_hinted(variance, v.dtype) + variance_epsilon)
     if scale is not None:
         factor = factor * scale
-    shift = -_core._convert(mean, None, v.dtype) * factor
+    shift = -_core._to_tensor_hinted(mean, v.dtype) * factor
     if offset is not None:
         shift = shift + offset
     return v * raw_ops.cast(factor, dtype=v.dtype) + raw_ops.cast(shift, dtype=v.dtype)
@@ -322,7 +322,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
                 "argument 'params' must be one tensor; tables in several parts are not supported"
             )
         params = params[0]
-    ids = _core._convert(ids, None, _core.int32)
+    ids = _core._to_tensor_hinted(ids, _core.int32)
     rows = raw_ops.gather(params, ids, sparse_gradient=True)
     if max_norm is None:
         return rows
@@ -374,15 +374,15 @@ def weighted_cross_entropy_with_logits(
     if pos_weight is None:
         raise ValueError("argument 'pos_weight' must be given")
     y, x = _labels_and_logits(labels, logits)
-    weight = 1 + (_core._convert(pos_weight, None, x.dtype) - 1) * y
+    weight = 1 + (_core._to_tensor_hinted(pos_weight, x.dtype) - 1) * y
     return (1 - y) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
 
 
 def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Tensor]:
     if labels is None or logits is None:
         raise ValueError("arguments 'labels' and 'logits' must be given both")
-    x = _core._convert(logits)
-    y = _core._convert(labels, None, x.dtype)
+    x = _core._to_tensor(logits)
+    y = _core._to_tensor_hinted(labels, x.dtype)
     if not x.shape.is_compatible_with(y.shape):
         raise ValueError(
             f"`logits` and `labels` must have the same shape, received ({x.shape} vs {y.shape})."
@@ -406,8 +406,8 @@ def softmax_cross_entropy_with_logits(
     >>> loss.numpy().tolist()
     [0.0]
     """
-    x = _core._convert(logits)
-    y = raw_ops.cast(_core._convert(labels, None, x.dtype), dtype=x.dtype)
+    x = _core._to_tensor(logits)
+    y = raw_ops.cast(_core._to_tensor_hinted(labels, x.dtype), dtype=x.dtype)
     rank = len(known_rank(x))
     place = integer(axis, "axis") % max(rank, 1)
     if not x.shape.is_compatible_with(y.shape):
@@ -437,8 +437,8 @@ def sparse_softmax_cross_entropy_with_logits(
     >>> tf.nn.sparse_softmax_cross_entropy_with_logits([1], [[100.0, 0.0]]).numpy().tolist()
     [100.0]
     """
-    x = _core._convert(logits)
-    y = _core._convert(labels, None, _core.int32)
+    x = _core._to_tensor(logits)
+    y = _core._to_tensor_hinted(labels, _core.int32)
     if x.shape.rank is not None and not x.shape[:-1].is_compatible_with(y.shape):
         raise ValueError(
             f"argument 'labels' must have shape {x.shape[:-1]} for logits of shape {x.shape}, got {y.shape}"

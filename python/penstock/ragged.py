@@ -54,7 +54,7 @@ def constant(
     if ragged_rank is None:
         ragged_rank = max(0, depth - 1 - len(inner or []))
     if ragged_rank == 0 or not isinstance(pylist, list | tuple):
-        return _core._convert(pylist, None if dtype is None else _core.DType(dtype))
+        return _core._to_tensor(pylist, None if dtype is None else _core.DType(dtype))
     values, lengths = list(pylist), []
     for _ in range(ragged_rank):
         for row in values:
@@ -67,11 +67,11 @@ def constant(
         values = [item for row in values for item in row]
     if any(_depth(v) != _depth(values[0]) for v in values):
         raise ValueError("argument 'pylist' has scalars at different depths")
-    flat = _core._convert(values, None if dtype is None else _core.DType(dtype))
+    flat = _core._to_tensor(values, None if dtype is None else _core.DType(dtype))
     if inner is not None:
-        flat = raw_ops.reshape(flat, _core._convert([len(values), *inner], _core.int32))
+        flat = raw_ops.reshape(flat, _core._to_tensor([len(values), *inner], _core.int32))
     splits_dtype = _core.DType(row_splits_dtype)
-    parts = [_core._convert(row, splits_dtype) for row in lengths]
+    parts = [_core._to_tensor(row, splits_dtype) for row in lengths]
     return RaggedTensor.from_nested_row_lengths(flat, parts, validate=False)
 
 
@@ -128,7 +128,7 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
     >>> row_splits_to_segment_ids([0, 3, 3, 5]).numpy().tolist()
     [0, 0, 0, 2, 2]
     """
-    splits = _core._convert(splits, None, _core.int64)
+    splits = _core._to_tensor_hinted(splits, _core.int64)
     ids = RaggedTensor(splits, splits).value_rowids()
     return ids if out_type is None else raw_ops.cast(ids, dtype=_core.DType(out_type))
 
@@ -144,6 +144,6 @@ def segment_ids_to_row_splits(
     >>> segment_ids_to_row_splits([0, 0, 0, 2, 2], num_segments=4).numpy().tolist()
     [0, 3, 3, 5, 5]
     """
-    ids = _core._convert(segment_ids, None, _core.int64)
+    ids = _core._to_tensor_hinted(segment_ids, _core.int64)
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
     return splits if out_type is None else raw_ops.cast(splits, dtype=_core.DType(out_type))

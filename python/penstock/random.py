@@ -75,14 +75,14 @@ def _sequence(seed: int) -> _core.Tensor:
     key = (integer(seed, "seed") * 0x9E3779B97F4A7C15 + _Seeds.overall) % 2**63
     if not _core._is_tracing():
         count = _Seeds.uses[key] = _Seeds.uses.get(key, -1) + 1
-        return _core._convert([key, count], _core.int64)
+        return _core._to_tensor([key, count], _core.int64)
     # A traced function counts its own draws, from where it was traced, each time that it runs.
     with _core._Outside():
-        start = _core._convert(0, _core.int64)
+        start = _core._to_tensor(0, _core.int64)
         counter = _core._Variable(start, start.dtype, start.shape, "random_counter", False)
     drawn = raw_ops.read_variable(counter)
-    raw_ops.assign_add(counter, _core._convert(1, _core.int64))
-    return _core._convert([_core._convert(key, _core.int64), drawn])
+    raw_ops.assign_add(counter, _core._to_tensor(1, _core.int64))
+    return _core._to_tensor([_core._to_tensor(key, _core.int64), drawn])
 
 
 def uniform(
@@ -129,13 +129,13 @@ def _checked(dtype: Any, maxval: Any) -> _core.DType:
 
 
 def _bound(value: Any, dtype: _core.DType) -> _core.Tensor:
-    bound = value if isinstance(value, _core.Tensor) else _core._convert(value, dtype)
+    bound = value if isinstance(value, _core.Tensor) else _core._to_tensor(value, dtype)
     return bound if bound.dtype == dtype else raw_ops.cast(bound, dtype=dtype)
 
 
 def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
-    low = _core._convert(minval, None, unit.dtype)
-    high = _core._convert(1 if maxval is None else maxval, None, unit.dtype)
+    low = _core._to_tensor_hinted(minval, unit.dtype)
+    high = _core._to_tensor_hinted(1 if maxval is None else maxval, unit.dtype)
     return unit * (high - low) + low
 
 
@@ -188,8 +188,8 @@ def truncated_normal(
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
     if type(mean) is type(stddev) is float and mean == 0.0 and stddev == 1.0:
         return standard
-    return standard * _core._convert(stddev, None, standard.dtype) + _core._convert(
-        mean, None, standard.dtype
+    return standard * _core._to_tensor_hinted(stddev, standard.dtype) + _core._to_tensor_hinted(
+        mean, standard.dtype
     )
 
 
@@ -294,7 +294,7 @@ def _new_seed(seed: int | None) -> _core.Tensor:
     """Two integers: the next of the sequence of a seed, or drawn from the generator."""
     if seed is not None:
         return _sequence(seed)
-    low, high = _core._convert(-(2**62), _core.int64), _core._convert(2**62, _core.int64)
+    low, high = _core._to_tensor(-(2**62), _core.int64), _core._to_tensor(2**62, _core.int64)
     return raw_ops.random_uniform_int([2], low, high)
 
 
@@ -325,8 +325,8 @@ def gamma(
     TensorShape([3, 2])
     """
     target = _core.DType(dtype)
-    alpha = _core._convert(alpha, target)
-    rate = _core._convert(1 if beta is None else beta, target)
+    alpha = _core._to_tensor(alpha, target)
+    rate = _core._to_tensor(1 if beta is None else beta, target)
     both = alpha + raw_ops.zeros_like(rate)
     dims = raw_ops.concat([_dims(shape), raw_ops.shape(both, dtype=_core.int64)], axis=0)
     return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
@@ -364,7 +364,7 @@ def _dims(shape: Any) -> _core.Tensor:
 
 
 def _mean(lam: Any) -> _core.Tensor:
-    tensor = _core._convert(lam)
+    tensor = _core._to_tensor(lam)
     return tensor if tensor.dtype.is_floating else raw_ops.cast(tensor, dtype=_core.float64)
 
 
@@ -393,8 +393,8 @@ def stateless_gamma(
     TensorShape([2, 3])
     """
     target = _core.DType(dtype)
-    numbers = raw_ops.stateless_random_gamma(_dims(shape), _seed(seed), _core._convert(alpha, target))
-    return numbers if beta is None else numbers / _core._convert(beta, target)
+    numbers = raw_ops.stateless_random_gamma(_dims(shape), _seed(seed), _core._to_tensor(alpha, target))
+    return numbers if beta is None else numbers / _core._to_tensor(beta, target)
 
 
 def stateless_poisson(
@@ -429,7 +429,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> _co
     >>> sorted(shuffle([1, 2, 3], seed=1).numpy().tolist())
     [1, 2, 3]
     """
-    x = _core._convert(value)
+    x = _core._to_tensor(value)
     if x.shape.rank == 0:
         return x
     keys = raw_ops.stateless_random_uniform_full_int(raw_ops.shape(x)[:1], _new_seed(seed), dtype=_core.int64)
@@ -437,7 +437,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> _co
 
 
 def _seed(seed: Any) -> _core.Tensor:
-    pair = _core._convert(seed)
+    pair = _core._to_tensor(seed)
     if not pair.shape.is_compatible_with([2]):
         raise InvalidArgumentError(f"argument 'seed' must have shape [2], got {pair.shape}")
     return pair
@@ -493,7 +493,7 @@ def stateless_categorical(
 
 
 def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tensor:
-    logits = _core._convert(logits)
+    logits = _core._to_tensor(logits)
     if logits.shape.rank not in (2, None):
         raise ValueError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
     if logits.dtype.is_integer:
@@ -501,7 +501,7 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
     shape = raw_ops.shape(logits, dtype=_core.int64)
     # The greatest of logits with Gumbel noise is distributed as they say.
     unit = draw(
-        raw_ops.stack([shape[0], raw_ops.cast(_core._convert(num_samples), dtype=_core.int64), shape[1]]),
+        raw_ops.stack([shape[0], raw_ops.cast(_core._to_tensor(num_samples), dtype=_core.int64), shape[1]]),
         _core.float64,
     )
     noise = -raw_ops.log(-raw_ops.log(raw_ops.maximum(unit, 2.0**-60)))
@@ -524,7 +524,7 @@ def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
     TensorShape([3, 2])
     """
     seed = _seed(seed)
-    rows = raw_ops.cast(_core._convert(num), dtype=_core.int64)
+    rows = raw_ops.cast(_core._to_tensor(num), dtype=_core.int64)
     return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
 
 
@@ -542,6 +542,6 @@ def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
     >>> fold_in([1, 2], 3).shape
     TensorShape([2])
     """
-    data = _core._convert(data)
+    data = _core._to_tensor(data)
     first = stateless_uniform([], _seed(seed), None, None, data.dtype, alg=alg)
     return raw_ops.stack([first, data])

@@ -36,7 +36,7 @@ def _last(input: Any, count: int, argument: str = "input") -> tuple[_core.Tensor
     Raises:
         ValueError: where it has fewer, or unknown rank.
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     rank = len(known_rank(x))
     if rank < count:
         raise ValueError(
@@ -53,7 +53,7 @@ def _lengths(fft_length: Any, count: int) -> list[Any]:
     """
     if fft_length is None:
         return [None] * count
-    vector = _core._convert(fft_length, None, _core.int32)
+    vector = _core._to_tensor_hinted(fft_length, _core.int32)
     if vector.shape.rank != 1 or vector.shape[0] not in (count, None):
         raise ValueError(
             f"argument 'fft_length' must be a vector of {count} length(s), got shape {vector.shape}"
@@ -64,10 +64,10 @@ def _lengths(fft_length: Any, count: int) -> list[Any]:
 
 def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[int], list[Any]]:
     """A tensor, the dimensions that are asked for, by default the last ones, and their lengths."""
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     rank = len(known_rank(x))
     if axes is None:
-        lengths = None if fft_length is None else _core._convert(fft_length, None, _core.int32)
+        lengths = None if fft_length is None else _core._to_tensor_hinted(fft_length, _core.int32)
         count = rank if lengths is None else lengths.shape.num_elements()
         if count is None or count > rank:
             raise ValueError(
@@ -455,7 +455,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> _core.Tensor
 
 
 def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:
-    tensor = _core._convert(x)
+    tensor = _core._to_tensor(x)
     rank = len(known_rank(tensor))
     along = axes_argument(axes)
     return rolled(tensor, range(rank) if along is None else [axis_of(a, rank, "axes") for a in along], back)

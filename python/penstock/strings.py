@@ -62,7 +62,7 @@ def format(
         raise ValueError(
             f"argument 'template' has {len(parts) - 1} placeholders, argument 'inputs' {len(tensors)} tensors"
         )
-    tensors = [_core._convert(t) for t in tensors]
+    tensors = [_core._to_tensor(t) for t in tensors]
     text = parts[0].replace("{", "{{").replace("}", "}}")
     for tensor, part in zip(tensors, parts[1:], strict=True):
         # Strings are quoted, in tensors by the operator.
@@ -278,7 +278,7 @@ def _flat(input: Any) -> _core.Tensor:
     """The strings of a tensor, or of a ragged one."""
     if isinstance(input, RaggedTensor):
         return input.flat_values  # type: ignore[no-any-return]
-    return _core._convert(input)
+    return _core._to_tensor(input)
 
 
 def _rows(parts: tuple[_core.Tensor, _core.Tensor], input: Any, x: _core.Tensor) -> Any:
@@ -426,11 +426,11 @@ def unicode_encode(
             encoded = unicode_encode(input.values, output_encoding, errors, replacement_char)
             return input.with_values(encoded)
         return raw_ops.unicode_encode(input.values, input.row_splits, **options)
-    x = _core._convert(input, None, _core.int32)
+    x = _core._to_tensor_hinted(input, _core.int32)
     dims = sizes(x)
     if not dims:
         raise ValueError("argument 'input' must have at least one dimension, got a scalar")
     rows, length = product(dims[:-1]), dims[-1]
-    step = raw_ops.range(0, raw_ops.cast(_core._convert(rows + 1), dtype=_core.int32), 1)
+    step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
     encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)
     return raw_ops.reshape(encoded, extents(dims[:-1]))

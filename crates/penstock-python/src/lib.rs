@@ -33,17 +33,34 @@ mod tracing;
 mod tree;
 mod variable;
 
+use penstock_data::DType;
 use pyo3::prelude::*;
 
-/// A tensor of a Python value, array, or nest of them.
+/// The tensor of a Python value, array, or nest of them; of the dtype that is asked for, or an error.
 #[pyfunction]
-#[pyo3(signature = (value, dtype=None, dtype_hint=None))]
-fn _convert<'py>(
+#[pyo3(signature = (value, dtype=None))]
+fn _to_tensor<'py>(
     value: &Bound<'py, PyAny>,
     dtype: Option<&Bound<'py, PyAny>>,
-    dtype_hint: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, tensor::PyTensor>> {
-    let (dtype, hint) = (dtype::parse_opt(dtype)?, dtype::parse_opt(dtype_hint)?);
+    to_tensor(value, dtype::parse_opt(dtype)?, None)
+}
+
+/// The tensor of a value whose dtype is the hint's where the value can take it, as Python's numbers can.
+#[pyfunction]
+#[pyo3(signature = (value, hint=None))]
+fn _to_tensor_hinted<'py>(
+    value: &Bound<'py, PyAny>,
+    hint: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, tensor::PyTensor>> {
+    to_tensor(value, None, dtype::parse_opt(hint)?)
+}
+
+fn to_tensor<'py>(
+    value: &Bound<'py, PyAny>,
+    dtype: Option<DType>,
+    hint: Option<DType>,
+) -> PyResult<Bound<'py, tensor::PyTensor>> {
     // A tensor is itself.
     if let Ok(tensor) = value.cast_exact::<tensor::PyTensor>()
         && !tensor.get().promotes
@@ -141,7 +158,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<open::PyValues>()?;
     m.add_class::<variable::PyVariableSlice>()?;
     for function in [
-        wrap_pyfunction!(_convert, m)?,
+        wrap_pyfunction!(_to_tensor, m)?,
+        wrap_pyfunction!(_to_tensor_hinted, m)?,
         wrap_pyfunction!(_from_dlpack, m)?,
         wrap_pyfunction!(dtype::_promote, m)?,
         wrap_pyfunction!(tensor::_promoting, m)?,

@@ -62,7 +62,7 @@ class _CustomGradient:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         f = self._function
         inputs = [
-            a if isinstance(a, _core.Tensor | _core._Variable) else _core._convert(a)
+            a if isinstance(a, _core.Tensor | _core._Variable) else _core._to_tensor(a)
             for a in nest.flatten(args)
         ]
         with _core._NoTapes(), _core._Tape._observer() as reads:
@@ -182,7 +182,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         def compute(*tensors: Any) -> Any:
             def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:
                 # What is computed again must not be merged with what was computed before.
-                held = [_core._convert(t) for t in tensors]
+                held = [_core._to_tensor(t) for t in tensors]
                 found = raw_ops.barrier(*held, *grads)
                 later = list(found) if isinstance(found, tuple) else [found]
                 again, seeds = later[: len(held)], later[len(held) :]

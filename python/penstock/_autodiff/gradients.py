@@ -69,7 +69,7 @@ def gradients(
     if not _core._is_tracing():
         raise RuntimeError("tf.gradients needs a function that is being traced; use tf.GradientTape instead")
     unconnected = UnconnectedGradients(unconnected_gradients)
-    targets = [t if isinstance(t, _core.Tensor) else _core._convert(t) for t in nest.flatten(ys)]
+    targets = [t if isinstance(t, _core.Tensor) else _core._to_tensor(t) for t in nest.flatten(ys)]
     sources = flat_sources(xs, "xs")
     seeds = [None] * len(targets) if grad_ys is None else nest.flatten(grad_ys)
     if len(seeds) != len(targets):

@@ -160,7 +160,7 @@ class GradientTape(_core._Tape):
         if isinstance(target, _core.Tensor):
             return target
         if not isinstance(target, _core._Variable):
-            return _core._convert(target)
+            return _core._to_tensor(target)
         if self._recording:
             return target.read_value()
         with self:
@@ -221,7 +221,7 @@ class GradientTape(_core._Tape):
             if row is not None:
                 found.append(raw_ops.reshape(row, shape))
             elif unconnected is UnconnectedGradients.ZERO:
-                found.append(raw_ops.fill(shape, _core._convert(0, source.dtype)))
+                found.append(raw_ops.fill(shape, _core._to_tensor(0, source.dtype)))
             else:
                 found.append(None)
         return nest.pack_sequence_as(sources, found)
@@ -289,7 +289,7 @@ class GradientTape(_core._Tape):
         if rows is not None:
             perm = [1, 0, *range(2, given.shape.rank + 1)]
             return raw_ops.reshape(raw_ops.transpose(rows, perm=perm), shape)
-        return raw_ops.fill(shape, _core._convert(0, given.dtype))
+        return raw_ops.fill(shape, _core._to_tensor(0, given.dtype))
 
     def _check_loop(self, vectorised: bool) -> None:
         if not vectorised and not self._persistent and not _core._is_tracing():
@@ -339,7 +339,7 @@ def warn_of_dtype(what: str, dtype: Any) -> None:
 
 def as_dense(grad: Any) -> Any:
     """A gradient as a tensor."""
-    return _core._convert(grad)
+    return _core._to_tensor(grad)
 
 
 def zeros_of(source: Any) -> Any:
@@ -352,7 +352,7 @@ def _shape(source: Any) -> Any:
 
 
 def _vector(value: Any) -> Any:
-    return raw_ops.reshape(_core._convert(value, _core.int32), _core._convert([1], _core.int32))
+    return raw_ops.reshape(_core._to_tensor(value, _core.int32), _core._to_tensor([1], _core.int32))
 
 
 def _first(extents: Any) -> Any:
@@ -364,10 +364,13 @@ def _rest(extents: Any) -> Any:
 
 
 def _identity_rows(n: Any, dtype: Any) -> Any:
-    one, zero = _core._convert(1, dtype), _core._convert(0, dtype)
-    count = _core._convert(n, _core.int32)
+    one, zero = _core._to_tensor(1, dtype), _core._to_tensor(0, dtype)
+    count = _core._to_tensor(n, _core.int32)
     return raw_ops.one_hot(
-        raw_ops.range(_core._convert(0, _core.int32), count, _core._convert(1, _core.int32)), count, one, zero
+        raw_ops.range(_core._to_tensor(0, _core.int32), count, _core._to_tensor(1, _core.int32)),
+        count,
+        one,
+        zero,
     )
 
 

@@ -30,7 +30,7 @@ _ASSERT = getattr(raw_ops, "assert")
 def _value(tensor: Any) -> Any:
     """The Python value of a tensor that is known now, or None."""
     if not isinstance(tensor, _core.Tensor):
-        tensor = _core._convert(tensor)
+        tensor = _core._to_tensor(tensor)
     known = _core._known_value(tensor)
     return None if known is None else known.numpy().item()
 
@@ -70,7 +70,7 @@ def _trace_region(function: Callable[[], Any]) -> _Branch:
     _core._begin_region([])
     try:
         stopped = traced_region(State.of([]), run)
-        flat = [None if leaf is None else _core._convert(leaf) for leaf in flatten(structure)]
+        flat = [None if leaf is None else _core._to_tensor(leaf) for leaf in flatten(structure)]
     except BaseException:
         _core._abandon_region()
         raise
@@ -120,7 +120,7 @@ def _dead_end(region: Any, specs: list[TensorSpec]) -> Any:
 
     _core._begin_region([])
     try:
-        _core._emit_regions("switch", [_core._convert(0)], [region])
+        _core._emit_regions("switch", [_core._to_tensor(0)], [region])
         results = [zeros(spec) for spec in specs]
     except BaseException:
         _core._abandon_region()
@@ -205,7 +205,7 @@ def switch_case(
     if not functions or not all(map(callable, functions)):
         raise TypeError("argument 'branch_fns' must hold at least one callable, and only callables")
     last = len(functions) - 1
-    index = _core._convert(branch_index, None, _core.int32)
+    index = _core._to_tensor_hinted(branch_index, _core.int32)
     known = _value(index)
     if known is not None:
         return functions[known if 0 <= known < last else last]()
@@ -242,7 +242,7 @@ def case(
     if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 and callable(p[1]) for p in pairs):
         raise TypeError("argument 'pred_fn_pairs' must be a non-empty list of (predicate, function)")
     if default is None or exclusive:
-        preds = raw_ops.stack([_core._convert(pred, _core.bool) for pred, _ in pairs])
+        preds = raw_ops.stack([_core._to_tensor(pred, _core.bool) for pred, _ in pairs])
         if default is None:
             message = "case: none of the predicates is true, and there is no argument 'default'"
             _ASSERT(raw_ops.reduce_any(preds), message=message)
@@ -310,15 +310,15 @@ def while_loop(
     cond, body = converted(cond), converted(body)
     if maximum_iterations is not None:
         return _bounded(cond, body, loop_vars, shape_invariants, maximum_iterations, checkpoint_every)
-    flat = [_core._convert(leaf) for leaf in flatten(loop_vars)]
+    flat = [_core._to_tensor(leaf) for leaf in flatten(loop_vars)]
     if not _core._is_tracing():
-        leaves = [v if is_composite(v) else _core._convert(v) for v in nest.flatten(loop_vars)]
+        leaves = [v if is_composite(v) else _core._to_tensor(v) for v in nest.flatten(loop_vars)]
         return _eager_loop(cond, body, nest.pack_sequence_as(loop_vars, leaves))
     specs = _loop_specs(flat, loop_vars, shape_invariants)
 
     params = _core._begin_region(specs)
     try:
-        test = _scalar(_core._convert(cond(*pack(loop_vars, params))))
+        test = _scalar(_core._to_tensor(cond(*pack(loop_vars, params))))
     except BaseException:
         _core._abandon_region()
         raise
@@ -331,7 +331,8 @@ def while_loop(
     try:
         result = _as_loop_vars(body(*pack(loop_vars, params)), loop_vars)
         after = [
-            _core._convert(leaf, None, spec.dtype) for leaf, spec in zip(flatten(result), specs, strict=True)
+            _core._to_tensor_hinted(leaf, spec.dtype)
+            for leaf, spec in zip(flatten(result), specs, strict=True)
         ]
         for k, (spec, value) in enumerate(zip(specs, after, strict=True)):
             _check_loop_var(k, spec, value)
@@ -396,7 +397,7 @@ def _check_loop_var(index: int, spec: TensorSpec, value: Any) -> None:
 def _eager_loop(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any) -> Any:
     while cond(*loop_vars):
         result = _as_loop_vars(body(*loop_vars), loop_vars)
-        leaves = [v if is_composite(v) else _core._convert(v) for v in nest.flatten(result)]
+        leaves = [v if is_composite(v) else _core._to_tensor(v) for v in nest.flatten(result)]
         loop_vars = nest.pack_sequence_as(loop_vars, leaves)
     return loop_vars
 
@@ -409,7 +410,7 @@ def _bounded(
     limit: Any,
     checkpoint_every: int | None,
 ) -> Any:
-    limit = _core._convert(limit, None, _core.int32)
+    limit = _core._to_tensor_hinted(limit, _core.int32)
     structure = list(loop_vars)
 
     def test(i: Any, items: Any) -> Any:
@@ -422,14 +423,14 @@ def _bounded(
         return i + 1, list(result)
 
     invariants = None if shape_invariants is None else [TensorShape([]), list(shape_invariants)]
-    first = _core._convert(0, limit.dtype)
+    first = _core._to_tensor(0, limit.dtype)
     _, out = while_loop(test, step, (first, structure), invariants, checkpoint_every=checkpoint_every)
     return type(loop_vars)(*out) if hasattr(loop_vars, "_fields") else type(loop_vars)(out)
 
 
 def cond_and(first: Any, second: Callable[[], Any]) -> Any:
     """`first and second()`, where `second` runs only if `first` is true."""
-    return cond(first, second, lambda: _core._convert(False))
+    return cond(first, second, lambda: _core._to_tensor(False))
 
 
 @contextmanager

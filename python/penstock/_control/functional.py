@@ -26,7 +26,7 @@ class _Rows:
 
     def __init__(self, elems: Any) -> None:
         self.structure = elems
-        self.tensors = [_core._convert(leaf) for leaf in nest.flatten(elems)]
+        self.tensors = [_core._to_tensor(leaf) for leaf in nest.flatten(elems)]
         if not self.tensors:
             raise ValueError("argument 'elems' must hold at least one tensor")
         sizes = {t.shape[0] for t in self.tensors if self._rank(t) and t.shape[0] is not None}
@@ -37,7 +37,7 @@ class _Rows:
         # The number of rows, where it is known now.
         self.known: int | None = sizes.pop() if sizes else None
         first = self.tensors[0]
-        self.count = _core._convert(
+        self.count = _core._to_tensor(
             raw_ops.gather(raw_ops.shape(first, dtype=_core.int32), 0) if self.known is None else self.known
         )
 
@@ -63,7 +63,7 @@ def _repeat(count: Any, step: Callable[[Any, Any], Any], state: Any, backwards: 
     if backwards:
         test, by, first = lambda i, _: i >= 0, -1, count - 1
     else:
-        test, by, first = lambda i, _: i < count, 1, _core._convert(0, count.dtype)
+        test, by, first = lambda i, _: i < count, 1, _core._to_tensor(0, count.dtype)
     return flow.while_loop(test, lambda i, s: (i + by, step(i, s)), (first, state))[1]
 
 
@@ -117,7 +117,7 @@ def map_fn(
     rows = _Rows(elems)
     signature = dtype if fn_output_signature is None else fn_output_signature
     specs = (
-        nest.map_structure(lambda t: TensorSpec(None, _core._convert(t).dtype), elems)
+        nest.map_structure(lambda t: TensorSpec(None, _core._to_tensor(t).dtype), elems)
         if signature is None
         else nest.map_structure(_signature, signature)
     )
@@ -141,7 +141,7 @@ def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) 
             ) from None
         values = []
         for array, spec, leaf in zip(arrays, flat, nest.flatten(result), strict=True):
-            value = _core._convert(leaf, None, spec.dtype)
+            value = _core._to_tensor_hinted(leaf, spec.dtype)
             if not spec.is_compatible_with(value):
                 raise TypeError(
                     f"map_fn: fn returns {value.dtype.name} of shape {value.shape} where "
@@ -175,7 +175,7 @@ def _nothing(fn: Callable[..., Any], rows: _Rows, flat: list[TensorSpec]) -> lis
     out = []
     for spec, shape in zip(flat, (s.shape for s in found), strict=True):
         dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape.dims or ())]
-        out.append(raw_ops.fill(dims, _core._convert("" if spec.dtype == _core.string else 0, spec.dtype)))
+        out.append(raw_ops.fill(dims, _core._to_tensor("" if spec.dtype == _core.string else 0, spec.dtype)))
     return out
 
 
@@ -203,7 +203,7 @@ def vectorized_map(
     array([3, 7], dtype=int32)
     """
     fn = _callable(fn)
-    elems = nest.map_structure(_core._convert, elems)
+    elems = nest.map_structure(_core._to_tensor, elems)
     sizes = [t.shape[0] for t in nest.flatten(elems) if t.shape.rank]
     most = max((s for s in sizes if s is not None), default=1)
     rows = _Rows(
@@ -235,7 +235,7 @@ def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:
     _core._begin_region([])
     try:
         result = fn(rows.at(0))
-        return nest.map_structure(lambda t: TensorSpec((v := _core._convert(t)).shape, v.dtype), result)
+        return nest.map_structure(lambda t: TensorSpec((v := _core._to_tensor(t)).shape, v.dtype), result)
     finally:
         _core._abandon_region()
 
@@ -302,7 +302,7 @@ def _shape(value: Any, fixed: bool) -> TensorShape | None:
 def _start(rows: _Rows, initializer: Any, reverse: bool, what: str) -> tuple[Any, bool]:
     """The first accumulated value, and whether it is a row."""
     if initializer is not None:
-        return nest.map_structure(_core._convert, initializer), False
+        return nest.map_structure(_core._to_tensor, initializer), False
     if rows.known == 0:
         raise ValueError(f"{what}: argument 'elems' has no rows, and there is no argument 'initializer'")
     return rows.at(rows.count - 1 if reverse else 0), True
@@ -316,7 +316,7 @@ def _accumulated(value: Any, before: Any, what: str) -> Any:
         raise type(error)(f"{what}: fn must return the structure of the accumulated value: {error}") from None
     leaves = []
     for leaf, old in zip(flatten(value), flatten(before), strict=True):
-        new = _core._convert(leaf, None, old.dtype)
+        new = _core._to_tensor_hinted(leaf, old.dtype)
         if new.dtype != old.dtype:
             raise TypeError(
                 f"{what}: the accumulated value has dtype {old.dtype.name}, but fn returns {new.dtype.name}"

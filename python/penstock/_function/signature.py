@@ -190,7 +190,7 @@ def _tensor(name: str, param: str, value: Any, spec: TensorSpec) -> Any:
         value = value.read_value()
     elif not isinstance(value, _core.Tensor):
         try:
-            value = _core._convert(value, None, spec.dtype)
+            value = _core._to_tensor_hinted(value, spec.dtype)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}: {error}") from None
     if not spec.is_compatible_with(value):

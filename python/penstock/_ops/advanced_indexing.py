@@ -15,10 +15,10 @@ def from_the_front(indices: _core.Tensor, length: Any) -> _core.Tensor:
     if indices.dtype not in (_core.int32, _core.int64):
         indices = raw_ops.cast(indices, dtype=_core.int64)
     if isinstance(length, int):
-        size = _core._convert(length, indices.dtype)
+        size = _core._to_tensor(length, indices.dtype)
     else:
         size = raw_ops.cast(length, dtype=indices.dtype)
-    zero = _core._convert(0, indices.dtype)
+    zero = _core._to_tensor(0, indices.dtype)
     return raw_ops.select(raw_ops.less(indices, zero), raw_ops.add(indices, size), indices)
 
 
@@ -44,7 +44,7 @@ def index(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
     rest = tensor[basic] if any(not _is_index(key) and key != slice(None) for key in found) else tensor
     at = [place for place, key in enumerate(found) if _is_index(key)]
     dims = sizes(rest)
-    arrays = [from_the_front(_core._convert(found[place], None, _core.int32), dims[place]) for place in at]
+    arrays = [from_the_front(_core._to_tensor_hinted(found[place], _core.int32), dims[place]) for place in at]
     arrays = [raw_ops.cast(a, dtype=_core.int64) for a in arrays]
     if len(at) == 1:
         return raw_ops.gather(rest, arrays[0], axis=at[0])
@@ -100,7 +100,7 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> tuple[list[Any], i
         elif key is None:
             out.append(key)
         elif _is_array(key):
-            array = _core._convert(key)
+            array = _core._to_tensor(key)
             if array.dtype == _core.bool:
                 covered = known_rank(array)
                 masks.append((array, used, gap is not None))
@@ -137,7 +137,7 @@ def _check_mask(mask: _core.Tensor, dims: list[int | None], start: int) -> None:
 def get(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
     """`tensor[keys]`; a mask of rank 0 adds a dimension, of size 1 where it is true and 0 where not."""
     if len(keys) == 1 and _is_array(keys[0]) and getattr(keys[0], "shape", None) == ():
-        mask = _core._convert(keys[0])
+        mask = _core._to_tensor(keys[0])
         if mask.dtype == _core.bool:
             chosen = raw_ops.where_indices(raw_ops.reshape(mask, [1]))
             return raw_ops.gather(

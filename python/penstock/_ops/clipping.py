@@ -23,8 +23,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     array([0, 2, 5], dtype=int32)
     """
     x = _elements(t)
-    low = _core._convert(clip_value_min, None, x.dtype)
-    high = _core._convert(clip_value_max, None, x.dtype)
+    low = _core._to_tensor_hinted(clip_value_min, x.dtype)
+    high = _core._to_tensor_hinted(clip_value_max, x.dtype)
     return _like(t, raw_ops.maximum(raw_ops.minimum(x, high), low))
 
 
@@ -41,7 +41,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     array([0.6, 0.8], dtype=float32)
     """
     x = _elements(t)
-    limit = _core._convert(clip_norm, None, x.dtype)
+    limit = _core._to_tensor_hinted(clip_norm, x.dtype)
     squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
@@ -89,8 +89,8 @@ def clip_by_global_norm(
     >>> [t.numpy().tolist() for t in clipped], float(norm)
     ([[0.6000000238418579], [0.800000011920929]], 5.0)
     """
-    norm = global_norm(t_list) if use_norm is None else _core._convert(use_norm)
-    limit = _core._convert(clip_norm, None, norm.dtype)
+    norm = global_norm(t_list) if use_norm is None else _core._to_tensor(use_norm)
+    limit = _core._to_tensor_hinted(clip_norm, norm.dtype)
     scale = limit * raw_ops.minimum(raw_ops.reciprocal(norm), raw_ops.reciprocal(limit))
     # Infinity and NaN make every result NaN; nothing else changes the scale.
     scale = scale + (norm - norm)
@@ -111,7 +111,7 @@ def _sequence(t_list: Any) -> Sequence[Any]:
 
 
 def _elements(t: Any) -> Any:
-    return _core._convert(t.values if isinstance(t, IndexedSlices) else t)
+    return _core._to_tensor(t.values if isinstance(t, IndexedSlices) else t)
 
 
 def _like(t: Any, values: Any) -> Any:

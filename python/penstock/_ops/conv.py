@@ -71,8 +71,8 @@ def convolution(
     >>> tf.nn.convolution(x, difference)[0, :, 0].numpy().tolist()
     [1.0, 2.0, 3.0]
     """
-    x = _core._convert(input)
-    f = _core._convert(filters, None, x.dtype)
+    x = _core._to_tensor(input)
+    f = _core._to_tensor_hinted(filters, x.dtype)
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
         raise ValueError("the rank of argument 'input' or 'filters' must be known")
@@ -118,7 +118,7 @@ def _whole(x: _core.Tensor, filters: _core.Tensor, **attributes: Any) -> _core.T
         raw_ops.cast(raw_ops.conv(a, b, **attributes), dtype=_core.int64)
         for a, b in ((x_low, f_low), (x_high, f_low), (x_low, f_high))
     )
-    shift = _core._convert(16, _core.int64)
+    shift = _core._to_tensor(16, _core.int64)
     return raw_ops.cast(low + raw_ops.left_shift(high[0] + high[1], shift), dtype=_core.int32)
 
 
@@ -162,8 +162,8 @@ def _of_rank(
     data_format: str | None,
     dilations: Any,
 ) -> _core.Tensor:
-    x = _core._convert(input)
-    f = _core._convert(filters, None, x.dtype)
+    x = _core._to_tensor(input)
+    f = _core._to_tensor_hinted(filters, x.dtype)
     return _convolution(x, f, axes, strides, padding, data_format, dilations)
 
 
@@ -249,8 +249,8 @@ def conv_transpose(
     >>> spread[0, :, 0].numpy().tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    f = _core._convert(filters)
-    x = _core._convert(input, None, f.dtype)
+    f = _core._to_tensor(filters)
+    x = _core._to_tensor_hinted(input, f.dtype)
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
         raise ValueError("the rank of argument 'input' or 'filters' must be known")
@@ -267,8 +267,8 @@ def _transposed(
     data_format: str | None,
     dilations: Any,
 ) -> _core.Tensor:
-    y = _core._convert(input)
-    f = _core._convert(filters, None, y.dtype)
+    y = _core._to_tensor(input)
+    f = _core._to_tensor_hinted(filters, y.dtype)
     first = is_channels_first(data_format, axes)
     attributes = window_attributes(padding, strides, axes, first)
     if dilations is not None:
@@ -388,8 +388,8 @@ def depthwise_conv2d(
     >>> tf.nn.depthwise_conv2d(tf.ones([1, 1, 1, 2]), filters, [1, 1, 1, 1], "VALID").numpy().tolist()
     [[[[1.0, 10.0, 2.0, 20.0]]]]
     """
-    x = _core._convert(input)
-    f = _core._convert(filter, None, x.dtype)
+    x = _core._to_tensor(input)
+    f = _core._to_tensor_hinted(filter, x.dtype)
     if f.shape.rank != 4:
         raise ValueError(f"argument 'filter' must have rank 4, got shape {f.shape}")
     height, width, channels, multiplier = sizes(f)
@@ -437,8 +437,8 @@ def separable_conv2d(
     >>> y.shape
     TensorShape([1, 4, 4, 5])
     """
-    x = _core._convert(input)
-    p = _core._convert(pointwise_filter, None, x.dtype)
+    x = _core._to_tensor(input)
+    p = _core._to_tensor_hinted(pointwise_filter, x.dtype)
     if p.shape.rank != 4 or not p.shape[:2].is_compatible_with([1, 1]):
         raise ValueError(f"argument 'pointwise_filter' must have shape [1, 1, in, out], got {p.shape}")
     between = depthwise_conv2d(x, depthwise_filter, strides, padding, data_format, dilations)

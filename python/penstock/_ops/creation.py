@@ -13,13 +13,13 @@ _ASSERT = getattr(raw_ops, "assert")
 
 def _zero(dtype: _core.DType) -> _core.Tensor:
     value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
-    return _core._convert(value, dtype)
+    return _core._to_tensor(value, dtype)
 
 
 def _one(dtype: _core.DType) -> _core.Tensor:
     if dtype == _core.string:
         raise TypeError("argument 'dtype' must be numeric or bool, got string")
-    return _core._convert(True if dtype == _core.bool else 1, dtype)
+    return _core._to_tensor(True if dtype == _core.bool else 1, dtype)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
@@ -89,7 +89,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
     >>> zeros_like([5, 6]).numpy()
     array([0, 0], dtype=int32)
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
     return raw_ops.zeros_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _zero(target))
 
@@ -106,7 +106,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: An
     >>> ones_like([5, 6]).numpy()
     array([1, 1], dtype=int32)
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
     return raw_ops.ones_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _one(target))
 
@@ -172,7 +172,7 @@ def range(
     if dtype is not None:
         target = _core.DType(dtype)
         return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)))
-    tensors = [v if isinstance(v, _core.Tensor) else _core._convert(v) for v in (start, limit, delta)]
+    tensors = [v if isinstance(v, _core.Tensor) else _core._to_tensor(v) for v in (start, limit, delta)]
     found = [t.dtype for t in tensors]
     if all(d in _RANGE_DTYPES for d in found):
         target = max(found, key=_RANGE_DTYPES.index)
@@ -186,7 +186,7 @@ def range(
 
 
 def _as(value: Any, dtype: _core.DType) -> _core.Tensor:
-    tensor = value if isinstance(value, _core.Tensor) else _core._convert(value, None, dtype)
+    tensor = value if isinstance(value, _core.Tensor) else _core._to_tensor_hinted(value, dtype)
     return tensor if tensor.dtype == dtype else raw_ops.cast(tensor, dtype=dtype)
 
 
@@ -203,11 +203,11 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     >>> linspace(0.0, 1.0, 3).numpy().tolist()
     [0.0, 0.5, 1.0]
     """
-    start = _core._convert(start)
+    start = _core._to_tensor(start)
     if start.dtype.is_integer:
         start = raw_ops.cast(start, dtype=_core.float64)
     stop = _as(stop, start.dtype)
-    count = raw_ops.cast(_core._convert(num), dtype=_core.int64)
+    count = raw_ops.cast(_core._to_tensor(num), dtype=_core.int64)
     both = raw_ops.stack([start + raw_ops.zeros_like(stop), stop + raw_ops.zeros_like(start)])
     first, last = raw_ops.unstack(both, num=2)
     steps = raw_ops.maximum(count - 1, 1)
@@ -250,7 +250,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
     if indexing not in ("xy", "ij"):
         raise ValueError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
     hint = next((a.dtype for a in args if isinstance(a, _core.Tensor | _core._Variable)), None)
-    vectors = [_core._convert(a, None, hint) for a in args]
+    vectors = [_core._to_tensor_hinted(a, hint) for a in args]
     places = list(builtins.range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
         places[:2] = [1, 0]
@@ -295,7 +295,7 @@ def one_hot(
     [[0.0, 1.0], [1.0, 0.0]]
     """
     target = None if dtype is None else _core.DType(dtype)
-    given = [None if v is None else _core._convert(v, None, target) for v in (on_value, off_value)]
+    given = [None if v is None else _core._to_tensor_hinted(v, target) for v in (on_value, off_value)]
     if target is None:
         target = next((v.dtype for v in given if v is not None), _core.float32)
     for argument, v in zip(("on_value", "off_value"), given, strict=True):
@@ -306,7 +306,7 @@ def one_hot(
     on, off = given
     return raw_ops.one_hot(
         indices,
-        _core._convert(depth),
+        _core._to_tensor(depth),
         _one(target) if on is None else on,
         _zero(target) if off is None else off,
         axis=-1 if axis is None else integer(axis, "axis"),
@@ -327,12 +327,12 @@ def sequence_mask(
     >>> sequence_mask([1, 3], 3).numpy().tolist()
     [[True, False, False], [True, True, True]]
     """
-    lengths = _core._convert(lengths)
+    lengths = _core._to_tensor(lengths)
     if maxlen is None:
         maxlen = raw_ops.maximum(raw_ops.reduce_max(lengths), 0)
     limit = _as(maxlen, lengths.dtype)
     mask = raw_ops.less(
-        raw_ops.range(_core._convert(0, limit.dtype), limit, _core._convert(1, limit.dtype)),
+        raw_ops.range(_core._to_tensor(0, limit.dtype), limit, _core._to_tensor(1, limit.dtype)),
         raw_ops.expand_dims(lengths, axis=-1),
     )
     target = _core.DType(dtype)

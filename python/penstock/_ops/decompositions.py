@@ -52,8 +52,8 @@ class Qr(NamedTuple):
 
 
 def _pair(a: Any, b: Any) -> tuple[_core.Tensor, _core.Tensor]:
-    a = _core._convert(a)
-    return a, _core._convert(b, None, a.dtype)
+    a = _core._to_tensor(a)
+    return a, _core._to_tensor_hinted(b, a.dtype)
 
 
 def _adjoint(x: _core.Tensor) -> _core.Tensor:
@@ -271,7 +271,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     >>> abs(r).numpy().tolist()
     [[2.0, 3.0], [0.0, 1.0]]
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     m, n = _rows_and_columns(x)
     reduced = not full_matrices or (m is not None and n is not None and m <= n)
     q, r = raw_ops.qr(x) if reduced else raw_ops.qr_full(x)
@@ -306,7 +306,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     >>> s.numpy().round(5).tolist()
     [3.0, 2.0]
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     if not compute_uv:
         return raw_ops.singular_values(x)
     m, n = _rows_and_columns(x)
@@ -333,7 +333,7 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tens
     >>> e.numpy().tolist()
     [1.0, 2.0]
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     e, v = raw_ops.self_adjoint_eig(x)
     return raw_ops.cast(e, dtype=x.dtype), v
 
@@ -354,7 +354,7 @@ def eigvalsh(tensor: Any, name: str | None = None) -> _core.Tensor:
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     [1.0, 2.0]
     """
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     return raw_ops.cast(raw_ops.self_adjoint_eigvals(x), dtype=x.dtype)
 
 
@@ -418,7 +418,7 @@ def _longer(x: _core.Tensor) -> Any:
     m, n = sizes(x, 2)[-2:]
     if isinstance(m, int) and isinstance(n, int):
         return max(m, n)
-    return raw_ops.maximum(*(_core._convert(size, _core.int32) for size in (m, n)))
+    return raw_ops.maximum(*(_core._to_tensor(size, _core.int32) for size in (m, n)))
 
 
 def _solved_by_singular_values(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
@@ -429,7 +429,7 @@ def _solved_by_singular_values(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor
     digits.
     """
     s, u, v = raw_ops.svd(a)
-    limit = raw_ops.cast(_core._convert(sizes(s)[-1]), dtype=s.dtype) * _epsilon(a.dtype)
+    limit = raw_ops.cast(_core._to_tensor(sizes(s)[-1]), dtype=s.dtype) * _epsilon(a.dtype)
     inverse = raw_ops.cast(_inverses(s, limit), dtype=u.dtype)
     return raw_ops.matmul(v, raw_ops.expand_dims(inverse, axis=-1) * raw_ops.matmul(u, b, adjoint_a=True))
 
@@ -453,12 +453,12 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     >>> pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
-    x = _core._convert(a)
+    x = _core._to_tensor(a)
     s, u, v = raw_ops.svd(x)
     if rcond is None:
-        limit = raw_ops.cast(_core._convert(_longer(x)), dtype=s.dtype) * (10.0 * _epsilon(x.dtype))
+        limit = raw_ops.cast(_core._to_tensor(_longer(x)), dtype=s.dtype) * (10.0 * _epsilon(x.dtype))
     else:
-        limit = _core._convert(rcond, None, s.dtype)
+        limit = _core._to_tensor_hinted(rcond, s.dtype)
     inverse = _inverses(s, limit)
     scaled = v * raw_ops.expand_dims(raw_ops.cast(inverse, dtype=v.dtype), axis=-2)
     return raw_ops.matmul(scaled, u, adjoint_b=True)
@@ -491,13 +491,13 @@ def matrix_rank(
     >>> int(matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
     1
     """
-    x = _core._convert(a)
+    x = _core._to_tensor(a)
     s = raw_ops.singular_values(x)
     if tol is None:
-        relative = raw_ops.cast(_core._convert(_longer(x)), dtype=s.dtype) * _epsilon(x.dtype)
+        relative = raw_ops.cast(_core._to_tensor(_longer(x)), dtype=s.dtype) * _epsilon(x.dtype)
         tol = _cut(s, relative)
     else:
-        tol = _core._convert(tol, None, s.dtype)
+        tol = _core._to_tensor_hinted(tol, s.dtype)
         if tol.shape.rank != 0:
             tol = raw_ops.expand_dims(tol, axis=-1)
     return raw_ops.reduce_sum(raw_ops.cast(s > tol, dtype=_core.int32), axes=[-1])
@@ -528,7 +528,7 @@ def lstsq(
     a, b = _pair(matrix, rhs)
     if not fast:
         return _solved_by_singular_values(a, b)
-    weight = _core._convert(l2_regularizer, None, a.dtype)
+    weight = _core._to_tensor_hinted(l2_regularizer, a.dtype)
     m, n = _rows_and_columns(a)
 
     def tall() -> _core.Tensor:
@@ -542,7 +542,7 @@ def lstsq(
     if m is None or n is None:
         from penstock._control.flow import cond  # loops of the graph build on this
 
-        rows, columns = (_core._convert(size, _core.int32) for size in sizes(a, 2)[-2:])
+        rows, columns = (_core._to_tensor(size, _core.int32) for size in sizes(a, 2)[-2:])
         result: _core.Tensor = cond(rows >= columns, tall, wide)
         return result
     return tall() if m >= n else wide()

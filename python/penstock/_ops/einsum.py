@@ -26,8 +26,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> _core.Tenso
     >>> tensordot([[1, 2], [3, 4]], [1, 10], 1).numpy().tolist()
     [21, 43]
     """
-    a = _core._convert(a)
-    b = _core._convert(b, None, a.dtype)
+    a = _core._to_tensor(a)
+    b = _core._to_tensor_hinted(b, a.dtype)
     n, m = len(known_rank(a)), len(known_rank(b))
     if isinstance(axes, _core.Tensor):
         axes = _known_axes(axes)
@@ -97,7 +97,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
             raise TypeError(f"einsum() got an unexpected keyword argument '{key}'")
     tensors: list[Any] = []
     for value in inputs:
-        tensors.append(_core._convert(value, None, tensors[0].dtype if tensors else None))
+        tensors.append(_core._to_tensor_hinted(value, tensors[0].dtype if tensors else None))
     labels, output = _parse(equation, tensors)
     terms = [
         _simplify(x, own, _outside(k, labels, output))

@@ -39,12 +39,12 @@ def _resized(x: _core.Tensor, length: Any) -> _core.Tensor:
             max(length - size, 0) if static else raw_ops.maximum(_scalar(length) - _scalar(size), _scalar(0))
         )
         edges = [[0, 0]] * (rank - 1)
-        x = raw_ops.pad(x, [*edges, [0, missing]], _core._convert(0, x.dtype))
+        x = raw_ops.pad(x, [*edges, [0, missing]], _core._to_tensor(0, x.dtype))
     return x if static and length >= size else x[..., :length]
 
 
 def _scalar(size: Any) -> _core.Tensor:
-    return raw_ops.cast(_core._convert(size), dtype=_core.int32)
+    return raw_ops.cast(_core._to_tensor(size), dtype=_core.int32)
 
 
 def _scaled(x: _core.Tensor, length: Any) -> _core.Tensor:

@@ -101,7 +101,7 @@ def gather(
     """
     batch = integer(batch_dims, "batch_dims")
     if batch < 0:
-        indices = _core._convert(indices, None, _core.int32)
+        indices = _core._to_tensor_hinted(indices, _core.int32)
         batch += len(known_rank(indices))
     along = batch if axis is None else integer(axis, "axis")
     return raw_ops.gather(params, indices, axis=along, batch_dims=batch, sparse_gradient=along == batch == 0)
@@ -125,13 +125,13 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
     batch = integer(batch_dims, "batch_dims")
     if batch == 0:
         return raw_ops.gather_nd(params, indices)
-    indices = _core._convert(indices, None, _core.int32)
+    indices = _core._to_tensor_hinted(indices, _core.int32)
     dims = sizes(indices)
     if not 0 < batch < len(dims):
         raise ValueError(f"argument 'batch_dims' must be from 0 to {len(dims) - 1}, got {batch}")
     place = extents([*dims[:-1], 1])
     columns = []
-    zero, one = _core._convert(0, indices.dtype), _core._convert(1, indices.dtype)
+    zero, one = _core._to_tensor(0, indices.dtype), _core._to_tensor(1, indices.dtype)
     for axis in range(batch):
         column = [1] * len(dims)
         column[axis] = -1
@@ -265,8 +265,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     >>> boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist()
     [1, 3]
     """
-    x = _core._convert(tensor)
-    mask = _core._convert(mask)
+    x = _core._to_tensor(tensor)
+    mask = _core._to_tensor(mask)
     of_mask = known_rank(mask)
     covered = len(of_mask)
     if covered == 0:
@@ -316,8 +316,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         raise ValueError("where: arguments 'x' and 'y' must be given both or not at all")
     tensors = [v.dtype for v in (x, y) if isinstance(v, _core.Tensor | _core._Variable)]
     hint = tensors[0] if tensors else None
-    x = _core._convert(x, None, hint)
-    y = _core._convert(y, None, x.dtype if hint is None else hint)
+    x = _core._to_tensor_hinted(x, hint)
+    y = _core._to_tensor_hinted(y, x.dtype if hint is None else hint)
     return (raw_ops.string_select if x.dtype == _core.string else raw_ops.select)(condition, x, y)
 
 
@@ -335,7 +335,7 @@ def dynamic_partition(
     >>> [part.numpy().tolist() for part in dynamic_partition([1, 2, 3], [0, 1, 0], 2)]
     [[1, 3], [2]]
     """
-    partitions = _core._convert(partitions, None, _core.int32)
+    partitions = _core._to_tensor_hinted(partitions, _core.int32)
     count = integer(num_partitions, "num_partitions")
     if count < 1:
         raise ValueError(f"argument 'num_partitions' must be at least 1, got {count}")
@@ -368,8 +368,8 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     where_to: list[_core.Tensor] = []
     what: list[_core.Tensor] = []
     for index, values in zip(indices, data, strict=True):
-        index = _core._convert(index, None, _core.int32)
-        values = _core._convert(values, None, what[0].dtype if what else None)
+        index = _core._to_tensor_hinted(index, _core.int32)
+        values = _core._to_tensor_hinted(values, what[0].dtype if what else None)
         inner = known_rank(index)
         if not TensorShape(inner).is_compatible_with(values.shape[: len(inner)]):
             raise ValueError(
@@ -384,7 +384,9 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     rows = raw_ops.concat(where_to, axis=0)
     values = raw_ops.concat(what, axis=0)
     count = (
-        raw_ops.reduce_max(raw_ops.concat([rows, raw_ops.fill([1], _core._convert(-1, rows.dtype))], axis=0))
+        raw_ops.reduce_max(
+            raw_ops.concat([rows, raw_ops.fill([1], _core._to_tensor(-1, rows.dtype))], axis=0)
+        )
         + 1
     )
     dims = raw_ops.concat(
@@ -396,7 +398,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     )
     empty = raw_ops.fill(
         dims,
-        _core._convert(
+        _core._to_tensor(
             "" if values.dtype == _core.string else False if values.dtype == _core.bool else 0, values.dtype
         ),
     )

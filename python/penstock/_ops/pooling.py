@@ -37,7 +37,7 @@ def _pool(
     padding: Any,
     data_format: str | None,
 ) -> _core.Tensor:
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     if axes is None:
         rank = x.shape.rank if x.shape.rank is not None else len(data_format or "") or None
         if rank is None:

@@ -44,8 +44,8 @@ def _state_of_seed(seed: Any) -> Any:
     if isinstance(seed, list | tuple) and all(isinstance(word, int) for word in seed):
         given = [_signed(word) for word in seed[:_WORDS]]
         return [0] * (_WORDS - len(given)) + given
-    words = raw_ops.reshape(raw_ops.cast(_core._convert(seed), dtype=_core.int64), [-1])[:_WORDS]
-    return raw_ops.concat([_core._convert([0] * _WORDS, _core.int64), words], axis=0)[-_WORDS:]
+    words = raw_ops.reshape(raw_ops.cast(_core._to_tensor(seed), dtype=_core.int64), [-1])[:_WORDS]
+    return raw_ops.concat([_core._to_tensor([0] * _WORDS, _core.int64), words], axis=0)[-_WORDS:]
 
 
 class Generator:
@@ -134,7 +134,9 @@ class Generator:
 
     def skip(self, delta: Any) -> _core.Tensor:
         """Moves the state on as drawing `delta` numbers does, and gives the state before."""
-        return raw_ops.rng_read_and_skip(self._state, raw_ops.cast(_core._convert(delta), dtype=_core.int64))
+        return raw_ops.rng_read_and_skip(
+            self._state, raw_ops.cast(_core._to_tensor(delta), dtype=_core.int64)
+        )
 
     def _reserve(self, dims: Any) -> _core.Tensor:
         """The state for numbers of this shape; it is moved on beyond them."""
@@ -151,7 +153,7 @@ class Generator:
         """Numbers of a normal distribution; arguments as of `tf.random.normal`."""
         dims = extents(shape)
         unit = raw_ops.stateless_random_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return unit * _core._convert(stddev, unit.dtype) + _core._convert(mean, unit.dtype)
+        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
 
     def truncated_normal(
         self,
@@ -164,7 +166,7 @@ class Generator:
         """Numbers of a normal distribution, none of them more than two standard deviations from the mean."""
         dims = extents(shape)
         unit = raw_ops.stateless_truncated_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return unit * _core._convert(stddev, unit.dtype) + _core._convert(mean, unit.dtype)
+        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
 
     def uniform(
         self,
@@ -190,13 +192,13 @@ class Generator:
         if target.is_integer:
             if maxval is None:
                 raise ValueError(f"Must specify maxval for integer dtype {target!r}")
-            low, high = _core._convert(minval, target), _core._convert(maxval, target)
+            low, high = _core._to_tensor(minval, target), _core._to_tensor(maxval, target)
             return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
         if not target.is_floating:
             raise ValueError(f"argument 'dtype' must be floating point or integer, got {target.name}")
         unit = raw_ops.stateless_random_uniform(dims, self._reserve(dims), dtype=target)
-        low = _core._convert(minval, target)
-        return unit * (_core._convert(1 if maxval is None else maxval, target) - low) + low
+        low = _core._to_tensor(minval, target)
+        return unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low
 
     def uniform_full_int(
         self, shape: Any, dtype: Any = _core.uint64, name: str | None = None
@@ -223,8 +225,8 @@ class Generator:
             InvalidArgumentError: for a negative count, or a probability outside of [0, 1].
         """
         dims = extents(shape)
-        probs = _core._convert(probs)
-        counts = raw_ops.cast(_core._convert(counts, None, probs.dtype), dtype=probs.dtype)
+        probs = _core._to_tensor(probs)
+        counts = raw_ops.cast(_core._to_tensor_hinted(counts, probs.dtype), dtype=probs.dtype)
         # TensorFlow reserves 50 blocks for each sample, and for three more, of each pair of parameters.
         batch = max(len(known_rank(counts)), len(known_rank(probs)))
         along = raw_ops.cast(dims, dtype=_core.int64)
@@ -253,7 +255,7 @@ class Generator:
 
 
 def _key_counter(key: Any, counter: Any) -> _core.Tensor:
-    key, counter = _core._convert(key, None, _core.int64), _core._convert(counter, None, _core.int64)
+    key, counter = _core._to_tensor_hinted(key, _core.int64), _core._to_tensor_hinted(counter, _core.int64)
     if not counter.shape.is_compatible_with([2]):
         raise ValueError(f"argument 'counter' must have shape [2], got {counter.shape}")
     return raw_ops.concat([counter, raw_ops.reshape(key, [1])], axis=0)
@@ -265,7 +267,7 @@ def _checked_state(state: Any) -> _core.Tensor:
         state = state.read_value()
     if isinstance(state, list | tuple) and all(isinstance(word, int) for word in state):
         state = [_signed(word) for word in state]
-    tensor = _core._convert(state, None, _core.int64)
+    tensor = _core._to_tensor_hinted(state, _core.int64)
     tensor = raw_ops.cast(tensor, dtype=_core.int64)
     if not tensor.shape.is_compatible_with([_WORDS]):
         raise ValueError(f"argument 'state' must have shape [{_WORDS}], got {tensor.shape}")

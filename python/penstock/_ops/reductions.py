@@ -217,7 +217,7 @@ def reduce_variance(
     >>> reduce_variance([1.0, 3.0]).numpy()
     np.float32(1.0)
     """
-    x = _core._convert(input_tensor)
+    x = _core._to_tensor(input_tensor)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         raise TypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
     deviation = x - reduce_mean(x, axis, True)
@@ -270,7 +270,7 @@ def reduce_euclidean_norm(
     >>> reduce_euclidean_norm([[3.0, 4.0], [6.0, 8.0]], axis=1).numpy()
     array([ 5., 10.], dtype=float32)
     """
-    x = _core._convert(input_tensor)
+    x = _core._to_tensor(input_tensor)
     squared = x * raw_ops.conj(x) if x.dtype.is_complex else raw_ops.square(x)
     total = reduce_sum(squared, axis, keepdims)
     if x.dtype.is_integer:
@@ -293,7 +293,7 @@ def count_nonzero(
     >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy()
     array([1, 2])
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     if x.dtype == _core.string:
         x = raw_ops.string_not_equal(x, "")
     counts = raw_ops.count_nonzero(x, axes=axes(axis), keepdims=keepdims)
@@ -313,14 +313,14 @@ def zero_fraction(value: Any, name: str | None = None) -> _core.Tensor:
     >>> zero_fraction([0.0, 1.0, 0.0, 2.0]).numpy()
     np.float32(0.5)
     """
-    x = _core._convert(value)
+    x = _core._to_tensor(value)
     nonzero = raw_ops.cast(raw_ops.cast(x, dtype=_core.bool), dtype=_core.float32)
     return 1.0 - reduce_mean(nonzero)
 
 
 def _ordered(value: Any) -> _core.Tensor:
     """The tensor, of numbers: false is less than true."""
-    x = _core._convert(value)
+    x = _core._to_tensor(value)
     return raw_ops.cast(x, dtype=_core.uint8) if x.dtype == _core.bool else x
 
 

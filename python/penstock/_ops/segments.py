@@ -15,7 +15,7 @@ def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
     raw = getattr(raw_ops, op)
 
     def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
-        x = _core._convert(data)
+        x = _core._to_tensor(data)
         if op == "unsorted_segment_mean" and x.dtype.is_integer:
             x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
         result: _core.Tensor = raw(x, segment_ids, num_segments)
@@ -138,18 +138,18 @@ def bincount(
     >>> bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
     """
-    x = _core._convert(arr)
+    x = _core._to_tensor(arr)
     if not x.dtype.is_integer:
         raise TypeError(f"argument 'arr' must hold integers, got {x.dtype.name}")
     if axis not in (None, 0, -1):
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     by_row = axis == -1 and len(known_rank(x)) == 2
     least = 0 if minlength is None else minlength
-    most = -1 if maxlength is None else raw_ops.maximum(_core._convert(maxlength), 0)
+    most = -1 if maxlength is None else raw_ops.maximum(_core._to_tensor(maxlength), 0)
     counts = raw_ops.bincount(x, least, most, rows=by_row)
     target = _core.DType(dtype)
     if weights is not None:
-        counts = _weights_of(x, _core._convert(weights), counts, by_row)
+        counts = _weights_of(x, _core._to_tensor(weights), counts, by_row)
         target = counts.dtype
     if binary_output:
         counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
@@ -162,9 +162,9 @@ def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by
     weights = raw_ops.broadcast_to(weights, raw_ops.shape(x))
     shape = raw_ops.shape(counts, dtype=_core.int64)
     length = shape[-1]
-    place = raw_ops.select(x < length, x, _core._convert(-1, _core.int64))
+    place = raw_ops.select(x < length, x, _core._to_tensor(-1, _core.int64))
     if by_row:
-        step = raw_ops.range(_core._convert(0, _core.int64), shape[0], _core._convert(1, _core.int64))
+        step = raw_ops.range(_core._to_tensor(0, _core.int64), shape[0], _core._to_tensor(1, _core.int64))
         first = raw_ops.expand_dims(step * length, axis=1)
         place = raw_ops.select(place >= 0, place + first, place)
     sums = raw_ops.unsorted_segment_sum(weights, place, raw_ops.reduce_prod(shape))
@@ -196,19 +196,19 @@ def confusion_matrix(
     [[1, 0], [1, 1]]
     """
     pair = [
-        raw_ops.reshape(raw_ops.cast(_core._convert(v), dtype=_core.int64), [-1])
+        raw_ops.reshape(raw_ops.cast(_core._to_tensor(v), dtype=_core.int64), [-1])
         for v in (labels, predictions)
     ]
     index = raw_ops.stack(pair, axis=1)
     if num_classes is None:
-        count = raw_ops.reduce_max(raw_ops.concat([*pair, _core._convert([-1], _core.int64)], axis=0)) + 1
+        count = raw_ops.reduce_max(raw_ops.concat([*pair, _core._to_tensor([-1], _core.int64)], axis=0)) + 1
     else:
-        count = raw_ops.cast(_core._convert(num_classes), dtype=_core.int64)
+        count = raw_ops.cast(_core._to_tensor(num_classes), dtype=_core.int64)
     target = _core.DType(dtype)
     if weights is None:
-        what = raw_ops.fill(raw_ops.shape(pair[0]), _core._convert(1, target))
+        what = raw_ops.fill(raw_ops.shape(pair[0]), _core._to_tensor(1, target))
     else:
-        what = raw_ops.cast(_core._convert(weights), dtype=target)
+        what = raw_ops.cast(_core._to_tensor(weights), dtype=target)
     return raw_ops.scatter_nd(index, what, raw_ops.stack([count, count]))
 
 
@@ -225,9 +225,9 @@ def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
     >>> invert_permutation([2, 0, 1]).numpy().tolist()
     [1, 2, 0]
     """
-    x = _core._convert(x, None, _core.int32)
+    x = _core._to_tensor_hinted(x, _core.int32)
     length = raw_ops.cast(raw_ops.size(x), dtype=x.dtype)
-    one, zero = _core._convert(1, x.dtype), _core._convert(0, x.dtype)
+    one, zero = _core._to_tensor(1, x.dtype), _core._to_tensor(0, x.dtype)
     place = raw_ops.expand_dims(x, axis=1)
     dims = raw_ops.reshape(length, [1])
     seen = raw_ops.scatter_nd(place, raw_ops.ones_like(x), dims)

@@ -204,10 +204,10 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
     >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
     """
-    x = _core._convert(shape_x, None, _core.int32)
-    y = _core._convert(shape_y, None, x.dtype)
+    x = _core._to_tensor_hinted(shape_x, _core.int32)
+    y = _core._to_tensor_hinted(shape_y, x.dtype)
     n, m = raw_ops.size(x), raw_ops.size(y)
-    one = _core._convert(1, x.dtype)
+    one = _core._to_tensor(1, x.dtype)
     longest = raw_ops.maximum(n, m)
     x = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - n, [1]), one), x], axis=0)
     y = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - m, [1]), one), y], axis=0)
@@ -359,11 +359,11 @@ def split(
     along = integer(axis, "axis")
     parts = num_or_size_splits
     if isinstance(parts, list | builtins.tuple) and any(isinstance(p, _core.Tensor) for p in parts):
-        parts = _core._convert(parts, None, _core.int32)
+        parts = _core._to_tensor_hinted(parts, _core.int32)
     if isinstance(parts, _core.Tensor):
         known = _core._known_value(parts)
         if known is None:
-            return _split_by_tensor(_core._convert(value), parts, along, num)
+            return _split_by_tensor(_core._to_tensor(value), parts, along, num)
         parts = known
     if hasattr(parts, "tolist"):
         parts = parts.tolist()
@@ -384,11 +384,11 @@ def _split_by_tensor(
     sizes_of = results(raw_ops.unstack(parts, num=num if count is None else count))
     ndim = len(known_rank(value))
     axis = axis_of(axis, ndim)
-    out, position = [], _core._convert(0, parts.dtype)
+    out, position = [], _core._to_tensor(0, parts.dtype)
     before, after = [0] * axis, [0] * (ndim - axis - 1)
     for part in sizes_of:
-        begin = _core._convert([*before, position, *after])
-        length = _core._convert([-1] * axis + [part] + [-1] * len(after))
+        begin = _core._to_tensor([*before, position, *after])
+        length = _core._to_tensor([-1] * axis + [part] + [-1] * len(after))
         out.append(raw_ops.slice(value, begin, length))
         position = position + part
     return out
@@ -423,7 +423,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     >>> repeat([3, 4], [1, 2]).numpy().tolist()
     [3, 4, 4]
     """
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     shape = x.shape.dims
     if axis is None:
         if shape is None or len(shape) != 1:
@@ -440,11 +440,11 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         wide = raw_ops.broadcast_to(raw_ops.expand_dims(x, axis=along + 1), [*before, times[0], *after])
         before[-1] *= times[0]
         return raw_ops.reshape(wide, [*before, *after])
-    counts = _core._convert(repeats, None, _core.int32)
+    counts = _core._to_tensor_hinted(repeats, _core.int32)
     length = sizes(x)[along]
     if counts.shape.rank == 0 or counts.shape.dims == [1]:
         one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
-        every = raw_ops.cast(_core._convert(length), dtype=_core.int64)
+        every = raw_ops.cast(_core._to_tensor(length), dtype=_core.int64)
         index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
         return raw_ops.gather(x, index, axis=along)
     counts = raw_ops.cast(counts, dtype=_core.int64)
@@ -516,10 +516,10 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
     >>> roll([0, 1, 2, 3], 1, 0).numpy().tolist()
     [3, 0, 1, 2]
     """
-    x = _core._convert(input)
-    shifts = raw_ops.reshape(_core._convert(shift), [-1])
+    x = _core._to_tensor(input)
+    shifts = raw_ops.reshape(_core._to_tensor(shift), [-1])
     if x.shape.rank is None or (isinstance(axis, _core.Tensor) and _core._known_value(axis) is None):
-        return _roll_flat(x, shifts, raw_ops.reshape(_core._convert(axis, None, _core.int32), [-1]))
+        return _roll_flat(x, shifts, raw_ops.reshape(_core._to_tensor_hinted(axis, _core.int32), [-1]))
     along = axes(axis) or []
     moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
@@ -537,7 +537,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
                 x = raw_ops.concat([back, front], axis=place)
             continue
         length = _as(lengths[place], move.dtype)
-        one, zero = _core._convert(1, move.dtype), _core._convert(0, move.dtype)
+        one, zero = _core._to_tensor(1, move.dtype), _core._to_tensor(0, move.dtype)
         index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
         x = raw_ops.gather(x, index, axis=place)
     return x
@@ -563,7 +563,7 @@ def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _c
     moves = raw_ops.cast(shifts, dtype=_core.int64)
     along = raw_ops.cast(raw_ops.floormod(along, raw_ops.cast(rank, dtype=along.dtype)), dtype=_core.int64)
     place = raw_ops.range(
-        _core._convert(0, _core.int64), raw_ops.reduce_prod(dims), _core._convert(1, _core.int64)
+        _core._to_tensor(0, _core.int64), raw_ops.reduce_prod(dims), _core._to_tensor(1, _core.int64)
     )
 
     def moved(i: Any, place: Any) -> Any:
@@ -572,7 +572,7 @@ def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _c
         return i + 1, place + (raw_ops.floormod(index - moves[i], length) - index) * stride
 
     _, place = while_loop(
-        lambda i, _: i < raw_ops.size(moves), moved, (_core._convert(0, _core.int32), place)
+        lambda i, _: i < raw_ops.size(moves), moved, (_core._to_tensor(0, _core.int32), place)
     )
     return raw_ops.reshape(raw_ops.gather(raw_ops.reshape(x, [-1]), place), raw_ops.shape(x))
 
@@ -600,7 +600,7 @@ def pad(
     kind = expect(mode, str, "mode", "a string").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
-    x = _core._convert(tensor)
+    x = _core._to_tensor(tensor)
     amounts = extents(paddings, "paddings")
     if kind == "CONSTANT":
         value = (
@@ -673,7 +673,7 @@ def _blocks(input: Any, block_size: int, data_format: str, to_depth: bool) -> _c
     b = integer(block_size, "block_size")
     if b < 2:
         raise ValueError(f"argument 'block_size' must be at least 2, got {b}")
-    x = _core._convert(input)
+    x = _core._to_tensor(input)
     if len(known_rank(x)) != 4:
         raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
     if data_format == "NCHW":

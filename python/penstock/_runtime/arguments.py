@@ -54,15 +54,15 @@ def extents(shape: Any, argument: str = "shape") -> Any:
             raise ValueError(
                 f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
             )
-        return _core._convert(shape.as_list(), _core.int32)
+        return _core._to_tensor(shape.as_list(), _core.int32)
     if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
-        shape = _core._convert(shape)
+        shape = _core._to_tensor(shape)
     if isinstance(shape, _core.Tensor):
         return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
     if isinstance(shape, int):
         shape = [shape]
     try:
-        return _core._convert(list(shape)) if len(shape) else _core._convert([], _core.int32)
+        return _core._to_tensor(list(shape)) if len(shape) else _core._to_tensor([], _core.int32)
     except TypeError as error:
         if any(d is None for d in shape):
             raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None

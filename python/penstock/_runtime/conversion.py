@@ -71,7 +71,7 @@ def convert_to_tensor(
     tf.int32
     """
     del name
-    return _core._convert(value, dtype, dtype_hint)
+    return _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> _core.Tensor:
@@ -97,12 +97,12 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         if value._is_symbolic:
             raise TypeError(f"a symbolic tensor of dtype {value.dtype.name} is no constant of dtype {dtype}")
         value = value.numpy()
-    tensor = _core._convert(value, dtype)
+    tensor = _core._to_tensor(value, dtype)
     if shape is None:
         return tensor
-    extents = _core._convert(list(TensorShape(shape).as_list()), _core.int64)
+    extents = _core._to_tensor(list(TensorShape(shape).as_list()), _core.int64)
     if tensor.shape.num_elements() == 1:
-        return raw_ops.fill(extents, raw_ops.reshape(tensor, _core._convert([], _core.int32)))
+        return raw_ops.fill(extents, raw_ops.reshape(tensor, _core._to_tensor([], _core.int32)))
     return raw_ops.reshape(tensor, extents)
 
 

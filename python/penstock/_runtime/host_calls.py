@@ -193,15 +193,15 @@ def _parts(value: Any, spec: Any) -> list[Any]:
 def _arguments(args: list[Any]) -> tuple[list[Any], Callable[..., Any] | None]:
     """The tensors of the arguments; and what makes the arguments of them, unless they are the tensors."""
     if not any(isinstance(arg, Mapping) or _type_spec(arg) is not None for arg in args):
-        return [_core._convert(arg) for arg in args], None
+        return [_core._to_tensor(arg) for arg in args], None
     specs: list[Any] = []
     tensors: list[Any] = []
     for leaf in nest.flatten([arg if isinstance(arg, Mapping) else _Leaf(arg) for arg in args]):
         value = leaf.value if isinstance(leaf, _Leaf) else leaf
         spec = _type_spec(value)
-        value = _core._convert(value) if spec is None else value
+        value = _core._to_tensor(value) if spec is None else value
         specs.append(spec or TensorSpec(value.shape, value.dtype))
-        tensors.extend(_core._convert(part) for part in _parts(value, specs[-1]))
+        tensors.extend(_core._to_tensor(part) for part in _parts(value, specs[-1]))
     structure = [arg if isinstance(arg, Mapping) else None for arg in args]
 
     def pack(flat: tuple[Any, ...]) -> tuple[Any, ...]:

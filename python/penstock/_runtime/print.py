@@ -97,7 +97,7 @@ def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
                 # A callback, since how a composite value looks is its own class's affair.
                 tensors.append(py_function(show, [x], TensorSpec([], _core.string)))
             else:
-                tensors.append(_core._convert(show(x)))
+                tensors.append(_core._to_tensor(show(x)))
             return _Hole()
         if isinstance(x, _core.Tensor):
             tensors.append(x)
@@ -208,5 +208,5 @@ def _of_python(value: Any) -> Any:
 
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:
     """`Assert` with a message."""
-    items = [x if isinstance(x, str) else _core._convert(x) for x in data]
+    items = [x if isinstance(x, str) else _core._to_tensor(x) for x in data]
     _ASSERT(condition, *items, message=message or "", summarize=3 if summarize is None else summarize)

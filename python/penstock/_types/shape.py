@@ -251,7 +251,7 @@ class TensorShape:
         sizes = self.as_list()
         if dtype is None:
             dtype = _core.int32 if all(n is not None and n < 2**31 for n in sizes) else _core.int64
-        return _core._convert(sizes, dtype)
+        return _core._to_tensor(sizes, dtype)
 
     def __reduce__(self) -> tuple[type[TensorShape], tuple[tuple[int | None, ...] | None]]:
         return TensorShape, (self._dims,)

@@ -147,7 +147,7 @@ class TensorSpec(TypeSpec):
         Raises:
             TypeError: where it cannot be one.
         """
-        tensor = value if isinstance(value, _core.Tensor) else _core._convert(value, None, self._dtype)
+        tensor = value if isinstance(value, _core.Tensor) else _core._to_tensor_hinted(value, self._dtype)
         if not self.is_compatible_with(tensor):
             raise TypeError(f"cannot cast {TensorSpec(tensor.shape, tensor.dtype)} to {self}")
         return tensor
@@ -180,7 +180,7 @@ class TensorSpec(TypeSpec):
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         """Whether a tensor, or some tensor of another specification, is described by this one."""
         if not hasattr(spec_or_value, "dtype") or not hasattr(spec_or_value, "shape"):
-            spec_or_value = _core._convert(spec_or_value, None, self._dtype)
+            spec_or_value = _core._to_tensor_hinted(spec_or_value, self._dtype)
         return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(
             spec_or_value.shape
         )
@@ -303,5 +303,5 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     if isinstance(spec, TypeSpec):
         return spec
     if not isinstance(value, _core.Tensor | _core._Variable):
-        value = _core._convert(value)
+        value = _core._to_tensor(value)
     return TensorSpec(value.shape, value.dtype)

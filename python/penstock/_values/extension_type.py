@@ -303,7 +303,7 @@ def _tensor(path: str, value: Any, dtype: Any = None) -> Any:
     if isinstance(value, _core.Tensor | TensorSpec):
         return value
     try:
-        return _core._convert(value, None, dtype)
+        return _core._to_tensor_hinted(value, dtype)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{path}: expected a Tensor, got {value!r}: {error}") from None
 

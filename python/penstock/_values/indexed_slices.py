@@ -188,8 +188,8 @@ class IndexedSlicesSpec(TypeSpec):
 def from_pieces(pieces: list[tuple[Any, Any]], source: Any) -> IndexedSlices:
     """The slices that add up to a cotangent of `source`, one under the other."""
     if source.shape.is_fully_defined():
-        shape = _core._convert(source.shape.as_list(), _core.int32)
-        rows = _core._convert([-1, *source.shape.as_list()[1:]], _core.int32)
+        shape = _core._to_tensor(source.shape.as_list(), _core.int32)
+        rows = _core._to_tensor([-1, *source.shape.as_list()[1:]], _core.int32)
     else:
         shape = raw_ops.shape(source.read_value() if isinstance(source, _core._Variable) else source)
         rows = raw_ops.concat([_vector(-1), raw_ops.slice(shape, _vector(1), _vector(-1))], axis=0)
@@ -204,7 +204,7 @@ def from_pieces(pieces: list[tuple[Any, Any]], source: Any) -> IndexedSlices:
 
 
 def _vector(value: int) -> Any:
-    return _core._convert([value], _core.int32)
+    return _core._to_tensor([value], _core.int32)
 
 
 def _dense(slices: IndexedSlices, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
@@ -213,7 +213,7 @@ def _dense(slices: IndexedSlices, dtype: Any = None, name: str | None = None, as
     if slices.dense_shape is None:
         raise ValueError("IndexedSlices without a dense_shape cannot become a tensor")
     first = raw_ops.slice(slices.dense_shape, _vector(0), _vector(1))
-    size = raw_ops.reshape(first, _core._convert([], _core.int32))
+    size = raw_ops.reshape(first, _core._to_tensor([], _core.int32))
     return raw_ops.unsorted_segment_sum(slices.values, slices.indices, size)
 
 

@@ -25,7 +25,7 @@ def _converted(leaf: Any) -> Any:
     """A leaf of an element: a tensor, or a composite value as it is."""
     if isinstance(leaf, _core.Tensor) or isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
         return leaf
-    return _core._convert(leaf)
+    return _core._to_tensor(leaf)
 
 
 class Optional:
@@ -77,7 +77,7 @@ class Optional:
             for tensor in spec.to_tensors(leaf)
         ]
         lists = []
-        for tensor in tensors or [_core._convert(True)]:
+        for tensor in tensors or [_core._to_tensor(True)]:
             empty = raw_ops.list_new(0, dtype=tensor.dtype, shape=tensor.shape)
             lists.append(raw_ops.list_push(empty, tensor))
         return Optional(lists, specs)
@@ -119,7 +119,7 @@ class Optional:
         np.float32(2.0)
         """
         self._require_value()
-        index = _core._convert(0, _core.int32)
+        index = _core._to_tensor(0, _core.int32)
         tensors = iter(
             raw_ops.list_get(held, index, _dims(spec.shape), dtype=spec.dtype)
             for held, spec in zip(self._lists, _leaves(self._element_spec), strict=True)

@@ -123,7 +123,7 @@ class RaggedTensor:
         [[1, 2], [], [3]]
         """
         limits = _partition(row_limits, "row_limits")
-        zero = _core._convert([0], limits.dtype)
+        zero = _core._to_tensor([0], limits.dtype)
         return cls.from_row_splits(values, raw_ops.concat([zero, limits], axis=0), validate=validate)
 
     @classmethod
@@ -148,9 +148,9 @@ class RaggedTensor:
         values, rows = _values(values), _partition(value_rowids, "value_rowids")
         if nrows is None:
             # Also where there are none.
-            count = raw_ops.reduce_max(raw_ops.concat([_core._convert([-1], rows.dtype), rows], axis=0)) + 1
+            count = raw_ops.reduce_max(raw_ops.concat([_core._to_tensor([-1], rows.dtype), rows], axis=0)) + 1
         else:
-            count = raw_ops.cast(_core._convert(nrows), dtype=rows.dtype)
+            count = raw_ops.cast(_core._to_tensor(nrows), dtype=rows.dtype)
         if validate:
             _check_ascent(rows, "value_rowids")
             inside = raw_ops.logical_and(rows >= 0, rows < count)
@@ -190,21 +190,21 @@ class RaggedTensor:
         TensorShape([2, 2])
         """
         values = _values(values)
-        length = _core._convert(uniform_row_length, None, _core.int64)
+        length = _core._to_tensor_hinted(uniform_row_length, _core.int64)
         known = _core._known_value(length)
         static = None if known is None else int(known.numpy())
         if nrows is None:
             if static == 0:
                 raise ValueError("argument 'nrows' must be given where argument 'uniform_row_length' is 0")
             nrows = raw_ops.floordiv(_nrows(values, length), length)
-        count = raw_ops.cast(_core._convert(nrows), dtype=length.dtype)
+        count = raw_ops.cast(_core._to_tensor(nrows), dtype=length.dtype)
         if validate:
             _check(
                 count * length == _nrows(values, length),
                 "rows of argument 'uniform_row_length' must hold all values",
                 length,
             )
-        steps = raw_ops.range(_core._convert(0, length.dtype), count + 1, _core._convert(1, length.dtype))
+        steps = raw_ops.range(_core._to_tensor(0, length.dtype), count + 1, _core._to_tensor(1, length.dtype))
         return cls(values, steps * length, static)
 
     @classmethod
@@ -290,7 +290,7 @@ class RaggedTensor:
         >>> RaggedTensor.from_tensor([[5, 7, 0], [0, 3, 0], [0, 0, 0]], padding=0).to_list()
         [[5, 7], [0, 3], []]
         """
-        x = _core._convert(tensor)
+        x = _core._to_tensor(tensor)
         rank = len(x.shape.as_list())
         if not 0 < ragged_rank < rank:
             raise ValueError(f"argument 'ragged_rank' must be from 1 to {rank - 1}, got {ragged_rank}")
@@ -301,28 +301,28 @@ class RaggedTensor:
         dtype = _core.DType(row_splits_dtype)
         dims = raw_ops.shape(x, dtype=dtype)
         made: Any = raw_ops.reshape(
-            x, raw_ops.concat([_core._convert([-1], dtype), dims[ragged_rank + 1 :]], axis=0)
+            x, raw_ops.concat([_core._to_tensor([-1], dtype), dims[ragged_rank + 1 :]], axis=0)
         )
         for axis in range(ragged_rank, 0, -1):
             rows = raw_ops.reduce_prod(dims[:axis])
-            steps = raw_ops.range(_core._convert(0, dtype), rows + 1, _core._convert(1, dtype))
+            steps = raw_ops.range(_core._to_tensor(0, dtype), rows + 1, _core._to_tensor(1, dtype))
             count = x.shape[:axis].num_elements()
             splits = steps * dims[axis]
             if count is not None:
                 splits = raw_ops.ensure_shape(splits, shape=[count + 1])
             made = cls(made, splits, x.shape.as_list()[axis])
         if padding is not None:
-            same = raw_ops.equal(x, _core._convert(padding, x.dtype))
+            same = raw_ops.equal(x, _core._to_tensor(padding, x.dtype))
             for _ in range(rank - 2):
                 same = raw_ops.reduce_all(same, axes=[-1])
             kept = raw_ops.cast(raw_ops.logical_not(same), dtype=dtype)
-            place = raw_ops.range(_core._convert(1, dtype), dims[1] + 1, _core._convert(1, dtype))
+            place = raw_ops.range(_core._to_tensor(1, dtype), dims[1] + 1, _core._to_tensor(1, dtype))
             longest = raw_ops.reduce_max(kept * place, axes=[1])
-            lengths = raw_ops.maximum(longest, _core._convert(0, dtype))
+            lengths = raw_ops.maximum(longest, _core._to_tensor(0, dtype))
         if lengths is not None:
-            kept = raw_ops.minimum(raw_ops.cast(_core._convert(lengths), dtype=dtype), dims[1])
+            kept = raw_ops.minimum(raw_ops.cast(_core._to_tensor(lengths), dtype=dtype), dims[1])
             starts = made.row_starts()
-            made = made._stretches(starts, starts + raw_ops.maximum(kept, _core._convert(0, dtype)))
+            made = made._stretches(starts, starts + raw_ops.maximum(kept, _core._to_tensor(0, dtype)))
         return made  # type: ignore[no-any-return]
 
     # --- inspection ---
@@ -374,7 +374,7 @@ class RaggedTensor:
     @property
     def uniform_row_length(self) -> Any:
         """The length of all rows where it is known to be one, else None."""
-        return None if self._uniform is None else _core._convert(self._uniform, self._row_splits.dtype)
+        return None if self._uniform is None else _core._to_tensor(self._uniform, self._row_splits.dtype)
 
     @property
     def _type_spec(self) -> RaggedTensorSpec:
@@ -425,7 +425,7 @@ class RaggedTensor:
         from penstock._ops.shapes import repeat  # operations build on this
 
         dtype = self._row_splits.dtype
-        rows = raw_ops.range(_core._convert(0, dtype), self.nrows(), _core._convert(1, dtype))
+        rows = raw_ops.range(_core._to_tensor(0, dtype), self.nrows(), _core._to_tensor(1, dtype))
         return repeat(rows, self.row_lengths())
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
@@ -445,11 +445,11 @@ class RaggedTensor:
         [3, 2]
         """
         dtype = self._row_splits.dtype
-        zero = _core._convert([0], dtype)
+        zero = _core._to_tensor([0], dtype)
         longest = [raw_ops.reduce_max(raw_ops.concat([zero, x], axis=0)) for x in self.nested_row_lengths()]
         outer = raw_ops.stack([self.nrows(), *longest])
         whole = raw_ops.concat([outer, raw_ops.shape(self.flat_values, dtype=dtype)[1:]], axis=0)
-        found = whole if axis is None else raw_ops.gather(whole, _core._convert(axis, None, _core.int32))
+        found = whole if axis is None else raw_ops.gather(whole, _core._to_tensor_hinted(axis, _core.int32))
         return found if out_type is None else raw_ops.cast(found, dtype=_core.DType(out_type))
 
     # --- other values, other splits ---
@@ -482,9 +482,11 @@ class RaggedTensor:
         """The rows of the values from `starts` to `limits`."""
         from penstock._ops.shapes import repeat  # operations build on this
 
-        lengths = raw_ops.maximum(limits - starts, _core._convert(0, starts.dtype))
+        lengths = raw_ops.maximum(limits - starts, _core._to_tensor(0, starts.dtype))
         splits = _splits_of(lengths)
-        places = raw_ops.range(_core._convert(0, splits.dtype), splits[-1], _core._convert(1, splits.dtype))
+        places = raw_ops.range(
+            _core._to_tensor(0, splits.dtype), splits[-1], _core._to_tensor(1, splits.dtype)
+        )
         index = places - repeat(splits[:-1] - starts, lengths)
         if isinstance(self._values, RaggedTensor):
             return RaggedTensor(self._values._rows(index), splits)
@@ -531,9 +533,9 @@ class RaggedTensor:
         def place(bound: Any, otherwise: Any) -> Any:
             if bound is None:
                 return otherwise
-            bound = raw_ops.cast(_core._convert(bound), dtype=lengths.dtype)
+            bound = raw_ops.cast(_core._to_tensor(bound), dtype=lengths.dtype)
             counted = raw_ops.select(bound < 0, lengths + bound, raw_ops.zeros_like(lengths) + bound)
-            return raw_ops.minimum(raw_ops.maximum(counted, _core._convert(0, lengths.dtype)), lengths)
+            return raw_ops.minimum(raw_ops.maximum(counted, _core._to_tensor(0, lengths.dtype)), lengths)
 
         return self._stretches(starts + place(start, 0), starts + place(stop, lengths))
 
@@ -572,20 +574,20 @@ class RaggedTensor:
         dtype = self._row_splits.dtype
         if default_value is None:
             default_value = "" if self.dtype == _core.string else 0
-        filler = raw_ops.broadcast_to(_core._convert(default_value, self.dtype), raw_ops.shape(values)[1:])
+        filler = raw_ops.broadcast_to(_core._to_tensor(default_value, self.dtype), raw_ops.shape(values)[1:])
         padded = raw_ops.concat([values, raw_ops.expand_dims(filler, axis=0)], axis=0)
         lengths, starts = self.row_lengths(), self.row_starts()
-        zero, one = _core._convert(0, dtype), _core._convert(1, dtype)
+        zero, one = _core._to_tensor(0, dtype), _core._to_tensor(1, dtype)
         if bounds[0] is not None:
-            missing = raw_ops.maximum(_core._convert(bounds[0], dtype) - self.nrows(), zero)
+            missing = raw_ops.maximum(_core._to_tensor(bounds[0], dtype) - self.nrows(), zero)
             more = raw_ops.fill(raw_ops.reshape(missing, [1]), zero)
             lengths, starts = (raw_ops.concat([x, more], axis=0)[: bounds[0]] for x in (lengths, starts))
         if bounds[1] is not None:
-            width = _core._convert(bounds[1], dtype)
+            width = _core._to_tensor(bounds[1], dtype)
         elif self._uniform is not None:
-            width = _core._convert(self._uniform, dtype)
+            width = _core._to_tensor(self._uniform, dtype)
         else:
-            width = raw_ops.reduce_max(raw_ops.concat([_core._convert([0], dtype), lengths], axis=0))
+            width = raw_ops.reduce_max(raw_ops.concat([_core._to_tensor([0], dtype), lengths], axis=0))
         column = raw_ops.expand_dims(raw_ops.range(zero, width, one), axis=0)
         places = raw_ops.expand_dims(starts, axis=1) + column
         # Behind the values stands what to fill with.
@@ -656,7 +658,7 @@ def _values(values: Any) -> Any:
     """Values as a tensor of rank 1 or more, or ragged."""
     if isinstance(values, RaggedTensor):
         return values
-    made = _core._convert(values)
+    made = _core._to_tensor(values)
     if made.shape.rank == 0:
         raise ValueError("argument 'values' must have at least one dimension, got a scalar")
     return made
@@ -664,7 +666,7 @@ def _values(values: Any) -> Any:
 
 def _partition(vector: Any, argument: str) -> Any:
     """Integers that say what the rows are."""
-    made = _core._convert(vector, None, _core.int64)
+    made = _core._to_tensor_hinted(vector, _core.int64)
     if made.dtype not in (_core.int32, _core.int64):
         raise ValueError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
     if made.shape.rank not in (1, None):
@@ -680,7 +682,7 @@ def _nrows(values: Any, like: Any) -> Any:
 
 
 def _splits_of(lengths: Any) -> Any:
-    zero = _core._convert([0], lengths.dtype)
+    zero = _core._to_tensor([0], lengths.dtype)
     return raw_ops.concat([zero, raw_ops.cumsum(lengths, axis=0)], axis=0)
 
 

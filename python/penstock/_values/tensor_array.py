@@ -16,7 +16,7 @@ __all__ = ["TensorArray", "TensorArraySpec"]
 def _dims(shape: TensorShape) -> Any:
     """A shape as the list operators take it: -1 for a size that is not known, a scalar -1 for no rank."""
     dims = shape.dims
-    return _core._convert(-1 if dims is None else [-1 if d is None else d for d in dims], _core.int32)
+    return _core._to_tensor(-1 if dims is None else [-1 if d is None else d for d in dims], _core.int32)
 
 
 class _Items:
@@ -114,7 +114,7 @@ class TensorArray:
         self._flow: Any = flow
         if flow is not None:
             return
-        size = _core._convert(0 if size is None else size)
+        size = _core._to_tensor(0 if size is None else size)
         if not size.dtype.is_integer or size.shape.rank not in (0, None):
             raise ValueError(f"argument 'size' must be an integer scalar, got {size!r}")
         if _core._is_tracing():
@@ -262,8 +262,8 @@ class TensorArray:
                 f"an element of the TensorArray was never written, and the shape of its zeros is not known: "
                 f"element_shape is {self._element_shape}"
             )
-        zero = _core._convert("" if self._dtype == _core.string else 0, self._dtype)
-        return raw_ops.fill(_core._convert(self._element_shape.as_list(), _core.int32), zero)
+        zero = _core._to_tensor("" if self._dtype == _core.string else 0, self._dtype)
+        return raw_ops.fill(_core._to_tensor(self._element_shape.as_list(), _core.int32), zero)
 
     def read(self, index: Any, name: str | None = None) -> Any:
         """The element at an index.
@@ -276,7 +276,7 @@ class TensorArray:
             OutOfRangeError: for an index outside of the array.
             InvalidArgumentError: where the element was cleared when it was read before.
         """
-        index = _core._convert(index, None, _core.int32)
+        index = _core._to_tensor_hinted(index, _core.int32)
         items = self._at_hand(index)
         if items is not None:
             return self._read_at_hand(items, index)
@@ -295,8 +295,8 @@ class TensorArray:
             InvalidArgumentError: for a value of another dtype.
             ValueError: for a value of another shape.
         """
-        index = _core._convert(index, None, _core.int32)
-        value = _core._convert(value, None, self._dtype)
+        index = _core._to_tensor_hinted(index, _core.int32)
+        value = _core._to_tensor_hinted(value, self._dtype)
         shape = self._accept(value)
         items = self._at_hand(index, value)
         if items is None:
@@ -312,7 +312,7 @@ class TensorArray:
         """The number of elements, an `int32` scalar."""
         items = self._at_hand()
         if items is not None:
-            return _core._convert(len(items.items), _core.int32)
+            return _core._to_tensor(len(items.items), _core.int32)
         return raw_ops.list_length(self.flow, dtype=_core.int32)
 
     # --- all or many elements ---
@@ -347,7 +347,7 @@ class TensorArray:
         Raises:
             OutOfRangeError: for an index outside of the array.
         """
-        indices = _core._convert(indices, None, _core.int32)
+        indices = _core._to_tensor_hinted(indices, _core.int32)
         items = self._at_hand(indices)
         if items is not None:
             return self._rows(items, indices.numpy().tolist())
@@ -378,7 +378,7 @@ class TensorArray:
         Raises:
             ValueError: for rows of another shape, or, of an array that does not grow, another number of them.
         """
-        value = _core._convert(value, None, self._dtype)
+        value = _core._to_tensor_hinted(value, self._dtype)
         shape = self._accept(value, _shape_of_rows(value))
         items = self._at_hand(value)
         if items is None:
@@ -404,8 +404,8 @@ class TensorArray:
             OutOfRangeError: for an index outside of an array that does not grow.
             ValueError: for rows of another shape.
         """
-        indices = _core._convert(indices, None, _core.int32)
-        value = _core._convert(value, None, self._dtype)
+        indices = _core._to_tensor_hinted(indices, _core.int32)
+        value = _core._to_tensor_hinted(value, self._dtype)
         shape = self._accept(value, _shape_of_rows(value))
         if self._at_hand(indices, value) is None:
             return self._like(raw_ops.list_set(self.flow, indices, value, grow=self._dynamic_size), shape)
@@ -428,8 +428,8 @@ class TensorArray:
             InvalidArgumentError: where the lengths do not sum to the number of rows.
             ValueError: for pieces of another shape.
         """
-        value = _core._convert(value, None, self._dtype)
-        lengths = _core._convert(lengths, None, _core.int32)
+        value = _core._to_tensor_hinted(value, self._dtype)
+        lengths = _core._to_tensor_hinted(lengths, _core.int32)
         rows = _shape_of_rows(value)
         piece = TensorShape(None if rows.dims is None else [None, *rows.dims])
         shape = self._accept(value, piece)

@@ -158,7 +158,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         graph = v1_graph_state.current()
         if graph is not None:
-            value = _core._convert(initial_value() if callable(initial_value) else initial_value, dtype)
+            value = _core._to_tensor(initial_value() if callable(initial_value) else initial_value, dtype)
         else:
             value = _first_value(initial_value, dtype)
         if shape is None:
@@ -250,7 +250,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
 
     def is_initialized(self, name: str | None = None) -> _core.Tensor:
         """Whether it holds a value."""
-        return _core._convert(self._is_initialized())
+        return _core._to_tensor(self._is_initialized())
 
     def assign(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -298,7 +298,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def _scatter(self, mode: str, delta: Any) -> Any:
         """Changes the entries along the first dimension that an `IndexedSlices` names."""
         _check_slices(delta)
-        indices, updates = _core._convert(delta.indices), _core._convert(delta.values, None, self.dtype)
+        indices, updates = _core._to_tensor(delta.indices), _core._to_tensor_hinted(delta.values, self.dtype)
         if updates.shape.rank == 0:
             entry = raw_ops.shape(self.read_value())[1:]
             extents = raw_ops.concat([raw_ops.shape(indices), entry], axis=0)
@@ -306,7 +306,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self._scatter_nd(mode, raw_ops.expand_dims(indices, axis=-1), updates)
 
     def _scatter_nd(self, mode: str, indices: Any, updates: Any) -> Any:
-        updates = _core._convert(updates, None, self.dtype)
+        updates = _core._to_tensor_hinted(updates, self.dtype)
         raw_ops.scatter_variable(self, indices, updates, mode=mode)
         return self._after(True)
 
@@ -357,7 +357,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             name: ignored.
         """
         _check_slices(sparse_delta)
-        indices, updates = _core._convert(sparse_delta.indices), sparse_delta.values
+        indices, updates = _core._to_tensor(sparse_delta.indices), sparse_delta.values
         rank = indices.shape.rank
         if not rank:
             raise ValueError(
@@ -518,11 +518,11 @@ for _method, _symbol in {
 
 
 def _zero(like: _core.Tensor) -> _core.Tensor:
-    return _core._convert(0, like.dtype)
+    return _core._to_tensor(0, like.dtype)
 
 
 def _one(like: _core.Tensor) -> _core.Tensor:
-    return _core._convert(1, like.dtype)
+    return _core._to_tensor(1, like.dtype)
 
 
 def _restore(value: Any, trainable: bool, name: str, shape: Any) -> Variable:
@@ -544,7 +544,7 @@ def _first_value(initial_value: Any, dtype: Any) -> _core.Tensor:
                 "function without arguments"
             )
     with _core._Outside():
-        return _core._convert(value, dtype)
+        return _core._to_tensor(value, dtype)
 
 
 def stand_in(variable: Variable) -> Variable:

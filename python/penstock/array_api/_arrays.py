@@ -53,7 +53,7 @@ def array(x: Array, function: str, kind: str = "any", argument: str = "x") -> Te
             raise TypeError(
                 f"{function}: argument '{argument}' must be an array, got {type(x).__name__}; use asarray()"
             )
-        tensor = _core._convert(x)
+        tensor = _core._to_tensor(x)
     if tensor.dtype not in KINDS[kind]:
         raise TypeError(
             f"{function}: argument '{argument}' must have a dtype of kind {kind}, got {tensor.dtype.name}"
@@ -125,11 +125,11 @@ def operands(function: str, kind: str, x1: Any, x2: Any, names: tuple[str, str] 
     if is_scalar(x1):
         b = array(x2, function, kind, names[1])
         dtype = _scalar_dtype(x1, b.dtype)
-        return _core._convert(x1, dtype), cast(b, dtype)
+        return _core._to_tensor(x1, dtype), cast(b, dtype)
     a = array(x1, function, kind, names[0])
     if is_scalar(x2):
         dtype = _scalar_dtype(x2, a.dtype)
-        return cast(a, dtype), _core._convert(x2, dtype)
+        return cast(a, dtype), _core._to_tensor(x2, dtype)
     b = array(x2, function, kind, names[1])
     if a.dtype == b.dtype:
         return a, b
@@ -140,8 +140,8 @@ def operands(function: str, kind: str, x1: Any, x2: Any, names: tuple[str, str] 
 def scalar_like(value: Scalar, x: Tensor) -> Tensor:
     """A number in the dtype of a tensor."""
     if x.dtype == _core.bool:
-        return _core._convert(bool(value), _core.bool)
-    return _core._convert(value, x.dtype)
+        return _core._to_tensor(bool(value), _core.bool)
+    return _core._to_tensor(value, x.dtype)
 
 
 # --- devices ---

@@ -48,7 +48,7 @@ Shape = int | Sequence[int]
 
 def _extents(shape: Any) -> Tensor:
     sizes_of = [shape] if isinstance(shape, int) or getattr(shape, "ndim", None) == 0 else list(shape)
-    return _core._convert(sizes_of, _core.int64) if sizes_of else _core._convert([], _core.int64)
+    return _core._to_tensor(sizes_of, _core.int64) if sizes_of else _core._to_tensor([], _core.int64)
 
 
 def asarray(
@@ -74,7 +74,7 @@ def asarray(
     check_device(device, "asarray")
     target = None if dtype is None else _core.DType(dtype)
     if isinstance(obj, Tensor | _core._Variable):
-        x = _core._convert(obj)
+        x = _core._to_tensor(obj)
     elif is_scalar(obj) or isinstance(obj, list | tuple | range):
         if copy is False:
             raise ValueError("asarray: Python values must be copied, but argument 'copy' is False")
@@ -105,7 +105,7 @@ def _of_buffer(obj: Any, copy: bool | None) -> Tensor:
             "asarray: memory that can be written must be copied, but argument 'copy' is False; "
             "from_dlpack() shares it"
         )
-    return _core._convert(values)
+    return _core._to_tensor(values)
 
 
 def _leaves(obj: Any) -> list[Any]:
@@ -119,7 +119,7 @@ def _of_values(obj: Any, dtype: DType | None) -> Tensor:
     leaves = _leaves(obj)
     scalars = [v for v in leaves if is_scalar(v)]
     if dtype is None:
-        arrays = [_core._convert(v).dtype for v in leaves if not is_scalar(v)]
+        arrays = [_core._to_tensor(v).dtype for v in leaves if not is_scalar(v)]
         if arrays:
             dtype = common_dtype(arrays, scalars)
         elif any(isinstance(v, complex) for v in scalars):
@@ -141,14 +141,14 @@ def _of_values(obj: Any, dtype: DType | None) -> Tensor:
         if isinstance(value, list | tuple | range):
             return [conform(v) for v in value]
         if not is_scalar(value):
-            return cast(_core._convert(value), dtype)
+            return cast(_core._to_tensor(value), dtype)
         if dtype == _core.bool:
             return bool(value)
         if dtype.is_integer and isinstance(value, float):
             return int(value)
         return value + 0 if isinstance(value, bool) else value
 
-    return _core._convert(conform(obj), dtype)
+    return _core._to_tensor(conform(obj), dtype)
 
 
 def from_dlpack(x: object, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -317,8 +317,10 @@ def arange(
         count = max(0, math.ceil((stop - start) / step))
     # Computed from the position, so that errors do not add up and no count depends on rounding.
     exact = DEFAULT_INTEGER if all(isinstance(v, int) for v in numbers) else _core.float64
-    place = raw_ops.range(*(_core._convert(v, _core.int64) for v in (0, count, 1)))
-    return new(cast(cast(place, exact) * _core._convert(step, exact) + _core._convert(start, exact), target))
+    place = raw_ops.range(*(_core._to_tensor(v, _core.int64) for v in (0, count, 1)))
+    return new(
+        cast(cast(place, exact) * _core._to_tensor(step, exact) + _core._to_tensor(start, exact), target)
+    )
 
 
 def linspace(
@@ -357,11 +359,11 @@ def linspace(
     else:
         target = _core.DType(dtype)
     wide = _core.complex128 if is_complex or target.is_complex else _core.float64
-    first, last = (_core._convert(v, wide) for v in (start, stop))
+    first, last = (_core._to_tensor(v, wide) for v in (start, stop))
     steps = num - 1 if endpoint else num
-    place = cast(raw_ops.range(*(_core._convert(v, _core.int64) for v in (0, num, 1))), wide)
+    place = cast(raw_ops.range(*(_core._to_tensor(v, _core.int64) for v in (0, num, 1))), wide)
     # A difference that overflows is taken in two halves.
-    fraction = place / _core._convert(max(steps, 1), wide)
+    fraction = place / _core._to_tensor(max(steps, 1), wide)
     values = (
         first * (1 - fraction) + last * fraction
         if _is_wide(start, stop)
@@ -406,14 +408,14 @@ def eye(
 
 def _diagonal(k: int) -> Tensor:
     """The number of a diagonal, cut to a range that no matrix goes beyond."""
-    return _core._convert(max(-(2**62), min(k, 2**62)), _core.int64)
+    return _core._to_tensor(max(-(2**62), min(k, 2**62)), _core.int64)
 
 
 def _positions(count: Any) -> Tensor:
     return raw_ops.range(
-        _core._convert(0, _core.int64),
-        cast(_core._convert(count), _core.int64),
-        _core._convert(1, _core.int64),
+        _core._to_tensor(0, _core.int64),
+        cast(_core._to_tensor(count), _core.int64),
+        _core._to_tensor(1, _core.int64),
     )
 
 

@@ -66,7 +66,7 @@ def _classify(op: Unary, of_integer: bool, join: Binary) -> Unary:
             return join(op(raw_ops.real(x)), op(raw_ops.imag(x)))
         if x.dtype.is_floating:
             return op(x)
-        return raw_ops.fill(raw_ops.shape(x), _core._convert(of_integer, _core.bool))
+        return raw_ops.fill(raw_ops.shape(x), _core._to_tensor(of_integer, _core.bool))
 
     return apply
 

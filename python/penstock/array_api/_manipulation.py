@@ -84,7 +84,7 @@ def common_extents(a: Tensor, b: Tensor, inner: int) -> Tensor:
     """The extents, but for the last `inner`, that two tensors broadcast to."""
     if a.shape.is_fully_defined() and b.shape.is_fully_defined():
         lead = broadcast_shapes(a.shape[:-inner], b.shape[:-inner])
-        return _core._convert(list(lead), _core.int32)
+        return _core._to_tensor(list(lead), _core.int32)
     return _array.broadcast_dynamic_shape(raw_ops.shape(a)[:-inner], raw_ops.shape(b)[:-inner])
 
 

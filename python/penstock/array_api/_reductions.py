@@ -136,7 +136,7 @@ def _count(x: Tensor, chosen: list[int] | None) -> Tensor:
     for a in range(len(dims)) if chosen is None else chosen:
         total = total * dims[a]
     real = x.dtype.real_dtype
-    return cast(total, real) if isinstance(total, Tensor) else _core._convert(float(total), real)
+    return cast(total, real) if isinstance(total, Tensor) else _core._to_tensor(float(total), real)
 
 
 def var(
@@ -161,7 +161,7 @@ def var(
     chosen = along(x, axis)
     deviation = x - raw_ops.reduce_mean(x, axes=chosen, keepdims=True) if chosen != [] else raw_ops.sub(x, x)
     squares = raw_ops.square(raw_ops.abs(deviation))
-    freedom = _count(x, chosen) - _core._convert(float(correction), squares.dtype)
+    freedom = _count(x, chosen) - _core._to_tensor(float(correction), squares.dtype)
     zero = scalar_like(0, freedom)
     divisor = raw_ops.select(freedom > zero, freedom, scalar_like(float("nan"), freedom))
     total = raw_ops.reduce_sum(squares, axes=chosen, keepdims=keepdims) if chosen != [] else squares

@@ -169,7 +169,7 @@ def unique_all(x: Array, /) -> UniqueAll:
     """
     values, inverse, counts, x = _unique(x, "unique_all")
     place = raw_ops.range(
-        _core._convert(0, INDEX), raw_ops.size(inverse, dtype=INDEX), _core._convert(1, INDEX)
+        _core._to_tensor(0, INDEX), raw_ops.size(inverse, dtype=INDEX), _core._to_tensor(1, INDEX)
     )
     first = unsorted_segment_min(place, inverse, raw_ops.size(values, dtype=INDEX))
     return UniqueAll(values, new(first), new(raw_ops.reshape(inverse, raw_ops.shape(x))), counts)

@@ -237,9 +237,9 @@ def _frequencies(
     if target not in (_core.float32, _core.float64, _core.float16, _core.bfloat16):
         raise TypeError(f"{function}: argument 'dtype' must be real floating, got {target.name}")
     ends = [(0, (n + 1) // 2), (-(n // 2), 0)] if both else [(0, n // 2 + 1)]
-    numbers = [raw_ops.range(*(_core._convert(k, _core.int64) for k in (*end, 1))) for end in ends]
+    numbers = [raw_ops.range(*(_core._to_tensor(k, _core.int64) for k in (*end, 1))) for end in ends]
     exact = raw_ops.cast(raw_ops.concat(numbers, axis=0), dtype=_core.float64)
-    return new(cast(exact / _core._convert(n * d, _core.float64), target))
+    return new(cast(exact / _core._to_tensor(n * d, _core.float64), target))
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:

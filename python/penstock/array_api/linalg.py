@@ -85,11 +85,11 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Tensor:
     """
     x = matrices(x, "diagonal", "any")
     m, n = sizes(x, 2)[-2:]
-    zero = _core._convert(0, _core.int64)
-    down, right = (_core._convert(min(max(v, 0), 2**62), _core.int64) for v in (-offset, offset))
-    height, width = (cast(_core._convert(v), _core.int64) for v in (m, n))
+    zero = _core._to_tensor(0, _core.int64)
+    down, right = (_core._to_tensor(min(max(v, 0), 2**62), _core.int64) for v in (-offset, offset))
+    height, width = (cast(_core._to_tensor(v), _core.int64) for v in (m, n))
     length = raw_ops.maximum(raw_ops.minimum(height - down, width - right), zero)
-    i = raw_ops.range(zero, length, _core._convert(1, _core.int64))
+    i = raw_ops.range(zero, length, _core._to_tensor(1, _core.int64))
     flat = raw_ops.reshape(x, raw_ops.concat([raw_ops.shape(x)[:-2], raw_ops.fill([1], -1)], axis=0))
     if x.size == 0:
         dims = raw_ops.concat(
@@ -453,7 +453,7 @@ def svdvals(x: Array, /) -> Tensor:
 def _cut(x: Tensor, values: Tensor, rtol: Any) -> Tensor:
     """The singular values up to which they count as 0, of each matrix, with a dimension of size 1 added."""
     if rtol is None:
-        m, n = (cast(_core._convert(d), values.dtype) for d in sizes(x, 2)[-2:])
+        m, n = (cast(_core._to_tensor(d), values.dtype) for d in sizes(x, 2)[-2:])
         relative = raw_ops.maximum(m, n) * scalar_like(finfo(values.dtype).eps, values)
     elif is_scalar(rtol):
         relative = scalar_like(float(rtol), values)

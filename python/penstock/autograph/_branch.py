@@ -71,7 +71,7 @@ def truth(value: Any) -> Any:
         return value
     if value.dtype == _core.string:
         return raw_ops.string_not_equal(value, "")
-    return raw_ops.not_equal(value, _core._convert(0, value.dtype))
+    return raw_ops.not_equal(value, _core._to_tensor(0, value.dtype))
 
 
 def raised(error: Any) -> Any:
@@ -181,7 +181,7 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
             hints = _hints(state.before[i], leaves)
             for k, leaf in enumerate(leaves or ()):
                 keys[i, k] = len(results)
-                results.append(_core._convert(leaf, None, hints[k]))
+                results.append(_core._to_tensor_hinted(leaf, hints[k]))
     except BaseException:
         _core._abandon_region()
         state.restore()
@@ -242,7 +242,7 @@ def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]]
             return None
         try:
             # An element that is a list of numbers or tensors is a tensor of them.
-            return (), [spec_of(_core._convert(v)) for v in items]
+            return (), [spec_of(_core._to_tensor(v)) for v in items]
         except (TypeError, ValueError):
             return None
     for key in before if type(before) is dict else range(len(before)):
@@ -298,7 +298,7 @@ def _fitted(found: _Branch, state: State, needed: dict[tuple[int, int], TensorSp
     _core._begin_region([])
     try:
         # One branch that is always taken: the region that is there becomes part of a wider one.
-        outs = _core._emit_regions("switch", [_core._convert(0)], [found.region]) or ()
+        outs = _core._emit_regions("switch", [_core._to_tensor(0)], [found.region]) or ()
         results = []
         for key, spec in needed.items():
             at = found.keys.get(key)
@@ -308,11 +308,11 @@ def _fitted(found: _Branch, state: State, needed: dict[tuple[int, int], TensorSp
                     found.values is not None and found.values[key[0]] is not UNDEFINED and before is not None
                 )
                 results.append(
-                    _core._convert(before[key[1]], spec.dtype) if known and before else zeros(spec)
+                    _core._to_tensor(before[key[1]], spec.dtype) if known and before else zeros(spec)
                 )
             elif found.specs[at].dtype != spec.dtype:
                 leaf = (leaves_of((found.values or [])[key[0]]) or [])[key[1]]
-                results.append(_core._convert(leaf, spec.dtype))
+                results.append(_core._to_tensor(leaf, spec.dtype))
             else:
                 results.append(outs[at])
     except BaseException:
@@ -324,7 +324,7 @@ def _fitted(found: _Branch, state: State, needed: dict[tuple[int, int], TensorSp
 def _spec(found: _Branch, i: int, k: int, leaf: Any) -> TensorSpec:
     """The type of a leaf at the end of a branch; one that it does not return is as it was before."""
     at = found.keys.get((i, k))
-    return spec_of(_core._convert(leaf)) if at is None else found.specs[at]
+    return spec_of(_core._to_tensor(leaf)) if at is None else found.specs[at]
 
 
 def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
@@ -340,7 +340,7 @@ def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
         return (first if isinstance(a, float) else second).dtype if kinds == {int, float} else None
     value, dtype = (a, second.dtype) if tensors[1] else (b, first.dtype)
     try:
-        _core._convert(value, dtype)
+        _core._to_tensor(value, dtype)
     except (TypeError, ValueError):
         return None
     return dtype
@@ -502,7 +502,9 @@ def _can_merge(a: Any, b: Any) -> bool:
         check_alike(a, b)
     except (TypeError, ValueError):
         return False
-    specs = [(spec_of(_core._convert(x)), spec_of(_core._convert(y))) for x, y in zip(la, lb, strict=True)]
+    specs = [
+        (spec_of(_core._to_tensor(x)), spec_of(_core._to_tensor(y))) for x, y in zip(la, lb, strict=True)
+    ]
     return all(_merged_dtype(x, y, *pair) is not None for x, y, pair in zip(la, lb, specs, strict=True))
 
 

@@ -23,9 +23,9 @@ def item(target: Any, index: Any) -> Any:
         if isinstance(target, Sequence | Mapping):
             return _element(target, index)
         if is_array(target):
-            return _core._convert(target)[index]
+            return _core._to_tensor(target)[index]
     elif type(index) is tuple and is_array(target) and any(map(is_symbolic, index)):
-        return _core._convert(target)[index]
+        return _core._to_tensor(target)[index]
     return target[index]
 
 
@@ -45,7 +45,7 @@ def _element(values: Any, index: Any) -> Any:
         raise IndexError(f"{_user_text()}: the {type(values).__name__} is empty")
     at = _position(index, len(values))
     if isinstance(values, range):
-        return raw_ops.gather(_core._convert(list(values)), at)
+        return raw_ops.gather(_core._to_tensor(list(values)), at)
     parts = []
     first = values[0]
     for value in values:
@@ -66,11 +66,11 @@ def _stacked(leaves: Sequence[Any]) -> Any:
     """Leaves of one dtype and shape as a tensor; numbers take the dtype of the tensors among them."""
     if not any(hasattr(leaf, "dtype") for leaf in leaves):
         try:
-            return _core._convert(list(leaves))
+            return _core._to_tensor(list(leaves))
         except (TypeError, ValueError) as error:
             _refuse(f"the elements must have one dtype and shape for it to choose among them: {error}")
     hint = next(leaf.dtype for leaf in leaves if hasattr(leaf, "dtype"))
-    tensors = [_core._convert(leaf, None, hint) for leaf in leaves]
+    tensors = [_core._to_tensor_hinted(leaf, hint) for leaf in leaves]
     kinds = sorted({f"{t.dtype.name} of shape {t.shape}" for t in tensors})
     first = tensors[0]
     if any(t.dtype != first.dtype or not t.shape.is_compatible_with(first.shape) for t in tensors):

@@ -54,7 +54,7 @@ class Range:
         hint = hint if dtype is None else dtype
         self.from_zero = not is_symbolic(start) and not isinstance(start, _core.Tensor) and start == 0
         self.by_one = not is_symbolic(delta) and not isinstance(delta, _core.Tensor) and delta == 1
-        parts = [_core._convert(x, None, hint) for x in (start, limit, delta)]
+        parts = [_core._to_tensor_hinted(x, hint) for x in (start, limit, delta)]
         # As tf.range: the widest dtype of the three.
         widest = max((p.dtype for p in parts), key=_rank_of_dtype)
         self.start, self.limit, self.delta = (
@@ -93,7 +93,7 @@ class _Rows:
     def count(self) -> Any:
         size = self.tensor.shape.dims[0] if self.tensor.shape.rank is not None else None
         if size is not None:
-            return _core._convert(size, _core.int32)
+            return _core._to_tensor(size, _core.int32)
         return raw_ops.gather(raw_ops.shape(self.tensor, dtype=_core.int32), 0)
 
     def item(self, i: Any) -> Any:
@@ -162,7 +162,7 @@ class Zipped:
             after = _following(inner, i, part, wanted)
             found += after
             # What ends first ends all: the others are not read any more.
-            more = _more(inner, raw_ops.add(i, _core._convert(1, i.dtype)), after)
+            more = _more(inner, raw_ops.add(i, _core._to_tensor(1, i.dtype)), after)
             wanted = more if wanted is None else raw_ops.logical_and(wanted, more)
         return found
 
@@ -203,7 +203,7 @@ class Course:
         self._steps = steps
         self._count = steps.count()
         dtype = _core.int64 if self._count is None else self._count.dtype
-        self.start = [_core._convert(0, dtype), *_start(steps)]
+        self.start = [_core._to_tensor(0, dtype), *_start(steps)]
 
     @property
     def is_counted(self) -> bool:
@@ -224,7 +224,7 @@ class Course:
         """What is carried behind an iteration; whether there may be another is `wanted`, None for sure."""
         i = carried[0]
         after = _following(self._steps, i, carried[1:], wanted)
-        return [raw_ops.add(i, _core._convert(1, i.dtype)), *after]
+        return [raw_ops.add(i, _core._to_tensor(1, i.dtype)), *after]
 
 
 def _parts(steps: Any) -> Any:
@@ -312,7 +312,7 @@ def updated(target: Any, index: Any, value: Any) -> Any:
     if isinstance(index, slice):
         # The rows that it names, by their numbers.
         at = raw_ops.range(0, raw_ops.gather(shape, 0), 1)[index]
-        value = _core._convert(value, None, target.dtype)
+        value = _core._to_tensor_hinted(value, target.dtype)
         value = raw_ops.broadcast_to(value, raw_ops.shape(target[index], dtype=_core.int32))
         return raw_ops.tensor_scatter_nd_update(target, raw_ops.expand_dims(at, axis=1), value)
     if (
@@ -333,11 +333,11 @@ def updated(target: Any, index: Any, value: Any) -> Any:
         raise IndexError(f"too many indices for a tensor of shape {target.shape}")
     parts = []
     for axis, i in enumerate(indices):
-        i = raw_ops.cast(_core._convert(i, None, _core.int32), dtype=_core.int32)
+        i = raw_ops.cast(_core._to_tensor_hinted(i, _core.int32), dtype=_core.int32)
         size = raw_ops.gather(shape, axis)
         parts.append(raw_ops.select(raw_ops.less(i, 0), raw_ops.add(i, size), i))
     at = raw_ops.expand_dims(raw_ops.stack(parts), axis=0)
-    value = _core._convert(value, None, target.dtype)
+    value = _core._to_tensor_hinted(value, target.dtype)
     row = raw_ops.gather_nd(target, raw_ops.stack(parts))
     value = raw_ops.broadcast_to(value, raw_ops.shape(row, dtype=_core.int32))
     return raw_ops.tensor_scatter_nd_update(target, at, raw_ops.expand_dims(value, axis=0))

@@ -50,7 +50,7 @@ class TensorList:
 
     def append(self, value: Any) -> None:
         """Adds an element at the end."""
-        value = _core._convert(value, None, self.dtype)
+        value = _core._to_tensor_hinted(value, self.dtype)
         if value.dtype != self.dtype or not self.element_shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"append: the list holds elements of dtype {self.dtype.name} and shape "
@@ -94,7 +94,7 @@ class TensorList:
         return raw_ops.list_get(self.flow, self._position(index), _dims(self.element_shape), dtype=self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        value = _core._convert(value, None, self.dtype)
+        value = _core._to_tensor_hinted(value, self.dtype)
         self.flow = raw_ops.list_set(self.flow, self._position(index), value)
 
     def _position(self, index: Any) -> Any:
@@ -164,4 +164,4 @@ def stack(target: Any) -> Any:
     """The elements of a list as one tensor."""
     if isinstance(target, TensorList):
         return target.stack()
-    return raw_ops.stack([_core._convert(v) for v in target])
+    return raw_ops.stack([_core._to_tensor(v) for v in target])

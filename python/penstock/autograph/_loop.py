@@ -201,7 +201,7 @@ def _peeled(
             state.slots[i].put(pack(structure, [zeros(spec) for spec in flatten(structure)]))
 
     value = test(hidden)
-    going = truth(value) if is_symbolic(value) else _core._convert(bool(value))
+    going = truth(value) if is_symbolic(value) else _core._to_tensor(bool(value))
     own, others = state.slots[: state.own], state.slots[state.own :]
     around = State.of([*held, *own], others, state)
     around.promoted = state.promoted
@@ -293,7 +293,7 @@ def _limited(
 ) -> tuple[list[Any], Callable[[list[Any]], Any], Callable[[list[Any]], list[Any]]]:
     from penstock._control.flow import cond_and
 
-    limit = _core._convert(limit, None, _core.int32)
+    limit = _core._to_tensor_hinted(limit, _core.int32)
 
     def bounded(values: list[Any]) -> Any:
         return cond_and(values[-1] < limit, lambda: test(values[:-1]))
@@ -301,7 +301,7 @@ def _limited(
     def counted(values: list[Any]) -> list[Any]:
         return [*body(values[:-1]), values[-1] + 1]
 
-    return [*hidden, _core._convert(0, limit.dtype)], bounded, counted
+    return [*hidden, _core._to_tensor(0, limit.dtype)], bounded, counted
 
 
 class _Loop:
@@ -369,7 +369,7 @@ class _Loop:
         leaves = leaves_of(before)
         if not leaves or (not found and any(isinstance(leaf, _core._Variable) for leaf in leaves)):
             return None
-        tensors = [_core._convert(leaf) for leaf in leaves]
+        tensors = [_core._to_tensor(leaf) for leaf in leaves]
         specs = [self.invariants.spec(i, k, t, self.where) for k, t in enumerate(tensors)]
         return _Carried(i, freeze(before), tensors, specs, False)
 
@@ -481,7 +481,7 @@ class _Loop:
             return
         numbers = [
             f"{label(slot.entry.name)} starts as {before!r} and is a tensor of dtype "
-            f"{_core._convert(before).dtype.name} in it"
+            f"{_core._to_tensor(before).dtype.name} in it"
             for slot, before in zip(self.state.slots, self.state.before, strict=True)
             if slot.entry.live and type(before) in (int, float, bool)
         ]
@@ -495,7 +495,7 @@ class _Loop:
     def _empty_regions(self) -> list[Any]:
         """The regions of a loop with the same variables that does nothing."""
         self._begin()
-        test = _core._end_region([_core._convert(False)])
+        test = _core._end_region([_core._to_tensor(False)])
         return [test, _core._end_region(self._begin())]
 
     def _test_region(self) -> Any:
@@ -507,7 +507,7 @@ class _Loop:
             if stopped is not None:
                 raise stopped
             value = tested[0]
-            value = truth(value) if is_symbolic(value) else _core._convert(bool(value))
+            value = truth(value) if is_symbolic(value) else _core._to_tensor(bool(value))
         except BaseException:
             _core._abandon_region()
             raise
@@ -527,7 +527,7 @@ class _Loop:
                 return _core._end_region(params)
             self.last = values = state.read()
             others = self._others(values)
-            results = [_core._convert(f, None, s.dtype) for f, s in zip(following, specs, strict=False)]
+            results = [_core._to_tensor_hinted(f, s.dtype) for f, s in zip(following, specs, strict=False)]
             self._check_fixed(values)
             for c in self.carried:
                 results.extend(self._next(c, values[c.slot], mine))
@@ -595,7 +595,7 @@ class _Loop:
             ) from None
         results = []
         for k, (leaf, spec) in enumerate(zip(leaves, c.specs, strict=True)):
-            tensor = _core._convert(leaf, None, spec.dtype)
+            tensor = _core._to_tensor_hinted(leaf, spec.dtype)
             if tensor.dtype != spec.dtype:
                 raise TypeError(
                     f"{name} must keep its dtype {must} {spec.dtype.name} before the loop and "
@@ -669,7 +669,7 @@ def _types_of(value: Any) -> Any:
     leaves = leaves_of(value)
     if not leaves:
         return None
-    tensors = map(_core._convert, leaves)
+    tensors = map(_core._to_tensor, leaves)
     return pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
 
 
@@ -682,7 +682,7 @@ def _fits(before: Any, structure: Any, enough: bool) -> bool:
     if enough:
         return True
     for leaf, spec in zip(leaves_of(before) or [], flatten(structure), strict=True):
-        tensor = _core._convert(leaf)
+        tensor = _core._to_tensor(leaf)
         if tensor.dtype != spec.dtype or not spec.shape.is_subtype_of(tensor.shape):
             return False
     return True

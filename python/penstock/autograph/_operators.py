@@ -130,7 +130,7 @@ def while_stmt(
         body()
         value = test()
         if endless and tracing.raises != raises:
-            value = _core._convert(True)
+            value = _core._to_tensor(True)
     state = State((body, test, names), entries, attributes)
     where = _place(body)
     value = truth(value)
@@ -141,7 +141,7 @@ def while_stmt(
         def step_and_test(_: list[Any]) -> list[Any]:
             body()
             again = test()
-            return [truth(again) if is_symbolic(again) else _core._convert(bool(again))]
+            return [truth(again) if is_symbolic(again) else _core._to_tensor(bool(again))]
 
         graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, chosen)
         return
@@ -184,8 +184,8 @@ def for_stmt(
         # Whether there is another item is not asked after a break, or behind the last iteration.
         wanted = None if go_on is None else _bool(go_on())
         if chosen.maximum_iterations is not None:
-            limit = raw_ops.cast(_core._convert(chosen.maximum_iterations), dtype=hidden[0].dtype)
-            below = raw_ops.less(raw_ops.add(hidden[0], _core._convert(1, limit.dtype)), limit)
+            limit = raw_ops.cast(_core._to_tensor(chosen.maximum_iterations), dtype=hidden[0].dtype)
+            below = raw_ops.less(raw_ops.add(hidden[0], _core._to_tensor(1, limit.dtype)), limit)
             wanted = below if wanted is None else raw_ops.logical_and(wanted, below)
         return course.following(hidden, wanted)
 
@@ -196,7 +196,7 @@ def for_stmt(
 
 def _bool(value: Any) -> Any:
     """The truth of a value, as a tensor."""
-    return truth(value) if is_symbolic(value) else _core._convert(bool(value))
+    return truth(value) if is_symbolic(value) else _core._to_tensor(bool(value))
 
 
 def _python_for(
@@ -268,7 +268,7 @@ def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
 
     def this() -> Any:
         # The other comes before it.
-        return first if same else _core._convert(ends)
+        return first if same else _core._to_tensor(ends)
 
     goes_on = raw_ops.logical_not(truth_of_first) if ends else truth_of_first
     return select(goes_on, other, this, "the 'or'" if ends else "the 'and'")
@@ -286,14 +286,14 @@ def _like(first: Any, second: Any) -> Any:
     if first.dtype == _core.bool or first.shape.rank not in (0, None) or not tensor_like(second):
         return None
     with contextlib.suppress(TypeError, ValueError):
-        value = _core._convert(second, None, first.dtype)
+        value = _core._to_tensor_hinted(second, first.dtype)
         if value.dtype == first.dtype and value.shape.rank in (0, None):
             return value
     return None
 
 
 def _truth_of(value: Any) -> Any:
-    return truth(value) if is_symbolic(value) else _core._convert(bool(value))
+    return truth(value) if is_symbolic(value) else _core._to_tensor(bool(value))
 
 
 def not_(value: Any) -> Any:
@@ -307,7 +307,7 @@ def in_(value: Any, container: Any) -> Any:
     """`value in container`."""
     container = container.stack() if isinstance(container, TensorList) else container
     if is_symbolic(value) and is_array(container):
-        container = _core._convert(container)
+        container = _core._to_tensor(container)
     if is_symbolic(container):
         return raw_ops.reduce_any(container == value)
     if not isinstance(container, list | tuple | dict | set | frozenset | range):
@@ -319,7 +319,7 @@ def in_(value: Any, container: Any) -> Any:
         inside = raw_ops.logical_and(value >= first, value <= last)
         return raw_ops.logical_and(inside, (value - first) % abs(container.step) == 0)
     if container and all(isinstance(x, bool | int | float | str | bytes) for x in container):
-        return raw_ops.reduce_any(value == _core._convert(list(container), None, value.dtype))
+        return raw_ops.reduce_any(value == _core._to_tensor_hinted(list(container), value.dtype))
     result: Any = False
     for element in container:
         if tensor_like(element):

@@ -24,7 +24,7 @@ def integer(value: Any, argument: str, least: int | None = None) -> Any:
         if not value.dtype.is_integer or value.shape.rank not in (0, None):
             raise TypeError(f"argument '{argument}' must be an integer scalar, got {value!r}")
         if value._is_symbolic if isinstance(value, _core.Tensor) else _core._is_tracing():
-            return _core._convert(value)
+            return _core._to_tensor(value)
         number = int(value)
     else:
         try:
@@ -44,7 +44,7 @@ def flag(value: Any, argument: str) -> Any:
     """
     if isinstance(value, bool):
         return value
-    tensor = value if isinstance(value, _core.Tensor) else _core._convert(value)
+    tensor = value if isinstance(value, _core.Tensor) else _core._to_tensor(value)
     if tensor.dtype != _core.bool or tensor.shape.rank not in (0, None):
         raise TypeError(f"argument '{argument}' must be a boolean scalar, got {value!r}")
     return tensor if tensor._is_symbolic else bool(tensor)

@@ -117,8 +117,8 @@ class Base(ByHandle):
         """
         if self._is_in_graph():
             spec = TensorSpec([], _core.int64)
-            return self._on_host(lambda ds: [_core._convert(ds._size(), _core.int64)], [spec])[0]
-        return _core._convert(self._size(), _core.int64)
+            return self._on_host(lambda ds: [_core._to_tensor(ds._size(), _core.int64)], [spec])[0]
+        return _core._to_tensor(self._size(), _core.int64)
 
     def __len__(self) -> int:
         """The number of elements.

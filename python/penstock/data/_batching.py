@@ -61,7 +61,7 @@ def _no_rows(spec: Any, i: int, of: Any) -> Any:
         [1] if i and not isinstance(of, TensorSpec) else [0, *(d or 0 for d in (spec.shape.dims or [0])[1:])]
     )
     value = "" if spec.dtype == _core.string else False if spec.dtype == _core.bool else 0
-    return raw_ops.broadcast_to(_core._convert(value, spec.dtype), _core._convert(dims, _core.int64))
+    return raw_ops.broadcast_to(_core._to_tensor(value, spec.dtype), _core._to_tensor(dims, _core.int64))
 
 
 def _gathered(pull: Pull, sizes: Any, drop: bool, empty: list[Any] | None = None) -> Pull:
@@ -121,7 +121,7 @@ def _alike(parts: Sequence[Rows]) -> bool:
 
 
 def _reshaped(tensor: Any, dims: Sequence[int]) -> Any:
-    return raw_ops.reshape(tensor, _core._convert(list(dims), _core.int64))
+    return raw_ops.reshape(tensor, _core._to_tensor(list(dims), _core.int64))
 
 
 def _stack(parts: Sequence[Rows]) -> list[Any]:
@@ -181,7 +181,7 @@ def stack_ragged(values: Sequence[Any], levels: int, splits_dtype: Any) -> Any:
             here = [np.full(math.prod(dims[:k]), dims[k]) for k in range(levels)]
         for level, more in zip(lengths, here, strict=True):
             level.append(more)
-    nested = [_core._convert(np.concatenate(level).astype(np.int64), _core.int64) for level in lengths]
+    nested = [_core._to_tensor(np.concatenate(level).astype(np.int64), _core.int64) for level in lengths]
     made = RaggedTensor.from_nested_row_lengths(raw_ops.concat(flat, axis=0), nested, validate=False)
     return made if splits_dtype == _core.int64 else made.with_row_splits_dtype(splits_dtype)
 
@@ -264,7 +264,7 @@ def _padded(tensor: Any, own: Sequence[int], wanted: Sequence[int], value: Any) 
     if list(own) == list(wanted):
         return tensor
     widths = [[0, w - n] for n, w in zip(own, wanted, strict=True)]
-    return raw_ops.pad(tensor, _core._convert(widths, _core.int64), value)
+    return raw_ops.pad(tensor, _core._to_tensor(widths, _core.int64), value)
 
 
 def unbatched(source: Source) -> Pull:
@@ -366,13 +366,13 @@ def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fi
 
     def reduced(number: int) -> Pull:
         found = groups.pop(number)
-        return reduce([_core._convert(number, _core.int64), wrap(found)])[0]._open()  # type: ignore[no-any-return]
+        return reduce([_core._to_tensor(number, _core.int64), wrap(found)])[0]._open()  # type: ignore[no-any-return]
 
     def due(number: int) -> int:
         if size is None:
             return integer(fixed, "window_size", 1)  # type: ignore[no-any-return]
         if number not in sizes:
-            sizes[number] = int(size([_core._convert(number, _core.int64)])[0])
+            sizes[number] = int(size([_core._to_tensor(number, _core.int64)])[0])
             if sizes[number] < 1:
                 raise InvalidArgumentError(
                     f"group_by_window: the window of key {number} has size {sizes[number]}"

@@ -256,7 +256,7 @@ class Dataset(Grouping):
                 "from_generator takes argument 'output_signature', or output_types and output_shapes"
             )
         structure = Structure(checked_spec(output_signature, "output_signature"))
-        given = [_core._convert(arg) for arg in args or ()]
+        given = [_core._to_tensor(arg) for arg in args or ()]
         return Dataset(GENERATOR, [], [generator, structure, given], structure, name)
 
     @staticmethod
@@ -279,7 +279,7 @@ class Dataset(Grouping):
         """
         import glob
 
-        given = _core._convert(file_pattern)
+        given = _core._to_tensor(file_pattern)
         if given.dtype != _core.string:
             raise TypeError(f"argument 'file_pattern' must hold strings, got dtype {given.dtype.name}")
         patterns = np.atleast_1d(given.numpy()).tolist()
@@ -402,7 +402,7 @@ class Dataset(Grouping):
             _check_weights(weights.element_spec, len(sources), weights)
             choices = Dataset(DRAWN_BY, [weights], [number, seeds], TensorSpec([], _core.int64))
             return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
-        chances = _core._convert([1.0] * len(sources) if weights is None else weights)
+        chances = _core._to_tensor([1.0] * len(sources) if weights is None else weights)
         _check_weights(chances, len(sources), weights)
         if not chances._is_symbolic:
             found = chances.numpy()
@@ -412,7 +412,7 @@ class Dataset(Grouping):
             kept = [source for source, chance in builtins.zip(sources, found, strict=True) if chance > 0]
             if len(kept) < 2:
                 return (kept[0] if kept else sources[0].take(0))._then(_elementwise.OPTIONS, spec)  # type: ignore[no-any-return]
-            sources, chances = kept, _core._convert(found[found > 0])
+            sources, chances = kept, _core._to_tensor(found[found > 0])
         choices = Dataset(DRAWN, [], [number, seeds, chances], TensorSpec([], _core.int64))
         return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
 

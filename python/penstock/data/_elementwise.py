@@ -539,8 +539,8 @@ class Elementwise(Base):
         spec = classes.gives.spec
         if not isinstance(spec, TensorSpec) or not spec.dtype.is_integer or spec.shape.rank not in (0, None):
             raise TypeError(f"argument 'class_func' must give an integer scalar, got {spec}")
-        target = _core._convert(target_dist, _core.float32)
-        initial = None if initial_dist is None else _core._convert(initial_dist, _core.float32)
+        target = _core._to_tensor(target_dist, _core.float32)
+        initial = None if initial_dist is None else _core._to_tensor(initial_dist, _core.float32)
         for given, argument in ((target, "target_dist"), (initial, "initial_dist")):
             if given is not None and (given.shape.rank != 1 or given.shape != target.shape):
                 raise ValueError(

@@ -34,7 +34,7 @@ def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str],
 
     def pull(limit: int) -> Rows | None:
         found = list(itertools.islice(source, limit))
-        return Rows(len(found), [_core._convert(found, _core.string)]) if found else None
+        return Rows(len(found), [_core._to_tensor(found, _core.string)]) if found else None
 
     return pull
 
@@ -79,12 +79,14 @@ class _Files(Dataset):
 
     def _of(self, kind: Kind, filenames: Any, compression: Any, *args: Any, name: str | None) -> None:
         if isinstance(filenames, Dataset):
-            filenames = _core._convert([str(x, "utf8") for x in filenames.as_numpy_iterator()], _core.string)
+            filenames = _core._to_tensor(
+                [str(x, "utf8") for x in filenames.as_numpy_iterator()], _core.string
+            )
         several = isinstance(filenames, list | tuple)
         if several or isinstance(filenames, Path):
             found = [str(f) for f in filenames] if several else str(filenames)
-            filenames = _core._convert(found, _core.string)
-        names = _core._convert(filenames)
+            filenames = _core._to_tensor(found, _core.string)
+        names = _core._to_tensor(filenames)
         if names.dtype != _core.string or names.shape.rank not in (0, 1):
             raise TypeError(f"argument 'filenames' must be a string or a vector of them, got {filenames!r}")
         if compression not in COMPRESSIONS:

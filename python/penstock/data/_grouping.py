@@ -209,7 +209,7 @@ class Grouping(Elementwise):
         drop, known = flag(drop_remainder, "drop_remainder"), None
         sizes: Any = batch_size if isinstance(batch_size, list | tuple) else [batch_size]
         if sizes is not batch_size and len(getattr(batch_size, "shape", ())) != 0:
-            sizes = _core._convert(batch_size)
+            sizes = _core._to_tensor(batch_size)
             if not sizes.dtype.is_integer or sizes.shape.rank != 1:
                 raise TypeError(
                     f"argument 'batch_size' must be an integer or a vector of them, got {batch_size!r}"
@@ -359,8 +359,8 @@ class Grouping(Elementwise):
         from penstock import math
         from penstock.autograph import convert_function
 
-        below = _core._convert(boundaries, _core.int64)
-        batch_sizes = _core._convert(sizes, _core.int64)
+        below = _core._to_tensor(boundaries, _core.int64)
+        batch_sizes = _core._to_tensor(sizes, _core.int64)
         length_of = convert_function(element_length_func)
 
         def bucket(*element: Any) -> Any:
@@ -373,7 +373,7 @@ class Grouping(Elementwise):
                 return group.batch(size, drop_remainder=drop_remainder)
             shapes: Any = padded_shapes
             if pad_to_bucket_boundary:
-                ends = _core._convert([b - 1 for b in boundaries] or [0], _core.int64)
+                ends = _core._to_tensor([b - 1 for b in boundaries] or [0], _core.int64)
                 count = len(boundaries)
                 from penstock.debugging import Assert
 
@@ -469,7 +469,7 @@ def _padding_values(structure: Structure, given: Any) -> list[Any]:
         if value is None:
             value = "" if spec.dtype == _core.string else 0
         try:
-            tensor = _core._convert(value, spec.dtype)
+            tensor = _core._to_tensor(value, spec.dtype)
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"argument 'padding_values' must be a {spec.dtype.name} scalar: {error}"

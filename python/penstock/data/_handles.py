@@ -55,7 +55,7 @@ def handle(value: Any) -> Any:
     _objects[number] = weakref.ref(memory.kept, lambda _: _objects.pop(number, None))
     # A constant of a trace would live as long as that.
     with _core._Outside():
-        return _core._convert(np.frombuffer(memory, np.int64))
+        return _core._to_tensor(np.frombuffer(memory, np.int64))
 
 
 def held(tensor: Any) -> Any:

@@ -121,7 +121,7 @@ class Iterator(ByHandle, abc.ABC):
     def _peeked(self) -> Any:
         """Whether there is another element: a tensor."""
         with _core._Outside():
-            yes, no = [_core._convert(True)], [_core._convert(False)]
+            yes, no = [_core._to_tensor(True)], [_core._to_tensor(False)]
         return self._call(lambda it: yes if it._peek() else no, [_FLAG])[0]
 
     def _taken(self) -> Any:
@@ -249,7 +249,7 @@ class Steps:
         """Has `_call` read what the loop carries, of these specifications; `number` for a single element."""
         with _core._Outside():
             nothing = [zeros(spec) for spec in specs]
-            one = _core._convert(number, specs[0].dtype)
+            one = _core._to_tensor(number, specs[0].dtype)
 
         def read(it: Any) -> list[Any]:
             found = self._read(it, one)
@@ -300,12 +300,12 @@ class Blocks(Steps):
             return None
         columns = self._structure.to_tensors(rows.columns)
         if rows.stacked:
-            return [_core._convert(rows.count, _core.int64), *columns]
+            return [_core._to_tensor(rows.count, _core.int64), *columns]
         return [one, *(raw_ops.expand_dims(c, axis=0) for c in columns)]
 
     def start(self) -> list[Any]:
         """What the loop carries into the first iteration."""
-        return [_core._convert(0, _core.int64), *self._call()]
+        return [_core._to_tensor(0, _core.int64), *self._call()]
 
     def more(self, i: Any, state: Sequence[Any]) -> Any:
         """Whether there is another element: a tensor."""
@@ -321,7 +321,7 @@ class Blocks(Steps):
     def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
         """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
         at, count, *columns = state
-        at = raw_ops.add(at, _core._convert(1, _core.int64))
+        at = raw_ops.add(at, _core._to_tensor(1, _core.int64))
         ended = raw_ops.greater_equal(at, count)
         if wanted is not None:
             ended = raw_ops.logical_and(ended, wanted)
@@ -390,7 +390,7 @@ class NumpyIterator:
         >>> [int(x) for x in it] == rest
         True
         """
-        return _core._convert(json.dumps([self._seeds, self._count]))
+        return _core._to_tensor(json.dumps([self._seeds, self._count]))
 
     def restore(self, state: Any) -> None:
         """Goes on where an iterator of this data set was.
@@ -405,7 +405,7 @@ class NumpyIterator:
             InvalidArgumentError: for something else.
         """
         try:
-            seeds, count = json.loads(_core._convert(state, _core.string).numpy())
+            seeds, count = json.loads(_core._to_tensor(state, _core.string).numpy())
             self._begin([(int(first), int(n)) for first, n in seeds], int(count))
         except (TypeError, ValueError) as error:
             raise InvalidArgumentError(f"argument 'state' is no state of this iterator: {error}") from None

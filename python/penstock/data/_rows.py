@@ -56,7 +56,7 @@ class Rows:
         """The elements with these numbers, of which there is at least one."""
         if len(indices) == 1:
             return Rows(1, self.at(int(indices[0])), False)
-        at = _core._convert(indices)
+        at = _core._to_tensor(indices)
         return Rows(len(indices), [c if c is None else raw_ops.gather(c, at) for c in self.columns])
 
     def bytes_each(self) -> int:

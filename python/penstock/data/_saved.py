@@ -216,7 +216,7 @@ def saved(source: Any, folder: str, compression: str | None, shard_func: Traced 
             writer.finish(True)
         finally:
             writer.drop()
-        return one([_core._convert(count, _core.int64)])
+        return one([_core._to_tensor(count, _core.int64)])
 
     return pull
 
@@ -473,13 +473,15 @@ def _tensor(content: _Content, dtype: Any) -> Any:
     if dtype == _core.string:
         lengths = content.numbers(size).tolist()
         return raw_ops.reshape(
-            _core._convert([content.take(n) for n in lengths], _core.string), np.array(dims, np.int64)
+            _core._to_tensor([content.take(n) for n in lengths], _core.string), np.array(dims, np.int64)
         )
     words = dtype == _core.bfloat16
     kind = np.dtype(np.uint16 if words else dtype.as_numpy_dtype)
     flat = np.frombuffer(content.take(size * kind.itemsize), kind.newbyteorder("<"))
     values = flat.astype(kind).reshape(dims)
-    return raw_ops.bitcast(_core._convert(values), dtype=dtype) if words else _core._convert(values, dtype)
+    return (
+        raw_ops.bitcast(_core._to_tensor(values), dtype=dtype) if words else _core._to_tensor(values, dtype)
+    )
 
 
 def portable(spec: Any) -> Any:

@@ -164,7 +164,7 @@ class _Pool:
             found = np.empty((len(slots), *pieces[0].shape[1:]), pieces[0].dtype)
             for which, here, within in self._located(slots):
                 found[here] = pieces[which][within]
-            columns.append(_core._convert(found, dtype))
+            columns.append(_core._to_tensor(found, dtype))
         return Rows(len(slots), columns)
 
     def _located(self, slots: list[int]) -> Iterator[tuple[int, Any, Any]]:
@@ -211,6 +211,6 @@ class _Pool:
         for slot in set(range(self._size)) - set(self._free):
             piece, within = divmod(slot, self._each)
             columns = zip(self._pieces, self._dtypes, strict=True)
-            self._items[slot] = [_core._convert(pieces[piece][within], dtype) for pieces, dtype in columns]
+            self._items[slot] = [_core._to_tensor(pieces[piece][within], dtype) for pieces, dtype in columns]
         self._separated, self._next = True, self._size
         self._pieces = []

@@ -58,7 +58,7 @@ class Seeds:
     @staticmethod
     def _first() -> int:
         with _core._Outside():
-            drawn = raw_ops.random_uniform_int(_core._convert([1]), 0, 2**31 - 1)
+            drawn = raw_ops.random_uniform_int(_core._to_tensor([1]), 0, 2**31 - 1)
         return int(drawn[0])
 
     def still(self, seed: Any) -> Seeds:
@@ -132,7 +132,7 @@ def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:
         first = start + at * step
         at += size
         values = np.arange(size, dtype=np.int64) * step + first
-        column = _core._convert(values)
+        column = _core._to_tensor(values)
         if dtype != _core.int64:
             column = raw_ops.cast(column, dtype=dtype)
         return Rows(size, [column])
@@ -146,7 +146,7 @@ def random(seed: Any, seeds: Seeds) -> Pull:
 
     def pull(limit: int) -> Rows | None:
         count = min(limit, MOST)
-        return Rows(count, [_core._convert((bits.random_raw(count) >> np.uint64(32)).astype(np.int64))])
+        return Rows(count, [_core._to_tensor((bits.random_raw(count) >> np.uint64(32)).astype(np.int64))])
 
     return pull
 

@@ -274,8 +274,8 @@ def numbered(source: Source, start: Any) -> Pull:
             return None
         first, at = at, at + rows.count
         if not rows.stacked:
-            return one([_core._convert(first, _core.int64), *rows.columns])
-        return Rows(rows.count, [_core._convert(np.arange(first, at)), *rows.columns])
+            return one([_core._to_tensor(first, _core.int64), *rows.columns])
+        return Rows(rows.count, [_core._to_tensor(np.arange(first, at)), *rows.columns])
 
     return run
 
@@ -495,7 +495,7 @@ def resampled(source: Source, classes: Traced, target: Any, initial: Any, seed: 
                 counts[number] += 1
             ratios = np.divide(wanted, counts, out=np.zeros_like(wanted), where=counts > 0)
             if draw() * ratios.max() < ratios[number]:
-                return one([_core._convert(number, classes.gives.leaves[0].dtype), *leaves])
+                return one([_core._to_tensor(number, classes.gives.leaves[0].dtype), *leaves])
         return None
 
     return run
@@ -664,6 +664,6 @@ def _drawn(seed: Any, seeds: Any, chances: Iterator[Any], most: int) -> Pull:
         numbers = np.searchsorted(cumulative, draws, side="right")
         # The last one that has a chance, where rounding leads behind it.
         numbers = np.minimum(numbers, np.flatnonzero(weights)[-1]).astype(np.int64)
-        return Rows(len(numbers), [_core._convert(numbers)])
+        return Rows(len(numbers), [_core._to_tensor(numbers)])
 
     return run

@@ -62,7 +62,7 @@ def converted(value: Any, what: str) -> Any:
     if isinstance(value, Mapping):
         return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
     if isinstance(value, _core.Tensor):
-        return _core._convert(value)
+        return _core._to_tensor(value)
     if value is None or (is_composite(value) and not is_record(value)):
         return value.read_value() if isinstance(value, _core._Variable) else value
     if isinstance(value, list) and value and all(isinstance(item, ByHandle) for item in value):
@@ -70,7 +70,7 @@ def converted(value: Any, what: str) -> Any:
 
         return Nested.of(value)
     try:
-        return _core._convert(value)
+        return _core._to_tensor(value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{what} must be tensors, or nests of what can be tensors: {error}") from None
 
@@ -219,9 +219,9 @@ def converted_leaf(leaf: Any, spec: Any, what: str) -> Any:
             raise TypeError(f"{what} is {leaf!r} where {spec} was expected")
         return leaf
     try:
-        tensor = _core._convert(leaf, None, spec.dtype)
+        tensor = _core._to_tensor_hinted(leaf, spec.dtype)
         if tensor.dtype != spec.dtype:
-            tensor = _core._convert(leaf, spec.dtype)
+            tensor = _core._to_tensor(leaf, spec.dtype)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what} is {leaf!r} where dtype {spec.dtype.name} was expected: {error}") from None
     if not spec.shape.is_compatible_with(tensor.shape):

@@ -24,7 +24,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
     array([1, 2], dtype=int32)
     """
     if not isinstance(tf_tensor, _core.Tensor):
-        tf_tensor = _core._convert(tf_tensor)
+        tf_tensor = _core._to_tensor(tf_tensor)
     return tf_tensor.__dlpack__()
 
 

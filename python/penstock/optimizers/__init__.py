@@ -34,7 +34,7 @@ def _normal(moment: _core.Tensor) -> _core.Tensor:
     least = _LEAST.get(moment.dtype)
     if least is None:
         return moment
-    return raw_ops.select(raw_ops.abs(moment) < least, _core._convert(0.0, moment.dtype), moment)
+    return raw_ops.select(raw_ops.abs(moment) < least, _core._to_tensor(0.0, moment.dtype), moment)
 
 
 def _checked_variable(value: Any, argument: str) -> Any:
@@ -104,7 +104,7 @@ class Optimizer(abc.ABC):
         if callable(value) and not isinstance(value, Variable):
             self._rate = value
         elif isinstance(self._rate, Variable):
-            self._rate.assign(_core._convert(value, None, self._rate.dtype))
+            self._rate.assign(_core._to_tensor_hinted(value, self._rate.dtype))
         else:
             with _core._Outside():
                 self._rate = Variable(value, trainable=False, dtype=_core.float32, name="learning_rate")
@@ -160,7 +160,7 @@ class Optimizer(abc.ABC):
         if without:
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]
-        gradients = self._clipped([_core._convert(gradient, None, v.dtype) for gradient, v in pairs])
+        gradients = self._clipped([_core._to_tensor_hinted(gradient, v.dtype) for gradient, v in pairs])
         for gradient, variable in zip(gradients, variables, strict=True):
             if not variable.shape.is_compatible_with(gradient.shape):
                 raise ValueError(
@@ -220,7 +220,7 @@ class Optimizer(abc.ABC):
         if key not in self._slots:
 
             def first() -> _core.Tensor:
-                return raw_ops.fill(raw_ops.shape(variable), _core._convert(value, variable.dtype))
+                return raw_ops.fill(raw_ops.shape(variable), _core._to_tensor(value, variable.dtype))
 
             label = f"{variable._name}_{name}"
             self._slots[key] = Variable(first, trainable=False, dtype=variable.dtype, name=label)

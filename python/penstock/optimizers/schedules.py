@@ -30,7 +30,7 @@ class LearningRateSchedule(abc.ABC):
 
 
 def _steps(step: Any) -> _core.Tensor:
-    return raw_ops.cast(_core._convert(step), dtype=_core.float32)
+    return raw_ops.cast(_core._to_tensor(step), dtype=_core.float32)
 
 
 class ExponentialDecay(LearningRateSchedule):
@@ -93,9 +93,9 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: Any) -> _core.Tensor:
         """The learning rate after `step` steps."""
-        past = _steps(step) > _core._convert([float(b) for b in self.boundaries], _core.float32)
+        past = _steps(step) > _core._to_tensor([float(b) for b in self.boundaries], _core.float32)
         index = raw_ops.reduce_sum(raw_ops.cast(past, dtype=_core.int32))
-        return raw_ops.gather(_core._convert([float(v) for v in self.values], _core.float32), index)
+        return raw_ops.gather(_core._to_tensor([float(v) for v in self.values], _core.float32), index)
 
 
 class CosineDecay(LearningRateSchedule):

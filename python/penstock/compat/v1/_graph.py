@@ -293,7 +293,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
     """A tensor that has the value of `input` unless `feed_dict` gives another."""
-    copy: _core.Tensor = _core._ops()["identity"](_core._convert(input))
+    copy: _core.Tensor = _core._ops()["identity"](_core._to_tensor(input))
     return copy
 
 

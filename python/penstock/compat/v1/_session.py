@@ -126,7 +126,7 @@ class Session:
     def load(self, variable: Any, value: Any) -> None:
         """Makes `value` the value of a variable in this session."""
         with _core._Outside():
-            self._values.write(variable, _core._convert(value, variable.dtype))
+            self._values.write(variable, _core._to_tensor(value, variable.dtype))
 
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
@@ -147,7 +147,7 @@ class Session:
             if not isinstance(tensor, _core.Tensor):
                 raise TypeError(f"argument 'feed_dict' has the key {key!r}, which is no tensor of a graph")
             with _core._Outside():
-                given = _core._convert(value, tensor.dtype)
+                given = _core._to_tensor(value, tensor.dtype)
             if not given.shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"argument 'feed_dict': cannot feed a value of shape {given.shape} for tensor of shape "
