@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from penstock._core import Tensor, _Variable
+from penstock._core import DType, Tensor, _Variable
 
-__all__ = ["SupportsArray", "SupportsTensor", "TensorLike"]
+if TYPE_CHECKING:
+    import numpy as np
+
+    from penstock._types.shape import TensorShape
+    from penstock._types.specs import TypeSpec
+
+__all__ = [
+    "AxisLike",
+    "DTypeLike",
+    "Nested",
+    "ShapeLike",
+    "SizesLike",
+    "SpecLike",
+    "SupportsArray",
+    "SupportsTensor",
+    "TensorLike",
+    "TensorOrVariable",
+]
+
+_Leaf = TypeVar("_Leaf")
 
 
 class SupportsArray(Protocol):
@@ -22,6 +41,28 @@ class SupportsTensor(Protocol):
     def __tf_tensor__(self, *args: Any, **kwargs: Any) -> Tensor: ...
 
 
+TensorOrVariable: TypeAlias = Tensor | _Variable
+"""What has a gradient and a place in a graph."""
+
 TensorLike: TypeAlias = (
     "Tensor | _Variable | complex | str | bytes | SupportsArray | SupportsTensor | Sequence[TensorLike]"
 )
+"""What converts to a tensor."""
+
+DTypeLike: TypeAlias = "DType | str | type[Any] | np.dtype[Any]"
+"""What converts to a dtype: one, its name, a type of Python or NumPy."""
+
+ShapeLike: TypeAlias = "TensorShape | Iterable[int | None] | int | None"
+"""What converts to a static shape: `None` for an unknown size, or an unknown shape."""
+
+SizesLike: TypeAlias = "TensorShape | TensorLike"
+"""What converts to the sizes of a tensor when the graph runs: integers, among them scalar tensors."""
+
+AxisLike: TypeAlias = "TensorLike | None"
+"""One dimension, or several; all of them for `None`."""
+
+SpecLike: TypeAlias = "TypeSpec | DTypeLike"
+"""What says of a value which type it has: a specification, or the dtype of a tensor of any shape."""
+
+Nested: TypeAlias = "_Leaf | Sequence[Nested[_Leaf]] | Mapping[Any, Nested[_Leaf]]"
+"""A value, or a list, tuple or dict of such, to any depth."""
