@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._autodiff.tape import GradientTape
@@ -13,9 +13,19 @@ from penstock._values import variable
 
 __all__ = ["custom_gradient", "grad_pass_through", "recompute_grad"]
 
+_P = ParamSpec("_P")
+_Rest = ParamSpec("_Rest")
+_R = TypeVar("_R")
 
+
+@overload
+def custom_gradient(f: Callable[_P, tuple[_R, Callable[..., Any]]]) -> _CustomGradient[_P, _R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[_P, tuple[_R, Callable[..., Any]]]], _CustomGradient[_P, _R]]: ...
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Gives a function a gradient of its own.
+    """Give a function a gradient of its own.
 
     Args:
         f: called with the arguments as tensors; returns `(outputs, grad)`. `grad(*output_gradients)`
@@ -49,18 +59,27 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     return _CustomGradient(f)
 
 
-class _CustomGradient:
+class _CustomGradient(Generic[_P, _R]):
     """A function with a gradient of its own."""
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Callable[_P, tuple[_R, Callable[..., Any]]]) -> None:
         functools.update_wrapper(self, f)
         self._function = f
 
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> _CustomGradient[_P, _R]: ...
+    @overload
+    def __get__(
+        self: _CustomGradient[Concatenate[Any, _Rest], _R], instance: object, owner: Any = None
+    ) -> _CustomGradient[_Rest, _R]: ...
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else _CustomGradient(self._function.__get__(instance, owner))
+        if instance is None:
+            return self
+        function: Any = self._function
+        return _CustomGradient(function.__get__(instance, owner))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        f = self._function
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        f: Any = self._function
         inputs = [
             a if isinstance(a, _core.Tensor | _core._Variable) else _core._to_tensor(a)
             for a in nest.flatten(args)
@@ -101,7 +120,8 @@ class _CustomGradient:
             outputs = _core._with_gradient(outputs, sources, backward)
         else:
             _core._record_custom(sources, outputs, backward)
-        return nest.pack_sequence_as(result, outputs)
+        packed: _R = nest.pack_sequence_as(result, outputs)
+        return packed
 
 
 def _pair(f: Any, returned: Any) -> tuple[Any, Callable[..., Any]]:
@@ -121,8 +141,8 @@ def _takes_variables(grad: Callable[..., Any]) -> bool:
     return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that computes what `f` does and whose gradient is that of the identity.
+def grad_pass_through(f: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a function that computes what `f` does and whose gradient is that of the identity.
 
     Args:
         f: takes tensors and gives a tensor of their shape and dtype. Variables that it reads get no
@@ -137,18 +157,18 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     (np.float32(1.0), np.float32(1.0))
     """
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> tuple[_R, Callable[..., Any]]:
         def grad(*grads: Any, variables: Sequence[Any] | None = None) -> Any:
             passed = grads[0] if len(grads) == 1 else list(grads)
             return passed if variables is None else (passed, [None] * len(variables))
 
         return f(*args, **kwargs), grad
 
-    return custom_gradient(call)  # type: ignore[no-any-return]
+    return custom_gradient(call)
 
 
-def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that keeps none of its intermediate values for its gradient, but computes them again.
+def recompute_grad(f: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a function that keeps no intermediate values for its gradient, but computes them again.
 
     Only the arguments are kept between the run and its gradient. Random numbers that `f` draws from a
     stateful generator are others the second time.
@@ -156,6 +176,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     Args:
         f: takes tensors, or nests of them, and gives such. Tensors among its keyword arguments have gradients
             too.
+
+    Returns:
+        A function that computes what `f` does.
 
     >>> import penstock as tf
     >>> block = tf.recompute_grad(lambda x: tf.sin(tf.exp(x)))
@@ -167,7 +190,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(f)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         given = (args, kwargs)
         leaves = nest.flatten(given)
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor | _core._Variable)]
@@ -196,6 +219,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
             return run(tensors), grad
 
-        return custom_gradient(compute)(*(leaves[i] for i in places))
+        outputs: _R = custom_gradient(compute)(*(leaves[i] for i in places))
+        return outputs
 
     return wrapper

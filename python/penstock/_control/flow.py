@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._types.composite import after_loop, check_alike, flatten, is_composite, joined, pack
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import Nested, ShapeLike, TensorLike
 
 __all__ = [
     "case",
@@ -25,6 +28,9 @@ __all__ = [
 ]
 
 _ASSERT = getattr(raw_ops, "assert")
+
+_T = TypeVar("_T")
+_Values = TypeVar("_Values", bound=tuple[Any, ...])
 
 
 def _value(tensor: Any) -> Any:
@@ -128,8 +134,10 @@ def _dead_end(region: Any, specs: list[TensorSpec]) -> Any:
     return _core._end_region(results)
 
 
-def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
-    """The result of `true_fn` where `pred` is true, else of `false_fn`. Only that one runs.
+def cond(
+    pred: TensorLike, true_fn: Callable[[], _T], false_fn: Callable[[], _T], name: str | None = None
+) -> _T:
+    """Run `true_fn` where `pred` is true, else `false_fn`.
 
     While a function is traced both are traced, and the choice is made when the graph runs.
 
@@ -139,11 +147,18 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         false_fn: likewise, of the same structure and dtypes.
         name: ignored.
 
+    Returns:
+        What the function returns that ran; while a function is traced with tensors for numbers.
+
     Raises:
         TypeError: where a function is not callable or the results differ in structure or dtype.
 
-    >>> cond(True, lambda: 1, lambda: 2)
-    1
+    >>> import penstock as tf
+    >>> @tf.function
+    ... def halved(x):
+    ...     return tf.cond(x > 0.0, lambda: x / 2.0, lambda: x)
+    >>> halved(tf.constant(3.0)).numpy()
+    np.float32(1.5)
     """
     for name, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -158,7 +173,8 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         raise TypeError(f"argument 'pred' must be a bool tensor, got dtype {pred.dtype.name}")
     if not pred._is_symbolic:
         return true_fn() if pred else false_fn()
-    return _select("cond", _scalar(pred), [true_fn, false_fn], "cond")
+    chosen: _T = _select("cond", _scalar(pred), [true_fn, false_fn], "cond")
+    return chosen
 
 
 def _scalar(condition: Any) -> Any:
@@ -169,12 +185,14 @@ def _scalar(condition: Any) -> Any:
 
 
 def switch_case(
-    branch_index: Any,
-    branch_fns: Sequence[Any] | dict[int, Callable[[], Any]],
-    default: Callable[[], Any] | None = None,
+    branch_index: TensorLike,
+    branch_fns: Sequence[Callable[[], _T]]
+    | Sequence[tuple[int, Callable[[], _T]]]
+    | dict[int, Callable[[], _T]],
+    default: Callable[[], _T] | None = None,
     name: str = "switch_case",
-) -> Any:
-    """The result of the function at `branch_index`; of `default`, or the last, for any other index.
+) -> _T:
+    """Run the function at `branch_index`; for any other index `default`, or the last.
 
     Args:
         branch_index: a scalar `int32`.
@@ -183,14 +201,18 @@ def switch_case(
         default: for every other index.
         name: ignored.
 
+    Returns:
+        What the function returns that ran; while a function is traced with tensors for numbers.
+
     Raises:
         TypeError: where something is not callable.
         ValueError: where the indices have gaps.
 
-    >>> switch_case(1, [lambda: 10, lambda: 20])
+    >>> import penstock as tf
+    >>> tf.switch_case(tf.constant(1), [lambda: 10, lambda: 20])
     20
     """
-    items = branch_fns.items() if isinstance(branch_fns, dict) else list(branch_fns)
+    items: Any = branch_fns.items() if isinstance(branch_fns, dict) else list(branch_fns)
     if isinstance(branch_fns, dict) or any(isinstance(item, tuple) for item in items):
         by_index = dict(items)
         if sorted(by_index) != list(range(len(by_index))):
@@ -207,19 +229,22 @@ def switch_case(
     last = len(functions) - 1
     index = _core._to_tensor_hinted(branch_index, _core.int32)
     known = _value(index)
-    if known is not None:
-        return functions[known if 0 <= known < last else last]()
-    return _select("switch", index, functions, "switch_case")
+    chosen: _T = (
+        _select("switch", index, functions, "switch_case")
+        if known is None
+        else functions[known if 0 <= known < last else last]()
+    )
+    return chosen
 
 
 def case(
-    pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]],
-    default: Callable[[], Any] | None = None,
+    pred_fn_pairs: Sequence[tuple[TensorLike, Callable[[], _T]]],
+    default: Callable[[], _T] | None = None,
     exclusive: bool = False,
     strict: bool = False,
     name: str = "case",
-) -> Any:
-    """The result of the first function whose predicate is true, else of `default`.
+) -> _T:
+    """Run the first function whose predicate is true, else `default`.
 
     Args:
         pred_fn_pairs: pairs of a scalar `bool` and a function without arguments.
@@ -227,6 +252,9 @@ def case(
         exclusive: whether at most one predicate may be true. Else the first that is counts.
         strict: accepted and ignored.
         name: ignored.
+
+    Returns:
+        What the function returns that ran; while a function is traced with tensors for numbers.
 
     Raises:
         TypeError: where the pairs are no pairs.
@@ -259,23 +287,62 @@ def case(
     return rest()
 
 
-def _either(pred: Any, function: Callable[[], Any], otherwise: Callable[[], Any]) -> Callable[[], Any]:
+def _either(pred: Any, function: Callable[[], _T], otherwise: Callable[[], _T]) -> Callable[[], _T]:
     return lambda: cond(pred, function, otherwise)
 
 
+@overload
 def while_loop(
-    cond: Callable[..., Any],
-    body: Callable[..., Any],
-    loop_vars: Any,
-    shape_invariants: Any = None,
+    cond: Callable[..., TensorLike],
+    body: Callable[..., _Values],
+    loop_vars: tuple[Any, ...],
+    shape_invariants: Nested[ShapeLike] = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: Any = None,
+    maximum_iterations: TensorLike | None = None,
+    name: str | None = None,
+    checkpoint_every: int | None = None,
+) -> _Values: ...
+@overload
+def while_loop(
+    cond: Callable[..., TensorLike],
+    body: Callable[..., Any],
+    loop_vars: list[_T],
+    shape_invariants: Nested[ShapeLike] = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: TensorLike | None = None,
+    name: str | None = None,
+    checkpoint_every: int | None = None,
+) -> list[Any]: ...
+@overload
+def while_loop(
+    cond: Callable[..., TensorLike],
+    body: Callable[..., Any],
+    loop_vars: tuple[Any, ...],
+    shape_invariants: Nested[ShapeLike] = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: TensorLike | None = None,
+    name: str | None = None,
+    checkpoint_every: int | None = None,
+) -> tuple[Any, ...]: ...
+def while_loop(
+    cond: Callable[..., TensorLike],
+    body: Callable[..., Any],
+    loop_vars: list[Any] | tuple[Any, ...],
+    shape_invariants: Nested[ShapeLike] = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: TensorLike | None = None,
     name: str | None = None,
     checkpoint_every: int | None = None,
 ) -> Any:
-    """Repeats `body` while `cond` gives true.
+    """Repeat `body` while `cond` gives true.
 
     Args:
         cond: takes the loop variables, gives a `bool` of one element.
@@ -299,9 +366,10 @@ def while_loop(
         TypeError: where something is not callable, or a loop variable changes its dtype.
         ValueError: where a loop variable changes its shape against its invariant, or the structure changes.
 
-    >>> i, = while_loop(lambda i: i < 5, lambda i: [i + 1], [0])
-    >>> int(i)
-    5
+    >>> import penstock as tf
+    >>> i, total = tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s + i), (0, 0))
+    >>> int(total)
+    10
     """
     if not callable(cond) or not callable(body):
         raise TypeError("arguments 'cond' and 'body' must be callable")
@@ -422,7 +490,7 @@ def _bounded(
             result = [result]
         return i + 1, list(result)
 
-    invariants = None if shape_invariants is None else [TensorShape([]), list(shape_invariants)]
+    invariants: Any = None if shape_invariants is None else [TensorShape([]), list(shape_invariants)]
     first = _core._to_tensor(0, limit.dtype)
     _, out = while_loop(test, step, (first, structure), invariants, checkpoint_every=checkpoint_every)
     return type(loop_vars)(*out) if hasattr(loop_vars, "_fields") else type(loop_vars)(out)
@@ -434,8 +502,10 @@ def cond_and(first: Any, second: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Within it, operations follow `control_inputs`.
+def control_dependencies(
+    control_inputs: Sequence[TensorLike | Callable[[], object] | None] | None,
+) -> Iterator[None]:
+    """Let operations within it follow `control_inputs`.
 
     Effects keep the order of the program anyhow, and operations without effects need none.
 
@@ -443,8 +513,14 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
         control_inputs: tensors, or what `group` gives; None for none. Functions among them are called
             first, but in graphs of TensorFlow 1.
 
-    >>> with control_dependencies([]):
-    ...     pass
+    Returns:
+        A context manager.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1)
+    >>> with tf.control_dependencies([v.assign(2)]):
+    ...     print(int(v))
+    2
     """
     graph = v1_graph_state.current()
     if graph is None:
@@ -458,12 +534,18 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
 
 def group(*inputs: Any, **kwargs: Any) -> Any:
-    """Stands for all of its inputs; effects among them run in the order of the program.
+    """Stand for all of its inputs; effects among them run in the order of the program.
+
+    Args:
+        *inputs: tensors and operations, or nests of them.
+        **kwargs: `name`, accepted and ignored.
 
     Returns:
         None; in a graph of TensorFlow 1 an operation that runs all of them.
 
-    >>> group() is None
+    >>> import penstock as tf
+    >>> v = tf.Variable(1)
+    >>> tf.group(v.assign_add(1), v.assign_add(2)) is None
     True
     """
     graph = v1_graph_state.current()
@@ -472,10 +554,18 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Within it, operations run at once, outside of the traced function and of its tapes.
+    """Run operations within it at once, outside of the traced function and of its tapes.
 
-    >>> with init_scope():
-    ...     pass
+    Returns:
+        A context manager.
+
+    >>> import penstock as tf
+    >>> @tf.function
+    ... def f():
+    ...     with tf.init_scope():
+    ...         return tf.executing_eagerly()
+    >>> bool(f())
+    True
     """
     with _core._Outside():
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core, errors, nest, raw_ops
 from penstock._control import flow
@@ -12,7 +12,12 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock._values.tensor_array import TensorArray, TensorArraySpec
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import Nested, SpecLike, TensorLike
+
 __all__ = ["foldl", "foldr", "map_fn", "scan", "vectorized_map"]
+
+_T = TypeVar("_T")
 
 
 def _callable(fn: Any) -> Callable[..., Any]:
@@ -75,17 +80,17 @@ def _signature(spec: Any) -> Any:
 
 
 def map_fn(
-    fn: Callable[..., Any],
-    elems: Any,
-    dtype: Any = None,
+    fn: Callable[[Any], _T],
+    elems: Nested[TensorLike],
+    dtype: Nested[SpecLike] | None = None,
     parallel_iterations: int | None = None,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
     name: str | None = None,
-    fn_output_signature: Any = None,
-) -> Any:
-    """The results of `fn` for each row of `elems`, stacked.
+    fn_output_signature: Nested[SpecLike] | None = None,
+) -> _T:
+    """Apply `fn` to each row of `elems`, and stack the results.
 
     Args:
         fn: takes a row, a nest like `elems`, and gives a tensor or a nest of tensors.
@@ -121,7 +126,8 @@ def map_fn(
         if signature is None
         else nest.map_structure(_signature, signature)
     )
-    return _mapped(fn, rows, specs, infer_shape)
+    mapped: _T = _mapped(fn, rows, specs, infer_shape)
+    return mapped
 
 
 def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) -> Any:
@@ -180,9 +186,12 @@ def _nothing(fn: Callable[..., Any], rows: _Rows, flat: list[TensorSpec]) -> lis
 
 
 def vectorized_map(
-    fn: Callable[..., Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True
-) -> Any:
-    """The results of `fn` for each row of `elems`, stacked; rows may be computed in any order, or at once.
+    fn: Callable[[Any], _T],
+    elems: Nested[TensorLike],
+    fallback_to_while_loop: bool = True,
+    warn: bool = True,
+) -> _T:
+    """Apply `fn` to each row of `elems`, in any order or at once, and stack the results.
 
     Args:
         fn: takes a row, a nest like `elems`, and gives a nest of tensors of the same types for every row.
@@ -217,13 +226,16 @@ def vectorized_map(
         results.append(fn(nest.pack_sequence_as(rows.structure, leaves)))
         return flatten(results[-1])
 
+    mapped: _T
     try:
         stacked = _core._map_rows(row, rows.tensors, False)
     except errors.UnimplementedError:
         if not fallback_to_while_loop:
             raise
-        return _mapped(fn, rows, _result_specs(fn, rows), True)
-    return pack(results[-1], stacked)
+        mapped = _mapped(fn, rows, _result_specs(fn, rows), True)
+    else:
+        mapped = pack(results[-1], stacked)
+    return mapped
 
 
 def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:
@@ -241,17 +253,17 @@ def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:
 
 
 def scan(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[[Any, Any], _T],
+    elems: Nested[TensorLike],
+    initializer: Nested[TensorLike] | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     infer_shape: bool = True,
     reverse: bool = False,
     name: str | None = None,
-) -> Any:
-    """All accumulated values of `fn` over the rows of `elems`, stacked.
+) -> _T:
+    """Accumulate `fn` over the rows of `elems`, and stack all accumulated values.
 
     Args:
         fn: takes the accumulated value and a row, and gives the next accumulated value.
@@ -292,7 +304,8 @@ def scan(
         return value, [a.write(i, v) for a, v in zip(arrays, flatten(value), strict=True)]
 
     _, arrays = _fold(rows, step, (value, arrays), first, reverse)
-    return pack(value, [_stacked(a, rows.known) for a in arrays])
+    stacked: _T = pack(value, [_stacked(a, rows.known) for a in arrays])
+    return stacked
 
 
 def _shape(value: Any, fixed: bool) -> TensorShape | None:
@@ -336,15 +349,15 @@ def _fold(rows: _Rows, step: Callable[[Any, Any], Any], state: Any, first: bool,
 
 
 def foldl(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[[Any, Any], _T],
+    elems: Nested[TensorLike],
+    initializer: Nested[TensorLike] | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-) -> Any:
-    """The value of `fn` accumulated over the rows of `elems`, from the first to the last.
+) -> _T:
+    """Accumulate `fn` over the rows of `elems`, from the first to the last.
 
     Args:
         fn: takes the accumulated value and a row, and gives the next accumulated value.
@@ -354,6 +367,9 @@ def foldl(
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
         name: ignored.
+
+    Returns:
+        The last accumulated value: what `fn` returns last, a tensor or a nest of them.
 
     Raises:
         TypeError: for a `fn` that is not callable, or a value that changes its dtype or structure.
@@ -367,15 +383,15 @@ def foldl(
 
 
 def foldr(
-    fn: Callable[..., Any],
-    elems: Any,
-    initializer: Any = None,
+    fn: Callable[[Any, Any], _T],
+    elems: Nested[TensorLike],
+    initializer: Nested[TensorLike] | None = None,
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-) -> Any:
-    """The value of `fn` accumulated over the rows of `elems`, from the last to the first.
+) -> _T:
+    """Accumulate `fn` over the rows of `elems`, from the last to the first.
 
     Args:
         fn: takes the accumulated value and a row, and gives the next accumulated value.
@@ -385,6 +401,9 @@ def foldr(
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
         name: ignored.
+
+    Returns:
+        The last accumulated value: what `fn` returns last, a tensor or a nest of them.
 
     Raises:
         TypeError: for a `fn` that is not callable, or a value that changes its dtype or structure.
@@ -397,8 +416,13 @@ def foldr(
     return _folded(fn, elems, initializer, True, "foldr")
 
 
-def _folded(fn: Any, elems: Any, initializer: Any, reverse: bool, what: str) -> Any:
+def _folded(fn: Callable[[Any, Any], _T], elems: Any, initializer: Any, reverse: bool, what: str) -> _T:
     fn = _callable(fn)
     rows = _Rows(elems)
     value, first = _start(rows, initializer, reverse, what)
-    return _fold(rows, lambda i, a: _accumulated(fn(a, rows.at(i)), a, what), value, first, reverse)
+
+    def step(i: Any, before: Any) -> Any:
+        return _accumulated(fn(before, rows.at(i)), before, what)
+
+    folded: _T = _fold(rows, step, value, first, reverse)
+    return folded

@@ -6,7 +6,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock import _core
 from penstock._function.describe import describe, signature_line
@@ -16,18 +16,27 @@ from penstock._types.argument_names import place_in_program
 from penstock._values import variable
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from penstock._function.function_type import FunctionSpec, FunctionType
+    from penstock._types.aliases import Nested
+    from penstock._types.specs import TypeSpec
 
 __all__ = ["ConcreteFunction", "Function", "function"]
 
 ConcreteFunction = _core.ConcreteFunction
 
+_P = ParamSpec("_P")
+_Rest = ParamSpec("_Rest")
+_R = TypeVar("_R")
+
 
 @_core._with_vectorcall
-class Function(_core._Function):
+class Function(_core._Function, Generic[_P, _R]):
     """A Python function that is traced once for each type of its arguments, and then runs as a graph.
 
-    Made by `penstock.function`.
+    Made by `penstock.function`. For type checkers it takes what the Python function takes and returns what
+    that returns: a traced function returns tensors where the Python code says numbers.
 
     >>> import penstock as tf
     >>> isinstance(tf.function(abs), tf.types.experimental.PolymorphicFunction)
@@ -43,7 +52,7 @@ class Function(_core._Function):
         reduce_retracing: bool,
         guard: str | None = None,
         max_traces: int | None = None,
-    ) -> Function:
+    ) -> Function[Any, Any]:
         from penstock._types.annotations import signature_of
 
         signature = signature_of(python_function)
@@ -70,7 +79,7 @@ class Function(_core._Function):
             else check_signature(name, input_signature, params, varargs, varkw)
         )
         traced = _guarded(python_function, autograph)
-        self: Function = super().__new__(
+        self: Function[Any, Any] = super().__new__(
             cls,
             traced,
             name,
@@ -101,8 +110,19 @@ class Function(_core._Function):
     def __init__(self, *args: Any) -> None:
         pass
 
+    if TYPE_CHECKING:
+        # The engine has them.
+        def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+        @overload
+        def __get__(self, instance: None, owner: type[Any] | None = None, /) -> Self: ...
+        @overload
+        def __get__(
+            self: Function[Concatenate[Any, _Rest], _R], instance: object, owner: type[Any] | None = None, /
+        ) -> _core._BoundFunction[_Rest, _R]: ...
+        def __get__(self, instance: Any, owner: type[Any] | None = None, /) -> Any: ...
+
     @property
-    def python_function(self) -> Callable[..., Any]:
+    def python_function(self) -> Callable[_P, _R]:
         """The Python function that is traced."""
         return self.__dict__["_user_function"]  # type: ignore[no-any-return]
 
@@ -168,19 +188,18 @@ class Function(_core._Function):
         name = getattr(self.python_function, "__qualname__", type(self.python_function).__qualname__)
         return f"<penstock.Function {name} at {id(self):#x}>"
 
-    def __copy__(self) -> Function:
+    def __copy__(self) -> Function[_P, _R]:
         return self._of(self.python_function)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function[_P, _R]:
         import copy
 
         made = memo[id(self)] = self._of(copy.deepcopy(self.python_function, memo))
         return made
 
-    def _of(self, python_function: Callable[..., Any]) -> Function:
+    def _of(self, python_function: Callable[_P, _R]) -> Function[_P, _R]:
         """Another function with the options of this one, which has no trace yet."""
-        made: Function = function(python_function, **self.__dict__["_options"])
-        return made
+        return function(python_function, **self.__dict__["_options"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         import pickle
@@ -346,15 +365,19 @@ class _Options(TypedDict, total=False):
 
 @overload
 def function(
-    func: Callable[..., Any], input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
-) -> Function: ...
+    func: Callable[_P, _R],
+    input_signature: Sequence[Nested[TypeSpec]] | None = None,
+    **options: Unpack[_Options],
+) -> Function[_P, _R]: ...
 @overload
 def function(
-    func: None = None, input_signature: Sequence[Any] | None = None, **options: Unpack[_Options]
-) -> Callable[[Callable[..., Any]], Function]: ...
+    func: None = None,
+    input_signature: Sequence[Nested[TypeSpec]] | None = None,
+    **options: Unpack[_Options],
+) -> Callable[[Callable[_P, _R]], Function[_P, _R]]: ...
 def function(
     func: Callable[..., Any] | None = None,
-    input_signature: Sequence[Any] | None = None,
+    input_signature: Sequence[Nested[TypeSpec]] | None = None,
     autograph: bool = True,
     jit_compile: bool | None = None,
     reduce_retracing: bool = False,

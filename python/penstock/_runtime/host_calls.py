@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._runtime.arguments import results
 from penstock._types.specs import TensorSpec, TypeSpec
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, Nested, SpecLike, TensorLike
 
+__all__ = ["numpy_function", "py_func", "py_function"]
+
+
+@overload
 def py_function(
-    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, name: str | None = None
+    func: Callable[..., Any],
+    inp: TensorLike | Sequence[Any] | None,
+    Tout: TensorSpec | DTypeLike,
+    name: str | None = None,
+) -> _core.Tensor: ...
+@overload
+def py_function(
+    func: Callable[..., Any],
+    inp: TensorLike | Sequence[Any] | None = None,
+    Tout: Nested[SpecLike] | None = None,
+    name: str | None = None,
+) -> Any: ...
+@overload
+def py_function(
+    func: None = None,
+    inp: None = None,
+    Tout: Nested[SpecLike] | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def py_function(
+    func: Callable[..., Any] | None = None,
+    inp: TensorLike | Sequence[Any] | None = None,
+    Tout: Nested[SpecLike] | None = None,
+    name: str | None = None,
 ) -> Any:
-    """Calls a Python function with eager tensors; from a traced function each time that it runs.
+    """Call a Python function with eager tensors; from a traced function each time that it runs.
 
     It is differentiable where `func` is, to any order and in both modes: in a traced function the gradient
     runs `func` once more, under a tape. An exception in `func` reaches the caller as it is.
@@ -43,14 +72,38 @@ def py_function(
     return _HostFunction(func, Tout, as_numpy=False).call(inp, stateful=True)
 
 
+@overload
+def numpy_function(
+    func: Callable[..., Any],
+    inp: TensorLike | Sequence[Any] | None,
+    Tout: TensorSpec | DTypeLike,
+    stateful: bool = True,
+    name: str | None = None,
+) -> _core.Tensor: ...
+@overload
+def numpy_function(
+    func: Callable[..., Any],
+    inp: TensorLike | Sequence[Any] | None = None,
+    Tout: Nested[SpecLike] | None = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any: ...
+@overload
+def numpy_function(
+    func: None = None,
+    inp: None = None,
+    Tout: Nested[SpecLike] | None = None,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
 def numpy_function(
     func: Callable[..., Any] | None = None,
-    inp: Any = None,
-    Tout: Any = None,
+    inp: TensorLike | Sequence[Any] | None = None,
+    Tout: Nested[SpecLike] | None = None,
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Calls a Python function with NumPy arrays; from a traced function each time that it runs.
+    """Call a Python function with NumPy arrays; from a traced function each time that it runs.
 
     It has no gradient. An exception in `func` reaches the caller as it is. The arrays are read-only views.
 
@@ -62,6 +115,9 @@ def numpy_function(
         stateful: whether the function does more than compute its result. If not, a call in a traced function
             runs only where its result is used, and keeps no order with what has effects.
         name: ignored.
+
+    Returns:
+        The result, in the structure of `Tout`; without a function a decorator, which takes the arguments.
 
     Raises:
         InvalidArgumentError: where `func` gives another number of results, or other dtypes or shapes.
@@ -78,11 +134,26 @@ def numpy_function(
 
 
 def py_func(
-    func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
+    func: Callable[..., Any],
+    inp: TensorLike | Sequence[Any] | None,
+    Tout: Nested[SpecLike] | None,
+    stateful: bool = True,
+    name: str | None = None,
 ) -> Any:
-    """`numpy_function` by its old name.
+    """Call a Python function with NumPy arrays: `numpy_function` by its old name.
 
-    >>> py_func(lambda x: x + 1, [1.0], 'float32').numpy()
+    Args:
+        func: takes an array for each of `inp` and gives an array, or a sequence of them.
+        inp: the arguments.
+        Tout: the dtype of the result, or a list of them, as for `numpy_function`.
+        stateful: whether the function does more than compute its result.
+        name: ignored.
+
+    Returns:
+        The result, in the structure of `Tout`.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.py_func(lambda x: x + 1, [1.0], tf.float32).numpy()
     np.float32(2.0)
     """
     return numpy_function(func, inp, Tout, stateful)

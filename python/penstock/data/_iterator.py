@@ -280,7 +280,7 @@ class Steps:
         """What the loop carries behind iteration `i`; anything, if no other one is `wanted`."""
         if wanted is None:
             return self._call()
-        return flow.cond(wanted, self._call, lambda: list(state))  # type: ignore[no-any-return]
+        return flow.cond(wanted, self._call, lambda: list(state))
 
 
 class Blocks(Steps):
@@ -325,7 +325,7 @@ class Blocks(Steps):
         ended = raw_ops.greater_equal(at, count)
         if wanted is not None:
             ended = raw_ops.logical_and(ended, wanted)
-        return flow.cond(ended, self.start, lambda: [at, count, *columns])  # type: ignore[no-any-return]
+        return flow.cond(ended, self.start, lambda: [at, count, *columns])
 
 
 # From how many bytes on a slice, which shares memory, takes less time than a copy.
