@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, TypeVar
 
 from penstock._core import DType, Tensor, _Variable
 
 if TYPE_CHECKING:
+    import os
+
     import numpy as np
 
     from penstock._types.shape import TensorShape
@@ -15,8 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisLike",
+    "BoolLike",
     "DTypeLike",
+    "IntLike",
     "Nested",
+    "PathLike",
     "ShapeLike",
     "SizesLike",
     "SpecLike",
@@ -66,3 +71,12 @@ SpecLike: TypeAlias = "TypeSpec | DTypeLike"
 
 Nested: TypeAlias = "_Leaf | Sequence[Nested[_Leaf]] | Mapping[Any, Nested[_Leaf]]"
 """A value, or a list, tuple or dict of such, to any depth."""
+
+IntLike: TypeAlias = "SupportsIndex | TensorOrVariable"
+"""An integer: a Python or NumPy one, or an integer scalar tensor."""
+
+BoolLike: TypeAlias = "bool | TensorOrVariable"
+"""A truth value: one of Python, or a boolean scalar tensor."""
+
+PathLike: TypeAlias = "str | os.PathLike[str] | Tensor"
+"""The name of a file or directory: a string, a path, a string scalar tensor."""

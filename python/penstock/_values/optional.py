@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock import _core, errors, nest, raw_ops
 from penstock._types.argument_names import expect
@@ -11,7 +11,13 @@ from penstock._types.element_spec import ElementSpec
 from penstock._types.specs import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._values.tensor_array import _dims
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import Nested
+
 __all__ = ["Optional", "OptionalSpec"]
+
+_T = TypeVar("_T", covariant=True)
+_R = TypeVar("_R")
 
 
 def _leaves(element_spec: Any) -> list[TensorSpec]:
@@ -28,13 +34,12 @@ def _converted(leaf: Any) -> Any:
     return _core._to_tensor(leaf)
 
 
-class Optional:
+class Optional(Generic[_T]):
     """A value, a nest of tensors, that may be absent.
 
     It can be an argument and a result of traced functions, a result of branches, and a loop variable.
     Gradients pass through it. An element is kept as lists of the graph, one for each of its tensors, that are
-    empty
-    where there is no value; hence an absent value needs no sizes.
+    empty where there is no value; hence an absent value needs no sizes.
 
     Made by `from_value` and `empty`.
 
@@ -57,23 +62,27 @@ class Optional:
         self._element_spec = element_spec
 
     @staticmethod
-    def from_value(value: Any) -> Optional:
-        """An optional that has a value.
+    def from_value(value: _R) -> Optional[_R]:
+        """Make an optional that has a value.
 
         Args:
             value: a nest of tensors, composite values, and what can be converted to tensors.
 
+        Returns:
+            The optional.
+
         Raises:
             TypeError: for a leaf that cannot be a tensor.
 
-        >>> Optional.from_value({"a": 1}).get_value()["a"].numpy()
+        >>> import penstock as tf
+        >>> tf.experimental.Optional.from_value({"a": 1}).get_value()["a"].numpy()
         np.int32(1)
         """
-        value = nest.map_structure(_converted, value)
-        specs = nest.map_structure(type_spec_from_value, value)
+        element = nest.map_structure(_converted, value)
+        specs = nest.map_structure(type_spec_from_value, element)
         tensors = [
             tensor
-            for spec, leaf in zip(nest.flatten(specs), nest.flatten(value), strict=True)
+            for spec, leaf in zip(nest.flatten(specs), nest.flatten(element), strict=True)
             for tensor in spec.to_tensors(leaf)
         ]
         lists = []
@@ -83,16 +92,20 @@ class Optional:
         return Optional(lists, specs)
 
     @staticmethod
-    def empty(element_spec: Any) -> Optional:
-        """An optional that has no value.
+    def empty(element_spec: Nested[TypeSpec]) -> Optional[Any]:
+        """Make an optional that has no value.
 
         Args:
             element_spec: what values there could be: a nest of specifications.
 
+        Returns:
+            The optional.
+
         Raises:
             TypeError: where a leaf is not a `tf.TypeSpec`.
 
-        >>> bool(Optional.empty(TensorSpec([None])).has_value())
+        >>> import penstock as tf
+        >>> bool(tf.experimental.Optional.empty(tf.TensorSpec([None])).has_value())
         False
         """
         for spec in nest.flatten(element_spec):
@@ -101,21 +114,36 @@ class Optional:
         specs = _leaves(element_spec)
         return Optional([raw_ops.list_new(0, dtype=s.dtype, shape=s.shape) for s in specs], element_spec)
 
-    def has_value(self, name: str | None = None) -> Any:
-        """Whether there is a value, a `bool` scalar.
+    def has_value(self, name: str | None = None) -> _core.Tensor:
+        """Tell whether there is a value.
 
-        >>> bool(Optional.from_value(3).has_value())
+        Args:
+            name: ignored.
+
+        Returns:
+            A `bool` scalar.
+
+        >>> import penstock as tf
+        >>> bool(tf.experimental.Optional.from_value(3).has_value())
         True
         """
-        return raw_ops.greater(raw_ops.list_length(self._lists[0], dtype=_core.int32), 0)
+        found: _core.Tensor = raw_ops.greater(raw_ops.list_length(self._lists[0], dtype=_core.int32), 0)
+        return found
 
-    def get_value(self, name: str | None = None) -> Any:
-        """The value, in the structure of `element_spec`.
+    def get_value(self, name: str | None = None) -> _T:
+        """Take the value.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            The value, in the structure of `element_spec`.
 
         Raises:
             InvalidArgumentError: where there is none.
 
-        >>> Optional.from_value([1.0, 2.0]).get_value()[1].numpy()
+        >>> import penstock as tf
+        >>> tf.experimental.Optional.from_value([1.0, 2.0]).get_value()[1].numpy()
         np.float32(2.0)
         """
         self._require_value()
@@ -124,7 +152,8 @@ class Optional:
             raw_ops.list_get(held, index, _dims(spec.shape), dtype=spec.dtype)
             for held, spec in zip(self._lists, _leaves(self._element_spec), strict=True)
         )
-        return nest.map_structure(lambda spec: spec.from_tensors(tensors), self._element_spec)
+        value: _T = nest.map_structure(lambda spec: spec.from_tensors(tensors), self._element_spec)
+        return value
 
     def _require_value(self) -> None:
         has_value, message = self.has_value(), "the given optional does not have a value"
@@ -139,7 +168,8 @@ class Optional:
     def element_spec(self) -> Any:
         """The specification of a value: a nest of `tf.TypeSpec`.
 
-        >>> Optional.from_value(3.0).element_spec
+        >>> import penstock as tf
+        >>> tf.experimental.Optional.from_value(3.0).element_spec
         TensorSpec(shape=(), dtype=tf.float32, name=None)
         """
         return self._element_spec
@@ -163,18 +193,18 @@ class Optional:
     def _parts(self) -> tuple[Any, ...]:
         return self._lists
 
-    def _with_parts(self, parts: Sequence[Any]) -> Optional:
+    def _with_parts(self, parts: Sequence[Any]) -> Optional[_T]:
         return Optional(parts, self._element_spec)
 
-    def _check_like(self, other: Optional) -> None:
+    def _check_like(self, other: Optional[Any]) -> None:
         if self._type_spec.most_specific_common_supertype([other._type_spec]) is None:
             raise TypeError(f"one is an {self!r}, the other an {other!r}")
 
-    def _joined(self, other: Optional) -> Optional:
+    def _joined(self, other: Optional[Any]) -> Optional[_T]:
         spec = self._type_spec.most_specific_common_supertype([other._type_spec])
         return self if spec is None else Optional(self._lists, spec._element_spec)
 
-    def _after_loop(self, after: Optional) -> Optional:
+    def _after_loop(self, after: Optional[Any]) -> Optional[_T]:
         if not after._type_spec.is_subtype_of(self._type_spec):
             raise ValueError(
                 f"an optional must keep its specification in a loop: it is {self._element_spec} before the "
@@ -192,9 +222,11 @@ class OptionalSpec(ElementSpec):
     Args:
         element_spec: a nest of `tf.TypeSpec`.
 
-    >>> OptionalSpec(TensorSpec([None])).is_compatible_with(Optional.from_value([1.0, 2.0]))
+    >>> import penstock as tf
+    >>> spec = tf.OptionalSpec(tf.TensorSpec([]))
+    >>> spec.is_compatible_with(tf.experimental.Optional.from_value([1.0, 2.0]))
     False
-    >>> OptionalSpec(TensorSpec([])).is_compatible_with(Optional.from_value(1.0))
+    >>> spec.is_compatible_with(tf.experimental.Optional.from_value(1.0))
     True
     """
 
@@ -209,10 +241,10 @@ class OptionalSpec(ElementSpec):
         """The specification of the list of the graph for each tensor of a value."""
         return [TensorSpec([], _core.variant) for _ in _leaves(self._element_spec)]
 
-    def to_tensors(self, value: Optional) -> list[Any]:
-        """The lists of the graph of an optional."""
+    def to_tensors(self, value: Optional[Any]) -> list[Any]:
+        """Take the lists of the graph of an optional."""
         return list(value._lists)
 
-    def from_tensors(self, tensors: Iterator[Any]) -> Optional:
+    def from_tensors(self, tensors: Iterator[Any]) -> Optional[Any]:
         """The optional that has these lists of the graph."""
         return Optional([next(tensors) for _ in _leaves(self._element_spec)], self._element_spec)

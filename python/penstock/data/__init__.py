@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.data._base import INFINITE, UNKNOWN
 from penstock.data._dataset import Dataset as Dataset
 from penstock.data._files import (
     FixedLengthRecordDataset as FixedLengthRecordDataset,
@@ -12,6 +11,7 @@ from penstock.data._files import (
     TFRecordDataset as TFRecordDataset,
 )
 from penstock.data._iterator import Iterator as Iterator, NumpyIterator as NumpyIterator
+from penstock.data._node import INFINITE, UNKNOWN
 from penstock.data._options import Options as Options, ThreadingOptions as ThreadingOptions
 from penstock.data._specs import DatasetSpec as DatasetSpec, IteratorSpec as IteratorSpec
 

@@ -1,87 +1,36 @@
-"""`tf.data.Dataset`: how data sets are made, put together, and reduced."""
+"""`tf.data.Dataset`, whose methods build the stages that the modules beside it have."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-import numpy as np
-
-from penstock import _core, nest
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock import _core
+from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
-from penstock.data import _elementwise, _saved, _sources, _stages
-from penstock.data._arguments import integer
-from penstock.data._base import INFINITE, UNKNOWN, Base, Kind
-from penstock.data._functions import traced_with_state
-from penstock.data._grouping import Grouping
-from penstock.data._rows import Pull, Reader, Rows, one
-from penstock.data._specs import DatasetSpec
-from penstock.data._structure import Structure, checked_spec, converted, row_spec, spec_of
-from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
+from penstock.data import _elementwise, _grouping, _making
+from penstock.data._handles import HANDLE, handle
+from penstock.data._node import INFINITE, UNKNOWN, Node
+from penstock.data._options import Options
+from penstock.data._rows import Reader
+from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import BoolLike, DTypeLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
+    from penstock._types.specs import TypeSpec
+    from penstock.data._iterator import Iterator, NumpyIterator, Steps
 
 __all__ = ["Dataset"]
 
-
-def _range_size(start: int, stop: int | None, step: int, dtype: Any) -> int:
-    return INFINITE if stop is None else len(builtins.range(start, stop, step))
-
-
-def _summed(*sizes: int) -> int:
-    if INFINITE in sizes:
-        return INFINITE
-    return UNKNOWN if UNKNOWN in sizes else sum(sizes)
+_T = TypeVar("_T", covariant=True)
+_R = TypeVar("_R")
+_A = TypeVar("_A")
+_B = TypeVar("_B")
+_C = TypeVar("_C")
+_D = TypeVar("_D", bound="Dataset[Any]")
 
 
-def _least(*sizes: int) -> int:
-    ends = [n for n in sizes if n != INFINITE]
-    if 0 in ends:
-        return 0
-    return UNKNOWN if UNKNOWN in ends else min(ends, default=INFINITE)
-
-
-def _chosen_size(choices: int, *args: Any) -> int:
-    """Without end where both the choices and the data sets that they come to are."""
-    *sizes, stop_on_empty = args
-    ends = [n != INFINITE for n in sizes]
-    return UNKNOWN if choices != INFINITE or (any(ends) if stop_on_empty else all(ends)) else INFINITE
-
-
-def _told(prefix: str, count: Callable[[Any], int]) -> int:
-    """A number that the files of saved elements tell."""
-    try:
-        return count(_saved.read_index(prefix))
-    except (NotFoundError, DataLossError):
-        return UNKNOWN
-
-
-def _slice_count(*leaves: Any) -> int:
-    return next((_sources._length(leaf) for leaf in leaves if leaf is not None), 0)
-
-
-TENSORS = Kind("Tensor", _sources.tensors, lambda *_: 1)
-SLICES = Kind("TensorSlice", _sources.slices, _slice_count)
-RANGE = Kind("Range", _sources.numbers, _range_size)
-RANDOM = Kind("Random", _sources.random, lambda *_: INFINITE)
-GENERATOR = Kind("Generator", lambda make, structure, args: _sources.generated(make, structure, args))
-SAVED = Kind("Save", _saved.saved, lambda *_: 1)
-SHARD_FILE = Kind("Shard", _saved.shard, lambda prefix, told, *_: told.size)
-SHARDS = Kind("Shards", _saved.shards, lambda prefix, *_: _told(prefix, lambda index: len(index.shards)))
-READ = Kind(
-    "Load",
-    lambda source, prefix: source._open(),
-    lambda n, prefix: _told(prefix, _saved.Index.size) if n == UNKNOWN else n,
-)
-LOADED = Kind("Load", _saved.loaded, lambda prefix, *_: _told(prefix, _saved.Index.size))
-CONCATENATE = Kind("Concatenate", _stages.concatenate, _summed)
-ZIP = Kind("Zip", _stages.zipped, _least)
-CHOOSE = Kind("DirectedInterleave", lambda *a: _stages.chosen(a[0], a[-1], *a[1:-1]), _chosen_size)
-DRAWN_BY = Kind("Drawn", _stages.drawn_by, lambda n, *_: n)
-DRAWN = Kind("Drawn", _stages.drawn, lambda *_: INFINITE)
-
-
-class Dataset(Grouping):
+class Dataset(Node, Generic[_T]):
     """A sequence of elements, each a nest of tensors, that is computed as it is iterated over.
 
     Data sets are made by the static methods; the other methods make data sets of data sets. Elements are
@@ -108,54 +57,167 @@ class Dataset(Grouping):
 
     __slots__ = ()
 
+    @property
+    def element_spec(self) -> Any:
+        """The specification of an element: a nest of `tf.TypeSpec`."""
+        return self._structure.spec
+
+    def options(self) -> Options:
+        """Tell what `with_options` said of this data set and of those that it is made of.
+
+        Returns:
+            The options; those that were not set have their defaults.
+
+        >>> import penstock as tf
+        >>> options = tf.data.Options()
+        >>> options.deterministic = False
+        >>> tf.data.Dataset.range(3).with_options(options).batch(2).options().deterministic
+        False
+        """
+        return self._all_options()
+
+    def cardinality(self, name: str | None = None) -> _core.Tensor:
+        """Count the elements without computing them.
+
+        Args:
+            name: accepted and ignored.
+
+        Returns:
+            The number of elements, an `int64` scalar; `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
+
+        >>> import penstock as tf
+        >>> int(tf.data.Dataset.range(7).batch(3).cardinality())
+        3
+        """
+        if self._is_in_graph():
+            spec = TensorSpec([], _core.int64)
+            count: _core.Tensor
+            (count,) = self._on_host(lambda ds: [_core._to_tensor(ds._size(), _core.int64)], [spec])
+            return count
+        return _core._to_tensor(self._size(), _core.int64)
+
+    def __len__(self) -> int:
+        """Count the elements without computing them.
+
+        Returns:
+            The number of elements.
+
+        Raises:
+            TypeError: where there is no end, or it is not known.
+
+        >>> import penstock as tf
+        >>> len(tf.data.Dataset.range(7))
+        7
+        """
+        size = self._size()
+        if size == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if size == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return size
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[_T]:
+        from penstock.data._iterator import GraphIterator, OwnedIterator
+
+        if _core._is_tracing():
+            made = self._on_host(lambda ds: [handle(OwnedIterator(ds))], [HANDLE])
+            return GraphIterator(made[0], self._structure)
+        return OwnedIterator(self)
+
+    def _graph_steps(self) -> Steps:
+        """What a loop of the graph goes over."""
+        from penstock.data._iterator import Blocks, Steps
+
+        return (Blocks if self._structure.plain else Steps)(iter(self))
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """Iterate over the elements with arrays, and NumPy scalars, in place of tensors.
+
+        Returns:
+            An iterator.
+
+        Raises:
+            RuntimeError: while a function is traced.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(3).as_numpy_iterator()]
+        [0, 1, 2]
+        """
+        from penstock.data._iterator import NumpyIterator
+
+        if _core._is_tracing():
+            raise RuntimeError("as_numpy_iterator() has no meaning while a function is traced")
+        return NumpyIterator(self)
+
+    # Made of what is at hand.
+
+    @overload
     @staticmethod
-    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
-        """A data set of one element.
+    def from_tensors(tensors: tuple[Any, ...], name: str | None = None) -> Dataset[Any]: ...
+    @overload
+    @staticmethod
+    def from_tensors(tensors: TensorLike, name: str | None = None) -> Dataset[_core.Tensor]: ...
+    @overload
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset[Any]: ...
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset[Any]:
+        """Make a data set of one element.
 
         Args:
             tensors: a tensor, or a nest of them; a list is made a tensor.
             name: a name for the data set.
 
+        Returns:
+            A data set of one element, the tensors in the structure of `tensors`.
+
         Raises:
             TypeError: for a leaf that can be no tensor.
 
-        >>> [x.numpy().tolist() for x in Dataset.from_tensors([1, 2])]
+        >>> import penstock as tf
+        >>> [x.numpy().tolist() for x in tf.data.Dataset.from_tensors([1, 2])]
         [[1, 2]]
         """
-        value = converted(tensors, "argument 'tensors'")
-        return Dataset(TENSORS, [], nest.flatten(value), spec_of(value), name)
+        return Dataset(*_making.from_tensors(tensors), name=name)
 
+    @overload
     @staticmethod
-    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
-        """The rows of tensors.
+    def from_tensor_slices(tensors: tuple[Any, ...], name: str | None = None) -> Dataset[Any]: ...
+    @overload
+    @staticmethod
+    def from_tensor_slices(tensors: TensorLike, name: str | None = None) -> Dataset[_core.Tensor]: ...
+    @overload
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset[Any]: ...
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset[Any]:
+        """Make a data set of the rows of tensors.
 
         Args:
             tensors: a tensor, or a nest of them, all with one first dimension; a list is made a tensor.
             name: a name for the data set.
 
+        Returns:
+            A data set whose elements are the rows, in the structure of `tensors`.
+
         Raises:
             TypeError: for a leaf that can be no tensor.
             ValueError: for scalars, or different first dimensions.
 
-        >>> [int(x["a"]) for x in Dataset.from_tensor_slices({"a": [1, 2]})]
+        >>> import penstock as tf
+        >>> [int(x["a"]) for x in tf.data.Dataset.from_tensor_slices({"a": [1, 2]})]
         [1, 2]
         """
-        value = converted(tensors, "argument 'tensors'")
-        spec = nest.map_structure(lambda s: row_spec(s, "argument 'tensors'"), spec_of(value))
-        leaves = nest.flatten(value)
-        sizes = {
-            int(s) for x in leaves if isinstance(x, _core.Tensor) and (s := x.shape.dims and x.shape.dims[0])
-        }
-        sizes |= {0 for x in leaves if isinstance(x, _core.Tensor) and x.shape.dims and x.shape.dims[0] == 0}
-        if len(sizes) > 1:
-            raise ValueError(f"argument 'tensors' must have one first dimension, got {sorted(sizes)}")
-        if not [leaf for leaf in leaves if leaf is not None]:
-            raise ValueError("argument 'tensors' must hold at least one tensor")
-        return Dataset(SLICES, [], leaves, spec, name)
+        return Dataset(*_making.from_tensor_slices(tensors), name=name)
 
     @staticmethod
-    def range(*args: Any, output_type: Any = _core.int64, name: str | None = None) -> Dataset:
-        """The numbers of a range.
+    def range(
+        *args: IntLike, output_type: DTypeLike = _core.int64, name: str | None = None
+    ) -> Dataset[_core.Tensor]:
+        """Make a data set of the numbers of a range.
 
         Args:
             *args: as Python's `range` takes them: where it stops, or where it starts, where it stops, and the
@@ -163,26 +225,24 @@ class Dataset(Grouping):
             output_type: the dtype of the numbers.
             name: a name for the data set.
 
+        Returns:
+            A data set of scalars of dtype `output_type`.
+
         Raises:
             TypeError: for other numbers of arguments, or none that are integers.
             InvalidArgumentError: for a step of 0.
 
-        >>> [int(x) for x in Dataset.range(1, 7, 2)]
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(1, 7, 2)]
         [1, 3, 5]
         """
-        if not 1 <= len(args) <= 3:
-            raise TypeError(f"range takes 1 to 3 positional arguments, got {len(args)}")
-        names = ("stop",) if len(args) == 1 else ("start", "stop", "step")
-        numbers = [integer(a, n) for a, n in builtins.zip(args, names, strict=False)]
-        start, stop, step = (0, numbers[0], 1) if len(args) == 1 else (*numbers, 1)[:3]
-        if isinstance(step, int) and step == 0:
-            raise InvalidArgumentError("argument 'step' must not be 0")
-        dtype = _core.DType(output_type)
-        return Dataset(RANGE, [], [start, stop, step, dtype], TensorSpec([], dtype), name)
+        return Dataset(*_making.range(args, output_type), name=name)
 
     @staticmethod
-    def counter(start: Any = 0, step: Any = 1, dtype: Any = _core.int64, name: str | None = None) -> Dataset:
-        """Numbers without end.
+    def counter(
+        start: IntLike = 0, step: IntLike = 1, dtype: DTypeLike = _core.int64, name: str | None = None
+    ) -> Dataset[_core.Tensor]:
+        """Make a data set of numbers without end.
 
         Args:
             start: the first one.
@@ -190,41 +250,45 @@ class Dataset(Grouping):
             dtype: their dtype.
             name: a name for the data set.
 
-        >>> [int(x) for x in Dataset.counter(5, 2).take(3)]
+        Returns:
+            A data set of scalars of this dtype.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.counter(5, 2).take(3)]
         [5, 7, 9]
         """
-        dtype = _core.DType(dtype)
-        args = [integer(start, "start"), None, integer(step, "step"), dtype]
-        return Dataset(RANGE, [], args, TensorSpec([], dtype), name)
+        return Dataset(*_making.counter(start, step, dtype), name=name)
 
     @staticmethod
     def random(
-        seed: Any = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
-    ) -> Dataset:
-        """Random numbers without end, `int64` from 0 to before 2**32.
+        seed: IntLike | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+    ) -> Dataset[_core.Tensor]:
+        """Make a data set of random numbers without end, from 0 to before 2**32.
 
         Args:
             seed: an integer that fixes them.
             rerandomize_each_iteration: whether each iteration has others.
             name: a name for the data set.
 
-        >>> list(Dataset.random(4).take(3)) == list(Dataset.random(4).take(3))
+        Returns:
+            A data set of `int64` scalars.
+
+        >>> import penstock as tf
+        >>> list(tf.data.Dataset.random(4).take(3)) == list(tf.data.Dataset.random(4).take(3))
         True
         """
-        number = None if seed is None else integer(seed, "seed")
-        seeds = _sources.Seeds(bool(rerandomize_each_iteration))
-        return Dataset(RANDOM, [], [number, seeds], TensorSpec([], _core.int64), name)
+        return Dataset(*_making.random(seed, rerandomize_each_iteration), name=name)
 
     @staticmethod
     def from_generator(
-        generator: Callable[..., Any],
-        output_types: Any = None,
-        output_shapes: Any = None,
-        args: Sequence[Any] | None = None,
-        output_signature: Any = None,
+        generator: Callable[..., Iterable[Any]],
+        output_types: Nested[DTypeLike] | None = None,
+        output_shapes: Nested[ShapeLike] = None,
+        args: Sequence[TensorLike] | None = None,
+        output_signature: Nested[TypeSpec] | None = None,
         name: str | None = None,
-    ) -> Dataset:
-        """What an iterable gives, which is asked for one element at a time; each iteration has a new one.
+    ) -> Dataset[Any]:
+        """Make a data set of what an iterable gives; each iteration asks for a new iterable.
 
         Args:
             generator: gives the iterable: a generator function, or anything else that can be called.
@@ -234,6 +298,9 @@ class Dataset(Grouping):
             output_signature: a nest of `tf.TypeSpec`: what elements are.
             name: a name for the data set.
 
+        Returns:
+            A data set whose elements are those of the signature.
+
         Raises:
             TypeError: where `generator` cannot be called, or there is no signature.
             InvalidArgumentError: when it runs, for an element that is none of the signature.
@@ -241,29 +308,23 @@ class Dataset(Grouping):
         >>> import penstock as tf
         >>> def count(stop):
         ...     yield from range(stop)
-        >>> ds = Dataset.from_generator(count, args=(3,), output_signature=tf.TensorSpec([], tf.int32))
+        >>> spec = tf.TensorSpec([], tf.int32)
+        >>> ds = tf.data.Dataset.from_generator(count, args=(3,), output_signature=spec)
         >>> [int(x) for x in ds]
         [0, 1, 2]
         """
-        if not callable(generator):
-            raise TypeError(f"argument 'generator' must be callable, got {generator!r}")
-        if output_signature is None:
-            if output_types is None:
-                raise TypeError("from_generator needs argument 'output_signature' or 'output_types'")
-            output_signature = _signature(output_types, output_shapes)
-        elif output_types is not None or output_shapes is not None:
-            raise TypeError(
-                "from_generator takes argument 'output_signature', or output_types and output_shapes"
-            )
-        structure = Structure(checked_spec(output_signature, "output_signature"))
-        given = [_core._to_tensor(arg) for arg in args or ()]
-        return Dataset(GENERATOR, [], [generator, structure, given], structure, name)
+        return Dataset(
+            *_making.from_generator(generator, output_types, output_shapes, args, output_signature), name=name
+        )
 
     @staticmethod
     def list_files(
-        file_pattern: Any, shuffle: bool | None = None, seed: Any = None, name: str | None = None
-    ) -> Dataset:
-        """The names of files.
+        file_pattern: TensorLike,
+        shuffle: bool | None = None,
+        seed: IntLike | None = None,
+        name: str | None = None,
+    ) -> Dataset[_core.Tensor]:
+        """Make a data set of the names of files.
 
         Args:
             file_pattern: a pattern as `glob` takes it, or several: a string, a list or a tensor.
@@ -271,73 +332,101 @@ class Dataset(Grouping):
             seed: an integer that fixes the order.
             name: a name for the data set.
 
+        Returns:
+            A data set of `string` scalars.
+
         Raises:
             InvalidArgumentError: where there is no such file.
 
-        >>> len(Dataset.list_files(__file__))
+        >>> import penstock as tf
+        >>> len(tf.data.Dataset.list_files(__file__))
         1
         """
-        import glob
-
-        given = _core._to_tensor(file_pattern)
-        if given.dtype != _core.string:
-            raise TypeError(f"argument 'file_pattern' must hold strings, got dtype {given.dtype.name}")
-        patterns = np.atleast_1d(given.numpy()).tolist()
-        names = sorted({name for pattern in patterns for name in glob.glob(pattern.decode())})  # noqa: PTH207 -- patterns are absolute or not
-        if not names:
-            raise InvalidArgumentError(
-                f"argument 'file_pattern': no file matches {[p.decode() for p in patterns]}"
-            )
+        names = _making.file_names(file_pattern)
         found = Dataset.from_tensor_slices(names, name)
         return found.shuffle(len(names), seed=seed) if shuffle or shuffle is None else found
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
-        """Elements of several data sets together, as long as all of them have one.
+    def load(
+        path: PathLike,
+        element_spec: Nested[TypeSpec] | None = None,
+        compression: str | None = None,
+        reader_func: Callable[[Dataset[Dataset[Any]]], Dataset[Any]] | None = None,
+        wait: bool = False,
+    ) -> Dataset[Any]:
+        """Read the elements that `save` wrote.
+
+        Args:
+            path: the directory.
+            element_spec: what they must be; by default what they are.
+            compression: as for `save`, checked only: the files say how they are compressed.
+            reader_func: takes a data set of data sets, the shards; gives the data set. By default one
+                element of each comes in turn.
+            wait: accepted; only False has a meaning.
+
+        Returns:
+            A data set of the elements.
+
+        Raises:
+            NotFoundError: where nothing was saved.
+            InvalidArgumentError: for another compression.
+            TypeError: where the elements are others, or the function gives no data set.
+            DataLossError: where the files are corrupted; for the elements when it runs.
+
+        >>> import penstock as tf
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tf.data.Dataset.range(5).save(folder, shard_func=lambda x: x % 2)
+        ...     ds = tf.data.Dataset.load(folder, reader_func=lambda shards: shards.flat_map(lambda x: x))
+        ...     [int(x) for x in ds]
+        [0, 2, 4, 1, 3]
+        """
+        prefix, structure = _making.saved_at(path, element_spec, compression)
+        saved: Dataset[Any] = _making.reader(reader_func)(prefix, structure)
+        return saved
+
+    # Made of several data sets.
+
+    @overload
+    @staticmethod
+    def zip(a: Dataset[_A], b: Dataset[_B], /, *, name: str | None = None) -> Dataset[tuple[_A, _B]]: ...
+    @overload
+    @staticmethod
+    def zip(
+        a: Dataset[_A], b: Dataset[_B], c: Dataset[_C], /, *, name: str | None = None
+    ) -> Dataset[tuple[_A, _B, _C]]: ...
+    @overload
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]: ...
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]:
+        """Put the elements of several data sets together, as long as all of them have one.
 
         Args:
             *args: the data sets, or one nest of them.
             datasets: the nest, in place of `args`.
             name: a name for the data set.
 
+        Returns:
+            A data set whose elements have the structure of the nest of data sets.
+
         Raises:
             TypeError: for something else.
 
-        >>> [(int(a), int(b)) for a, b in Dataset.zip(Dataset.range(2), Dataset.range(5, 9))]
+        >>> import penstock as tf
+        >>> few, many = tf.data.Dataset.range(2), tf.data.Dataset.range(5, 9)
+        >>> [(int(a), int(b)) for a, b in tf.data.Dataset.zip(few, many)]
         [(0, 5), (1, 6)]
         """
-        if bool(args) == (datasets is not None):
-            raise TypeError("zip takes data sets, or argument 'datasets'")
-        found = datasets if datasets is not None else args[0] if len(args) == 1 else args
-        if isinstance(found, list):
-            raise TypeError("zip takes a tuple of data sets, or another nest: a list is none")
-        sources = nest.flatten(found)
-        for source in sources:
-            _check(source, "args" if args else "datasets")
-        spec = nest.pack_sequence_as(found, [source.element_spec for source in sources])
-        return Dataset(ZIP, sources, [], spec, name)
-
-    def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
-        """The elements of this data set, then those of another one.
-
-        Args:
-            dataset: the other one, whose elements have the same dtypes.
-            name: a name for the data set.
-
-        Raises:
-            TypeError: where it has elements of other types.
-
-        >>> [int(x) for x in Dataset.range(2).concatenate(Dataset.range(1))]
-        [0, 1, 0]
-        """
-        _check(dataset, "dataset")
-        return Dataset(CONCATENATE, [self, dataset], [], _common([self, dataset], "dataset"), name)
+        return Dataset(*_making.zip(args, datasets), name=name)
 
     @staticmethod
     def choose_from_datasets(
-        datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = True
-    ) -> Dataset:
-        """Elements of several data sets, in the order that another one gives.
+        datasets: Sequence[Dataset[_R]],
+        choice_dataset: Dataset[_core.Tensor],
+        stop_on_empty_dataset: bool = True,
+    ) -> Dataset[_R]:
+        """Take elements of several data sets in the order that another one gives.
 
         Args:
             datasets: the data sets.
@@ -345,35 +434,30 @@ class Dataset(Grouping):
             stop_on_empty_dataset: whether it ends when a data set has no element that is asked for; else that
                 one is passed over.
 
+        Returns:
+            A data set of such elements.
+
         Raises:
             TypeError: for something else, or elements of different types.
             ValueError: for no data sets.
 
-        >>> sets = [Dataset.range(3), Dataset.range(10, 13)]
-        >>> [int(x) for x in Dataset.choose_from_datasets(sets, Dataset.from_tensor_slices([0, 1, 1]))]
+        >>> import penstock as tf
+        >>> sets = [tf.data.Dataset.range(3), tf.data.Dataset.range(10, 13)]
+        >>> choices = tf.data.Dataset.from_tensor_slices([0, 1, 1])
+        >>> [int(x) for x in tf.data.Dataset.choose_from_datasets(sets, choices)]
         [0, 10, 11]
         """
-        sources = list(datasets)
-        if not sources:
-            raise ValueError("argument 'datasets' must hold at least one data set")
-        for source in sources:
-            _check(source, "datasets")
-        _check(choice_dataset, "choice_dataset")
-        spec = choice_dataset.element_spec
-        if not isinstance(spec, TensorSpec) or not spec.dtype.is_integer or spec.shape.rank != 0:
-            raise TypeError(f"argument 'choice_dataset' must have int64 scalars, got {spec}")
-        inputs = [choice_dataset, *sources]
-        return Dataset(CHOOSE, inputs, [bool(stop_on_empty_dataset)], _common(sources, "datasets"))
+        return Dataset(*_making.choose(datasets, choice_dataset, stop_on_empty_dataset))
 
     @staticmethod
     def sample_from_datasets(
-        datasets: Sequence[Any],
-        weights: Any = None,
-        seed: Any = None,
+        datasets: Sequence[Dataset[_R]],
+        weights: TensorLike | Dataset[_core.Tensor] | None = None,
+        seed: IntLike | None = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
-    ) -> Dataset:
-        """Elements of several data sets, each drawn at random.
+    ) -> Dataset[_R]:
+        """Take elements of several data sets, each drawn at random.
 
         Args:
             datasets: the data sets.
@@ -384,42 +468,770 @@ class Dataset(Grouping):
                 one is passed over.
             rerandomize_each_iteration: whether each iteration has other choices, by default it has the same.
 
+        Returns:
+            A data set of such elements.
+
         Raises:
             TypeError: for something else, or elements of different types.
             ValueError: where there is not one weight, not less than 0, for each data set.
             InvalidArgumentError: when it runs, for weights of a data set that are no chances.
 
-        >>> sets = [Dataset.from_tensors(0).repeat(), Dataset.from_tensors(1).repeat()]
-        >>> {int(x) for x in Dataset.sample_from_datasets(sets, [1.0, 0.0], seed=3).take(9)}
+        >>> import penstock as tf
+        >>> sets = [tf.data.Dataset.from_tensors(0).repeat(), tf.data.Dataset.from_tensors(1).repeat()]
+        >>> {int(x) for x in tf.data.Dataset.sample_from_datasets(sets, [1.0, 0.0], seed=3).take(9)}
         {0}
         """
-        sources = list(datasets)
-        if not sources:
-            raise ValueError("argument 'datasets' must hold at least one data set")
-        number = None if seed is None else integer(seed, "seed")
-        seeds = _sources.Seeds(bool(rerandomize_each_iteration))
-        if isinstance(weights, Base):
-            _check_weights(weights.element_spec, len(sources), weights)
-            choices = Dataset(DRAWN_BY, [weights], [number, seeds], TensorSpec([], _core.int64))
-            return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
-        chances = _core._to_tensor([1.0] * len(sources) if weights is None else weights)
-        _check_weights(chances, len(sources), weights)
-        if not chances._is_symbolic:
-            found = chances.numpy()
-            if not (found >= 0).all():
-                raise ValueError(f"argument 'weights' must hold no chance below 0, got {weights}")
-            spec = _common(sources, "datasets")
-            kept = [source for source, chance in builtins.zip(sources, found, strict=True) if chance > 0]
-            if len(kept) < 2:
-                return (kept[0] if kept else sources[0].take(0))._then(_elementwise.OPTIONS, spec)  # type: ignore[no-any-return]
-            sources, chances = kept, _core._to_tensor(found[found > 0])
-        choices = Dataset(DRAWN, [], [number, seeds, chances], TensorSpec([], _core.int64))
-        return Dataset.choose_from_datasets(sources, choices, stop_on_empty_dataset)
+        return Dataset(
+            *_making.sample(datasets, weights, seed, stop_on_empty_dataset, rerandomize_each_iteration)
+        )
+
+    def concatenate(self, dataset: Dataset[_R], name: str | None = None) -> Dataset[_T | _R]:
+        """Append the elements of another data set.
+
+        Args:
+            dataset: the other one, whose elements have the same dtypes.
+            name: a name for the data set.
+
+        Returns:
+            A data set of both.
+
+        Raises:
+            TypeError: where it has elements of other types.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(2).concatenate(tf.data.Dataset.range(1))]
+        [0, 1, 0]
+        """
+        return Dataset(*_making.concatenate(self, dataset), name=name)
+
+    # One element after the other.
+
+    def map(
+        self,
+        map_func: Callable[..., _R],
+        num_parallel_calls: IntLike | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset[_R]:
+        """Apply a function to each element, in order.
+
+        The function is traced once. Where it does nothing but compute, it runs for many elements at once.
+
+        Args:
+            map_func: takes an element, the items of a tuple as arguments of their own; gives a tensor or a
+                nest.
+            num_parallel_calls: how many calls run at once, each on a thread, where the function does more
+                than compute: calls Python, for example. `AUTOTUNE` is as many as there are processors.
+            deterministic: whether results come in order even if others are ready before; None is True.
+            synchronous: accepted and ignored; so is the next one.
+            use_unbounded_threadpool: accepted and ignored.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the results.
+
+        Raises:
+            TypeError: where the function gives what can be no tensors.
+            InvalidArgumentError: for a number of calls below 1.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(3).map(lambda x: x * x)]
+        [0, 1, 4]
+        """
+        with USER_LINES:
+            return Dataset(*_elementwise.map(self, map_func, num_parallel_calls, deterministic), name=name)
+
+    def filter(self, predicate: Callable[..., TensorLike], name: str | None = None) -> Dataset[_T]:
+        """Keep the elements for which a function gives True.
+
+        Args:
+            predicate: takes an element as `map` gives it; gives a scalar `bool`.
+            name: a name for the data set.
+
+        Returns:
+            A data set of these elements.
+
+        Raises:
+            TypeError: where it gives something else.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(5).filter(lambda x: x % 2 == 0)]
+        [0, 2, 4]
+        """
+        with USER_LINES:
+            return Dataset(*_elementwise.filter(self, predicate), name=name)
+
+    def take_while(self, predicate: Callable[..., TensorLike], name: str | None = None) -> Dataset[_T]:
+        """Keep the elements before the first for which a function gives False.
+
+        Args:
+            predicate: takes an element as `map` gives it; gives a scalar `bool`.
+            name: a name for the data set.
+
+        Returns:
+            A data set of these elements.
+
+        Raises:
+            TypeError: where it gives something else.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(5).take_while(lambda x: x < 2)]
+        [0, 1]
+        """
+        with USER_LINES:
+            return Dataset(*_elementwise.take_while(self, predicate), name=name)
+
+    def take(self, count: IntLike, name: str | None = None) -> Dataset[_T]:
+        """Keep the first elements.
+
+        Args:
+            count: how many; all for a negative number.
+            name: a name for the data set.
+
+        Returns:
+            A data set of these elements.
+
+        Raises:
+            TypeError: where `count` is no integer.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(5).take(2)]
+        [0, 1]
+        """
+        return Dataset(*_elementwise.take(self, count), name=name)
+
+    def skip(self, count: IntLike, name: str | None = None) -> Dataset[_T]:
+        """Leave out the first elements.
+
+        Args:
+            count: how many to leave out; all for a negative number.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the other elements.
+
+        Raises:
+            TypeError: where `count` is no integer.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(5).skip(3)]
+        [3, 4]
+        """
+        return Dataset(*_elementwise.skip(self, count), name=name)
+
+    def repeat(self, count: IntLike | None = None, name: str | None = None) -> Dataset[_T]:
+        """Repeat the elements.
+
+        Args:
+            count: how many times; without end for None or a negative number.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements, over and over.
+
+        Raises:
+            TypeError: where `count` is no integer.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(2).repeat(2)]
+        [0, 1, 0, 1]
+        """
+        return Dataset(*_elementwise.repeat(self, count), name=name)
+
+    def shuffle(
+        self,
+        buffer_size: IntLike,
+        seed: IntLike | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Put the elements in a random order: each is drawn from a buffer of the next ones.
+
+        Args:
+            buffer_size: how many elements are drawn from; the number of elements, or more, or
+                `UNKNOWN_CARDINALITY` for all of them, for orders that are all equally likely.
+            seed: an integer that fixes the order, or the sequence of orders.
+            reshuffle_each_iteration: whether each iteration, as by `repeat`, has another order; None is True.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements.
+
+        Raises:
+            InvalidArgumentError: for a buffer of no elements; when it runs, for all of elements without end.
+            ResourceExhaustedError: when it runs, where there is no memory for the buffer.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(5).shuffle(5, seed=1, reshuffle_each_iteration=False)
+        >>> list(ds.as_numpy_iterator()) == list(ds.as_numpy_iterator())
+        True
+        """
+        return Dataset(*_elementwise.shuffle(self, buffer_size, seed, reshuffle_each_iteration), name=name)
+
+    def prefetch(self, buffer_size: IntLike | None, name: str | None = None) -> Dataset[_T]:
+        """Have a thread compute elements before they are asked for.
+
+        It begins when the first element is asked for, and ends with the iterator. An error comes where its
+        element would have been. Random numbers are drawn from a stream of the thread's own.
+
+        Args:
+            buffer_size: how many elements are computed ahead at most; `AUTOTUNE` and None are 2, 0 is none.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements.
+
+        Raises:
+            InvalidArgumentError: for a negative size other than `AUTOTUNE`.
+
+        >>> import penstock as tf
+        >>> len(tf.data.Dataset.range(3).prefetch(tf.data.AUTOTUNE))
+        3
+        """
+        return Dataset(*_elementwise.prefetch(self, buffer_size), name=name)
+
+    def cache(self, filename: PathLike = "", name: str | None = None) -> Dataset[_T]:
+        """Keep the elements once an iterator has computed all of them.
+
+        Args:
+            filename: how the names of the files begin that they are kept in; for the empty string, they are
+                kept in memory. Files are read by later programs too, until they are removed.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements.
+
+        Raises:
+            TypeError: where it is no path; for elements that cannot be saved in files, and when it runs,
+                where those in the files are others.
+            NotFoundError: when it runs, where the directory of the files does not exist.
+            DataLossError: when it runs, where the files are corrupted.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(3).cache()
+        >>> len(list(ds)), len(list(ds))
+        (3, 3)
+        """
+        return Dataset(*_elementwise.cache(self, filename, _making.reader), name=name)
+
+    def snapshot(
+        self,
+        path: PathLike,
+        compression: str | None = "AUTO",
+        reader_func: Callable[[Dataset[Dataset[Any]]], Dataset[Any]] | None = None,
+        shard_func: Callable[..., TensorLike] | None = None,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Keep the elements in files once an iterator has come to their end, and read them from there.
+
+        Args:
+            path: a directory, as `save` has it.
+            compression: as for `save`.
+            reader_func: as for `load`.
+            shard_func: as for `save`.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements.
+
+        Raises:
+            TypeError: when it runs, for elements that cannot be saved, or where others were.
+            DataLossError: when it runs, where the files are corrupted.
+        """
+        with USER_LINES:
+            return Dataset(
+                *_elementwise.snapshot(self, path, compression, _making.reader(reader_func), shard_func),
+                name=name,
+            )
+
+    def enumerate(self, start: IntLike = 0, name: str | None = None) -> Dataset[tuple[_core.Tensor, _T]]:
+        """Number the elements.
+
+        Args:
+            start: the first number.
+            name: a name for the data set.
+
+        Returns:
+            A data set of pairs of a number, an `int64` scalar, and an element.
+
+        >>> import penstock as tf
+        >>> [(int(i), int(x)) for i, x in tf.data.Dataset.range(7, 9).enumerate()]
+        [(0, 7), (1, 8)]
+        """
+        return Dataset(*_elementwise.enumerate(self, start), name=name)
+
+    def shard(self, num_shards: IntLike, index: IntLike, name: str | None = None) -> Dataset[_T]:
+        """Keep every `num_shards`th element, from number `index` on.
+
+        Args:
+            num_shards: how many parts there are.
+            index: which of them it is.
+            name: a name for the data set.
+
+        Returns:
+            A data set of these elements.
+
+        Raises:
+            InvalidArgumentError: where `index` is not from 0 to before `num_shards`.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(7).shard(3, 1)]
+        [1, 4]
+        """
+        return Dataset(*_elementwise.shard(self, num_shards, index), name=name)
+
+    def unique(self, name: str | None = None) -> Dataset[_T]:
+        """Leave out elements that came before.
+
+        Args:
+            name: a name for the data set.
+
+        Returns:
+            A data set of elements that all differ.
+
+        Raises:
+            TypeError: for elements that are not tensors.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.from_tensor_slices([1, 2, 1]).unique()]
+        [1, 2]
+        """
+        return Dataset(*_elementwise.unique(self), name=name)
+
+    def scan(
+        self, initial_state: Any, scan_func: Callable[..., tuple[Any, _R]], name: str | None = None
+    ) -> Dataset[_R]:
+        """Apply a function to each element and a state, which it changes.
+
+        Args:
+            initial_state: the state before the first element: a nest of tensors.
+            scan_func: takes the state and an element; gives the next state and a result.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the results.
+
+        Raises:
+            TypeError: where the function gives a state of other dtypes.
+            InvalidArgumentError: where it gives no such pair, or a state that is nested otherwise.
+
+        >>> import penstock as tf
+        >>> zero = tf.constant(0, tf.int64)
+        >>> [int(x) for x in tf.data.Dataset.range(1, 4).scan(zero, lambda s, x: (s + x, s * x))]
+        [0, 2, 9]
+        """
+        with USER_LINES:
+            return Dataset(*_elementwise.scan(self, initial_state, scan_func), name=name)
+
+    def flat_map(self, map_func: Callable[..., Dataset[_R]], name: str | None = None) -> Dataset[_R]:
+        """Put the data sets one after the other that a function gives for each element.
+
+        Args:
+            map_func: takes an element as `map` gives it; gives a data set.
+            name: a name for the data set.
+
+        Returns:
+            A data set of their elements.
+
+        Raises:
+            TypeError: where it gives something else.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.range(3).flat_map(tf.data.Dataset.range)]
+        [0, 0, 1]
+        """
+        with USER_LINES:
+            return Dataset(*_elementwise.flat_map(self, map_func), name=name)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Dataset[_R]],
+        cycle_length: IntLike | None = None,
+        block_length: IntLike | None = None,
+        num_parallel_calls: IntLike | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset[_R]:
+        """Take elements in turn from some of the data sets that a function gives for each element.
+
+        Args:
+            map_func: takes an element as `map` gives it; gives a data set.
+            cycle_length: how many data sets are gone through in turn, by default one for each processor
+                that the program may use; one that ends makes place for the next.
+            block_length: how many elements each gives in a turn, by default one.
+            num_parallel_calls: how many of these data sets are computed at once, ahead of time and each on a
+                thread; `AUTOTUNE` is as many as there are processors.
+            deterministic: accepted and ignored: elements come in order.
+            name: a name for the data set.
+
+        Returns:
+            A data set of their elements.
+
+        Raises:
+            TypeError: where the function gives no data set.
+            InvalidArgumentError: for lengths and numbers below 1, and more calls than data sets.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(2).interleave(lambda x: tf.data.Dataset.from_tensors(x).repeat(2))
+        >>> [int(x) for x in ds]
+        [0, 1, 0, 1]
+        """
+        with USER_LINES:
+            return Dataset(
+                *_elementwise.interleave(self, map_func, cycle_length, block_length, num_parallel_calls),
+                name=name,
+            )
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset[_T]:
+        """Leave out the elements that cannot be computed without an error.
+
+        Args:
+            log_warning: whether each error is a warning.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the other elements.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.from_tensor_slices([1.0, 0.0, 2.0])
+        >>> ds = ds.map(lambda x: tf.debugging.check_numerics(1.0 / x, "x"))
+        >>> [float(x) for x in ds.ignore_errors()]
+        [1.0, 0.5]
+        """
+        return Dataset(*_elementwise.ignore_errors(self, log_warning), name=name)
+
+    def rejection_resample(
+        self,
+        class_func: Callable[..., TensorLike],
+        target_dist: TensorLike,
+        initial_dist: TensorLike | None = None,
+        seed: IntLike | None = None,
+        name: str | None = None,
+    ) -> Dataset[tuple[_core.Tensor, _T]]:
+        """Leave out some elements, so that classes come as often as asked.
+
+        Args:
+            class_func: takes an element as `map` gives it; gives its class, an integer scalar.
+            target_dist: how often each class is to come: a vector of numbers.
+            initial_dist: how often each comes; by default as often as it came so far.
+            seed: an integer that fixes which elements are left out.
+            name: a name for the data set.
+
+        Returns:
+            A data set of pairs of a class, an integer scalar, and an element.
+
+        Raises:
+            TypeError: where the function gives something else.
+            ValueError: for distributions that are no vectors of one length.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(100).rejection_resample(lambda x: x % 2, [0.0, 1.0], [0.5, 0.5])
+        >>> {int(number) for number, x in ds}
+        {1}
+        """
+        with USER_LINES:
+            return Dataset(
+                *_elementwise.rejection_resample(self, class_func, target_dist, initial_dist, seed), name=name
+            )
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset[_T]:
+        """Set options; those that are not set stay as they are.
+
+        Args:
+            options: a `tf.data.Options`.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the same elements.
+
+        Raises:
+            TypeError: for something else.
+
+        >>> import penstock as tf
+        >>> options = tf.data.Options()
+        >>> options.deterministic = False
+        >>> tf.data.Dataset.range(3).with_options(options).options().deterministic
+        False
+        """
+        if not isinstance(options, Options):
+            raise TypeError(f"argument 'options' must be a tf.data.Options, got {options!r}")
+        found: Dataset[_T] = Dataset(*self._stage(_elementwise.OPTIONS), name=name)
+        found._options = options
+        return found
+
+    # Elements put together, and taken apart.
+
+    def batch(
+        self,
+        batch_size: IntLike,
+        drop_remainder: BoolLike = False,
+        num_parallel_calls: IntLike | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Stack so many elements at a time along a new first dimension.
+
+        Args:
+            batch_size: how many.
+            drop_remainder: whether fewer elements at the end are left out.
+            num_parallel_calls: accepted and ignored.
+            deterministic: accepted and ignored.
+            name: a name for the data set.
+
+        Returns:
+            A data set of batches, in the structure of the elements.
+
+        Raises:
+            InvalidArgumentError: for a size below 1; when it runs, for elements of different shapes.
+            TypeError: for elements that cannot be stacked.
+
+        >>> import penstock as tf
+        >>> [x.numpy().tolist() for x in tf.data.Dataset.range(5).batch(2)]
+        [[0, 1], [2, 3], [4]]
+        """
+        return Dataset(*_grouping.batch(self, batch_size, drop_remainder), name=name)
+
+    def padded_batch(
+        self,
+        batch_size: IntLike,
+        padded_shapes: Nested[ShapeLike] = None,
+        padding_values: Nested[TensorLike] | None = None,
+        drop_remainder: BoolLike = False,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Pad so many elements at a time at their ends to one shape, and stack them.
+
+        Args:
+            batch_size: how many.
+            padded_shapes: a shape for each component, in which None and -1 are the largest size in the batch;
+                by default the static shapes of the elements.
+            padding_values: a scalar for each component, or one for all; by default zero, or the empty string.
+            drop_remainder: whether fewer elements at the end are left out.
+            name: a name for the data set.
+
+        Returns:
+            A data set of batches, in the structure of the elements.
+
+        Raises:
+            ValueError: for a component of unknown rank without a shape.
+            InvalidArgumentError: when it runs, for an element that is larger than its shape.
+            TypeError: for components that are no tensors.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(1, 4).map(lambda n: tf.fill([n], n))
+        >>> [x.numpy().tolist() for x in ds.padded_batch(2)]
+        [[[1, 0], [2, 2]], [[3, 3, 3]]]
+        """
+        return Dataset(
+            *_grouping.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder),
+            name=name,
+        )
+
+    def ragged_batch(
+        self,
+        batch_size: IntLike,
+        drop_remainder: BoolLike = False,
+        row_splits_dtype: DTypeLike = _core.int64,
+        name: str | None = None,
+    ) -> Dataset[Any]:
+        """Stack so many elements at a time, to ragged tensors where they have sizes that vary.
+
+        Args:
+            batch_size: how many.
+            drop_remainder: whether fewer elements at the end are left out.
+            row_splits_dtype: the dtype of the splits.
+            name: a name for the data set.
+
+        Returns:
+            A data set of batches, in the structure of the elements.
+
+        Raises:
+            InvalidArgumentError: for a size below 1.
+            ValueError: for elements of unknown rank.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(3).map(lambda n: tf.range(n))
+        >>> next(iter(ds.ragged_batch(3))).to_list()
+        [[], [0], [0, 1]]
+        """
+        return Dataset(*_grouping.ragged_batch(self, batch_size, drop_remainder, row_splits_dtype), name=name)
+
+    def unbatch(self, name: str | None = None) -> Dataset[_T]:
+        """Take elements apart into their rows.
+
+        Args:
+            name: a name for the data set.
+
+        Returns:
+            A data set of the rows.
+
+        Raises:
+            ValueError: for scalars.
+
+        >>> import penstock as tf
+        >>> [int(x) for x in tf.data.Dataset.from_tensors([1, 2]).unbatch()]
+        [1, 2]
+        """
+        return Dataset(*_grouping.unbatch(self), name=name)
+
+    def rebatch(
+        self,
+        batch_size: IntLike | Sequence[IntLike],
+        drop_remainder: BoolLike = False,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Put the rows of the elements in batches of another size.
+
+        Args:
+            batch_size: how many rows; or a vector of sizes, which come in turn. For a size of 0 a batch of no
+                rows comes, also behind the last row: if all sizes are 0, without end.
+            drop_remainder: whether fewer rows at the end are left out.
+            name: a name for the data set.
+
+        Returns:
+            A data set of batches.
+
+        Raises:
+            InvalidArgumentError: for a size below 0.
+
+        >>> import penstock as tf
+        >>> [x.numpy().tolist() for x in tf.data.Dataset.range(5).batch(2).rebatch(3)]
+        [[0, 1, 2], [3, 4]]
+        """
+        return Dataset(*_grouping.rebatch(self, batch_size, drop_remainder), name=name)
+
+    def window(
+        self,
+        size: IntLike,
+        shift: IntLike | None = None,
+        stride: IntLike = 1,
+        drop_remainder: BoolLike = False,
+        name: str | None = None,
+    ) -> Dataset[Any]:
+        """Make data sets of elements that follow each other.
+
+        Args:
+            size: how many elements a window has.
+            shift: how many elements the next window starts later, by default `size`.
+            stride: how many elements apart those of a window are.
+            drop_remainder: whether windows of fewer elements, at the end, are left out.
+            name: a name for the data set.
+
+        Returns:
+            A data set whose elements are nests of data sets: one for each component.
+
+        Raises:
+            InvalidArgumentError: for numbers below 1.
+
+        >>> import penstock as tf
+        >>> for window in tf.data.Dataset.range(4).window(3, shift=1, drop_remainder=True):
+        ...     print([int(x) for x in window])
+        [0, 1, 2]
+        [1, 2, 3]
+        """
+        return Dataset(*_grouping.window(self, size, shift, stride, drop_remainder), name=name)
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., TensorLike],
+        reduce_func: Callable[[_core.Tensor, Dataset[_T]], Dataset[_R]],
+        window_size: IntLike | None = None,
+        window_size_func: Callable[[_core.Tensor], TensorLike] | None = None,
+        name: str | None = None,
+    ) -> Dataset[_R]:
+        """Apply a function to windows of elements that have one key.
+
+        A window is given to the function once it is full; at the end the others follow in the order of their
+        keys.
+
+        Args:
+            key_func: takes an element as `map` gives it; gives a scalar `int64`.
+            reduce_func: takes a key and a data set of the elements of a window; gives a data set.
+            window_size: how many elements a window has.
+            window_size_func: gives the size for a key, in place of `window_size`.
+            name: a name for the data set.
+
+        Returns:
+            A data set of the elements of the data sets that the function gives.
+
+        Raises:
+            ValueError: where both or none of the sizes are given.
+            TypeError: where a function gives something else.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(5)
+        >>> ds = ds.group_by_window(lambda x: x % 2, lambda key, window: window.batch(3), window_size=3)
+        >>> [x.numpy().tolist() for x in ds]
+        [[0, 2, 4], [1, 3]]
+        """
+        with USER_LINES:
+            return Dataset(
+                *_grouping.group_by_window(self, key_func, reduce_func, window_size, window_size_func),
+                name=name,
+            )
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., TensorLike],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Nested[ShapeLike] = None,
+        padding_values: Nested[TensorLike] | None = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset[_T]:
+        """Put elements of like lengths in batches, padded.
+
+        Args:
+            element_length_func: takes an element as `map` gives it; gives its length.
+            bucket_boundaries: the lengths where the next bucket begins, in ascending order.
+            bucket_batch_sizes: the size of the batches of each bucket: one more than there are boundaries.
+            padded_shapes: as for `padded_batch`.
+            padding_values: as for `padded_batch`.
+            pad_to_bucket_boundary: whether open sizes are padded to one less than the boundary of the bucket;
+                longer elements than the last boundary allows are then an error.
+            no_padding: whether elements, which must have one shape, are only batched.
+            drop_remainder: whether fewer elements at the end are left out.
+            name: a name for the data set.
+
+        Returns:
+            A data set of batches, in the structure of the elements.
+
+        Raises:
+            ValueError: where the numbers of boundaries and sizes do not go together.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(1, 5).map(lambda n: tf.fill([n], n))
+        >>> ds = ds.bucket_by_sequence_length(lambda x: tf.size(x), [3], [2, 2])
+        >>> [x.shape.as_list() for x in ds]
+        [[2, 2], [2, 4]]
+        """
+        functions = _grouping.buckets(
+            element_length_func,
+            bucket_boundaries,
+            bucket_batch_sizes,
+            padded_shapes,
+            padding_values,
+            pad_to_bucket_boundary,
+            no_padding,
+            drop_remainder,
+        )
+        return self.group_by_window(*functions, name=name)
+
+    # What comes of all elements.
 
     def save(
-        self, path: Any, compression: str | None = None, shard_func: Any = None, checkpoint_args: Any = None
+        self,
+        path: PathLike,
+        compression: str | None = None,
+        shard_func: Callable[..., TensorLike] | None = None,
+        checkpoint_args: Any = None,
     ) -> None:
-        """Writes all elements to files, from which `load` reads them. The files are not TensorFlow's.
+        """Write all elements to files, from which `load` reads them. The files are not TensorFlow's.
 
         While a function is traced, its graph does.
 
@@ -434,108 +1246,31 @@ class Dataset(Grouping):
             InvalidArgumentError: for another compression; for a shard of a number below 0.
             TypeError: for elements that hold more than tensors and ragged tensors.
 
+        >>> import penstock as tf
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Dataset.range(3).save(folder)
-        ...     [int(x) for x in Dataset.load(folder)]
+        ...     tf.data.Dataset.range(3).save(folder)
+        ...     [int(x) for x in tf.data.Dataset.load(folder)]
         [0, 1, 2]
         """
-        args = [_saved.path_of(path, "path"), _saved.compression_of(compression), self._to_shards(shard_func)]
-        _saved.portable(self.element_spec)
-        Dataset(SAVED, [self], args, TensorSpec([], _core.int64)).get_single_element()
+        with USER_LINES:
+            Dataset(*_making.save(self, path, compression, shard_func)).get_single_element()
 
-    def snapshot(
-        self,
-        path: Any,
-        compression: Any = "AUTO",
-        reader_func: Any = None,
-        shard_func: Any = None,
-        name: str | None = None,
-    ) -> Dataset:
-        """The elements, which come from files once an iterator has come to their end and written them.
-
-        Args:
-            path: a directory, as `save` has it.
-            compression: as for `save`.
-            reader_func: as for `load`.
-            shard_func: as for `save`.
-            name: a name for the data set.
-
-        Raises:
-            TypeError: when it runs, for elements that cannot be saved, or where others were.
-            DataLossError: when it runs, where the files are corrupted.
-        """
-        prefix = _saved.prefix_in(_saved.path_of(path, "path"))
-        return self._kept(prefix, _saved.compression_of(compression), shard_func, reader_func, "path", name)
-
-    @staticmethod
-    def load(
-        path: Any,
-        element_spec: Any = None,
-        compression: str | None = None,
-        reader_func: Any = None,
-        wait: bool = False,
-    ) -> Dataset:
-        """The elements that `save` wrote.
-
-        Args:
-            path: the directory.
-            element_spec: what they must be; by default what they are.
-            compression: as for `save`, checked only: the files say how they are compressed.
-            reader_func: takes a data set of data sets, the shards; gives the data set. By default one
-                element of each comes in turn.
-            wait: accepted; only False has a meaning.
-
-        Raises:
-            NotFoundError: where nothing was saved.
-            InvalidArgumentError: for another compression.
-            TypeError: where the elements are others, or the function gives no data set.
-            DataLossError: where the files are corrupted; for the elements when it runs.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Dataset.range(5).save(folder, shard_func=lambda x: x % 2)
-        ...     ds = Dataset.load(folder, reader_func=lambda shards: shards.flat_map(lambda x: x))
-        ...     [int(x) for x in ds]
-        [0, 2, 4, 1, 3]
-        """
-        prefix, _ = _saved.prefix_in(_saved.path_of(path, "path")), _saved.compression_of(compression)
-        index = _saved.read_index(prefix)
-        if element_spec is not None:
-            _saved.check(checked_spec(element_spec, "element_spec"), index.spec, prefix)
-        return Dataset._reader(reader_func)(prefix, Structure(index.spec))
-
-    @staticmethod
-    def _reader(reader_func: Any) -> Callable[[str, Structure], Dataset]:
-        """What makes the data set of saved elements: a function of how names begin and of the structure."""
-        if reader_func is None:
-            return lambda prefix, structure: Dataset(LOADED, [], [prefix, structure], structure)
-        if not callable(reader_func):
-            raise TypeError(f"argument 'reader_func' must be callable, got {reader_func!r}")
-
-        def read(prefix: str, structure: Structure) -> Dataset:
-            def make(*args: Any) -> Dataset:
-                return Dataset(SHARD_FILE, [], args, structure)
-
-            shards = Dataset(SHARDS, [], [prefix, structure, make], DatasetSpec(structure.spec))
-            found = reader_func(shards)
-            if not isinstance(found, Dataset):
-                raise TypeError(f"argument 'reader_func' must give a data set, got {found!r}")
-            return found._same(READ, prefix)
-
-        return read
-
-    def apply(self, transformation_func: Callable[[Any], Any], name: str | None = None) -> Any:
-        """What a function makes of this data set.
+    def apply(self, transformation_func: Callable[[Dataset[_T]], _D], name: str | None = None) -> _D:
+        """Apply a function to this data set.
 
         Args:
             transformation_func: takes a data set and gives one.
             name: accepted and ignored.
 
+        Returns:
+            What the function gives, a data set.
+
         Raises:
             TypeError: where it gives something else.
 
-        >>> len(Dataset.range(6).apply(lambda ds: ds.batch(2)))
+        >>> import penstock as tf
+        >>> len(tf.data.Dataset.range(6).apply(lambda ds: ds.batch(2)))
         3
         """
         found = transformation_func(self)
@@ -543,122 +1278,65 @@ class Dataset(Grouping):
             raise TypeError(f"argument 'transformation_func' must give a data set, got {found!r}")
         return found
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
-        """The state that a function makes of all elements, one after the other.
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., _R], name: str | None = None) -> _R:
+        """Apply a function to a state and each element, one after the other.
 
         Args:
             initial_state: the state before the first element: a nest of tensors.
             reduce_func: takes the state and an element; gives the next state.
             name: accepted and ignored.
 
+        Returns:
+            The last state, in the structure of `initial_state`.
+
         Raises:
             TypeError: where the function gives a state of other dtypes.
             InvalidArgumentError: where it gives one that is nested otherwise.
 
         >>> import penstock as tf
-        >>> int(Dataset.range(5).reduce(tf.constant(0, tf.int64), lambda s, x: s + x))
+        >>> int(tf.data.Dataset.range(5).reduce(tf.constant(0, tf.int64), lambda s, x: s + x))
         10
         """
-        state = converted(initial_state, "argument 'initial_state'")
         with USER_LINES:
-            found, spec = traced_with_state(reduce_func, "reduce_func", spec_of(state), self.element_spec)
-        # Of the state as an element, so that it may depend on the graph, and the function too.
-        whole = Dataset(REDUCED, [self], [found, *nest.flatten(state)], spec)
-        with USER_LINES:
+            whole: Dataset[_R] = Dataset(*_making.reduce(self, initial_state, reduce_func))
             return whole.get_single_element()
 
-    def get_single_element(self, name: str | None = None) -> Any:
-        """The only element.
+    def get_single_element(self, name: str | None = None) -> _T:
+        """Take the only element.
 
         Args:
             name: accepted and ignored.
 
+        Returns:
+            The element.
+
         Raises:
             InvalidArgumentError: where there is none, or another one.
 
-        >>> Dataset.from_tensors([1, 2]).get_single_element().numpy().tolist()
+        >>> import penstock as tf
+        >>> tf.data.Dataset.from_tensors([1, 2]).get_single_element().numpy().tolist()
         [1, 2]
         """
         structure = self._structure
-
-        def single(dataset: Any) -> list[Any]:
-            read = Reader(dataset._open())
-            leaves = read()
-            if leaves is None:
-                raise InvalidArgumentError("get_single_element: the data set is empty")
-            if read() is not None:
-                raise InvalidArgumentError("get_single_element: the data set has more than one element")
-            return leaves
-
-        if not _core._is_tracing():
+        element: _T
+        if _core._is_tracing():
+            tensors = self._on_host(lambda ds: structure.to_tensors(_single(ds)), structure.tensor_specs)
+            element = structure.pack(structure.from_tensors(tensors))
+        else:
             with USER_LINES:
-                return structure.pack(single(self))
-        tensors = self._on_host(lambda ds: structure.to_tensors(single(ds)), structure.tensor_specs)
-        return structure.pack(structure.from_tensors(tensors))
+                element = structure.pack(_single(self))
+        return element
 
 
-Base._make = Dataset
+def _single(dataset: Any) -> list[Any]:
+    """The leaves of the only element."""
+    read = Reader(dataset._open())
+    leaves = read()
+    if leaves is None:
+        raise InvalidArgumentError("get_single_element: the data set is empty")
+    if read() is not None:
+        raise InvalidArgumentError("get_single_element: the data set has more than one element")
+    return leaves
 
 
-def _check(value: Any, argument: str) -> None:
-    if not isinstance(value, Base):
-        raise TypeError(f"argument '{argument}' must hold tf.data.Dataset, got {value!r}")
-
-
-def _check_weights(spec: Any, count: int, weights: Any) -> None:
-    """Raises unless these are as many numbers as there are data sets."""
-    shape = spec.shape if isinstance(spec, TensorSpec | _core.Tensor) else None
-    if shape is None or not shape.is_compatible_with([count]):
-        raise ValueError(
-            f"argument 'weights' must have a chance for each of {count} data sets, got {weights}"
-        )
-    if not (spec.dtype.is_floating or spec.dtype.is_integer):
-        raise TypeError(f"argument 'weights' must hold numbers, got {weights}")
-
-
-def _common(sources: Sequence[Any], argument: str) -> Any:
-    """What the elements of several data sets are."""
-    first = sources[0].element_spec
-    for other in sources[1:]:
-        spec = other.element_spec
-        try:
-            nest.assert_same_structure(first, spec)
-            pairs = builtins.zip(nest.flatten(first), nest.flatten(spec), strict=True)
-            joined = [a.most_specific_common_supertype([b]) for a, b in pairs]
-        except (TypeError, ValueError):
-            joined = [None]
-        if any(leaf is None for leaf in joined):
-            raise TypeError(f"argument '{argument}': the elements must have one type, got {first} and {spec}")
-        first = nest.pack_sequence_as(first, joined)
-    return first
-
-
-def _signature(types: Any, shapes: Any) -> Any:
-    """The specifications for a nest of dtypes and one of shapes."""
-    if isinstance(types, TypeSpec):
-        return types
-    if isinstance(types, tuple):
-        shapes = [None] * len(types) if shapes is None else shapes
-        return tuple(_signature(t, s) for t, s in builtins.zip(types, shapes, strict=True))
-    if isinstance(types, dict):
-        return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
-    return TensorSpec(shapes, types)
-
-
-def _reduced(source: Any, function: Any, *state: Any) -> Pull:
-    """The last state as the only element."""
-    done = False
-
-    def pull(limit: int) -> Rows | None:
-        nonlocal done
-        if done:
-            return None
-        done, held, read = True, list(state), Reader(source._open())
-        while (leaves := read()) is not None:
-            held = function([*held, *leaves])
-        return one(held)
-
-    return pull
-
-
-REDUCED = Kind("Reduce", _reduced, lambda *_: 1)
+Node._make = Dataset

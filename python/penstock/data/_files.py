@@ -12,8 +12,8 @@ import numpy as np
 from penstock import _core
 from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
-from penstock.data._base import Kind
 from penstock.data._dataset import Dataset
+from penstock.data._node import Kind
 from penstock.data._records import COMPRESSIONS, opened, reading, records
 from penstock.data._rows import Pull, Rows
 from penstock.errors import InvalidArgumentError
@@ -72,7 +72,7 @@ _FIXED = Kind("FixedLengthRecord", _fixed)
 _RECORDS = Kind("TFRecord", _records)
 
 
-class _Files(Dataset):
+class _Files(Dataset[_core.Tensor]):
     """A data set of strings out of files."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ import json
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock import _core, nest, raw_ops
 from penstock._control import flow
@@ -15,19 +15,25 @@ from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.autograph._values import zeros
-from penstock.data._base import Base
 from penstock.data._handles import ByHandle, handle, held, in_graph
+from penstock.data._node import Node
 from penstock.data._rows import Reader, Rows
 from penstock.data._sources import Seeds
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError, OperatorNotAllowedInGraphError, OutOfRangeError
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
+    from penstock._values.optional import Optional
+
 __all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterator", "Steps"]
 
 _FLAG = TensorSpec([], _core.bool)
 
+_T = TypeVar("_T", covariant=True)
 
-class Iterator(ByHandle, abc.ABC):
+
+class Iterator(ByHandle, abc.ABC, Generic[_T]):
     """An iterator of a data set: what `iter` gives.
 
     It can be an argument of traced functions, and what a `for` in one goes over: there it goes on where it
@@ -57,10 +63,10 @@ class Iterator(ByHandle, abc.ABC):
     def _handle(self) -> Any:
         """A tensor that stands for it."""
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[_T]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> _T:
         if _core._is_tracing():
             raise OperatorNotAllowedInGraphError(
                 "an iterator of a data set cannot be stepped by Python while a function is traced: use a "
@@ -71,29 +77,40 @@ class Iterator(ByHandle, abc.ABC):
             return self._next()
 
     @abc.abstractmethod
-    def _next(self) -> Any:
+    def _next(self) -> _T:
         """The next element.
 
         Raises:
             StopIteration: at the end.
         """
 
-    def get_next(self) -> Any:
-        """The next element.
+    def get_next(self) -> _T:
+        """Take the next element.
+
+        Returns:
+            The element.
 
         Raises:
             OutOfRangeError: at the end.
+
+        >>> import penstock as tf
+        >>> int(iter(tf.data.Dataset.range(3)).get_next())
+        0
         """
         if _core._is_tracing():
-            return self._taken()
+            taken: _T = self._taken()
+            return taken
         with USER_LINES:
             try:
                 return self._next()
             except StopIteration:
                 raise _ended() from None
 
-    def get_next_as_optional(self) -> Any:
-        """The next element as a `tf.experimental.Optional`, which is empty at the end.
+    def get_next_as_optional(self) -> Optional[_T]:
+        """Take the next element, if there is one.
+
+        Returns:
+            A `tf.experimental.Optional`, which is empty at the end.
 
         >>> import penstock as tf
         >>> bool(iter(tf.data.Dataset.range(0)).get_next_as_optional().has_value())
@@ -115,7 +132,7 @@ class Iterator(ByHandle, abc.ABC):
 
     # In graphs.
 
-    def _with_spec(self, element_spec: Any) -> Iterator:
+    def _with_spec(self, element_spec: Any) -> Iterator[Any]:
         return GraphIterator(self._handle(), Structure(element_spec))
 
     def _peeked(self) -> Any:
@@ -164,7 +181,7 @@ def _ended() -> OutOfRangeError:
     return OutOfRangeError("End of sequence: the iterator has no more elements")
 
 
-class OwnedIterator(Iterator):
+class OwnedIterator(Iterator[Any]):
     """An iterator with a place in the elements of a data set.
 
     Args:
@@ -173,8 +190,8 @@ class OwnedIterator(Iterator):
 
     __slots__ = ("_lock", "_read")
 
-    def __init__(self, dataset: Base) -> None:
-        super().__init__(expect(dataset, Base, "dataset", "a tf.data.Dataset")._structure)
+    def __init__(self, dataset: Node) -> None:
+        super().__init__(expect(dataset, Node, "dataset", "a tf.data.Dataset")._structure)
         self._read = Reader(dataset._open())
         self._lock = threading.RLock()
 
@@ -206,7 +223,7 @@ class OwnedIterator(Iterator):
         return handle(self)
 
 
-class GraphIterator(Iterator):
+class GraphIterator(Iterator[Any]):
     """An iterator that a graph makes, or gets, when it runs.
 
     Args:
@@ -240,7 +257,7 @@ class Steps:
         iterator: the iterator.
     """
 
-    def __init__(self, iterator: Iterator) -> None:
+    def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
         self._structure = iterator._structure
         self._prepare([_FLAG, *self._structure.tensor_specs], True)
@@ -289,7 +306,7 @@ class Blocks(Steps):
     These are the number of the next row, that of all rows, and columns.
     """
 
-    def __init__(self, iterator: Iterator) -> None:
+    def __init__(self, iterator: Iterator[Any]) -> None:
         self._iterator = iterator
         self._structure = iterator._structure
         self._prepare([TensorSpec([], _core.int64), *map(_column, self._structure.tensor_specs)], 1)
@@ -360,7 +377,7 @@ class NumpyIterator:
     __slots__ = ("_count", "_dataset", "_iterator", "_seeds")
 
     def __init__(self, dataset: Any) -> None:
-        self._dataset = expect(dataset, Base, "dataset", "a tf.data.Dataset")
+        self._dataset = expect(dataset, Node, "dataset", "a tf.data.Dataset")
         self._begin([seeds.state for seeds in _seeds(dataset)], 0)
 
     def _begin(self, seeds: list[Any], count: int) -> None:
@@ -379,8 +396,11 @@ class NumpyIterator:
         self._count += 1
         return found
 
-    def save(self) -> Any:
-        """Where the iterator is, for `restore`: a scalar string.
+    def save(self) -> _core.Tensor:
+        """Tell where the iterator is, for `restore`.
+
+        Returns:
+            A `string` scalar.
 
         >>> import penstock as tf
         >>> it = tf.data.Dataset.range(9).shuffle(9).as_numpy_iterator()
@@ -392,8 +412,8 @@ class NumpyIterator:
         """
         return _core._to_tensor(json.dumps([self._seeds, self._count]))
 
-    def restore(self, state: Any) -> None:
-        """Goes on where an iterator of this data set was.
+    def restore(self, state: TensorLike) -> None:
+        """Go on where an iterator of this data set was.
 
         The elements before are computed again. Shuffled ones come in the same order; random numbers that
         functions draw are others.
@@ -403,6 +423,14 @@ class NumpyIterator:
 
         Raises:
             InvalidArgumentError: for something else.
+
+        >>> import penstock as tf
+        >>> it = tf.data.Dataset.range(9).as_numpy_iterator()
+        >>> state = it.save()
+        >>> first = next(it)
+        >>> it.restore(state)
+        >>> int(next(it))
+        0
         """
         try:
             seeds, count = json.loads(_core._to_tensor(state, _core.string).numpy())
@@ -411,7 +439,7 @@ class NumpyIterator:
             raise InvalidArgumentError(f"argument 'state' is no state of this iterator: {error}") from None
 
 
-def _seeds(dataset: Base) -> list[Seeds]:
+def _seeds(dataset: Node) -> list[Seeds]:
     """The seeds of the data sets that a data set is made of; what fixes them is drawn."""
     found: dict[int, Seeds] = {}
     waiting, seen = [dataset], set[int]()
@@ -429,6 +457,6 @@ def _seeds(dataset: Base) -> list[Seeds]:
 
 
 def _numpy(leaf: Any) -> Any:
-    if isinstance(leaf, Base):
+    if isinstance(leaf, Node):
         return NumpyIterator(leaf)
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

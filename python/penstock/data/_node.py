@@ -1,12 +1,11 @@
-"""What a data set is: a stage, the data sets that it takes elements from, and other arguments."""
+"""What a data set is: a node with a kind, the data sets that it takes elements from, and other arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator as PyIterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from penstock import _core, raw_ops
-from penstock._types.specs import TensorSpec
 from penstock.data._functions import Traced
 from penstock.data._handles import HANDLE, ByHandle, handle, held, in_graph
 from penstock.data._options import Options
@@ -14,11 +13,7 @@ from penstock.data._rows import Pull, Reader
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
-if TYPE_CHECKING:
-    from penstock.data._dataset import Dataset
-    from penstock.data._iterator import Iterator, NumpyIterator, Steps
-
-__all__ = ["INFINITE", "UNKNOWN", "Base", "Kind"]
+__all__ = ["INFINITE", "UNKNOWN", "Kind", "Node", "Stage"]
 
 INFINITE = -1
 UNKNOWN = -2
@@ -42,6 +37,22 @@ class Kind(NamedTuple):
     size: Callable[..., int] = _unknown
 
 
+class Stage(NamedTuple):
+    """What a data set is made of.
+
+    Attributes:
+        kind: its kind.
+        inputs: the data sets that it takes elements from.
+        args: the other arguments of the kind.
+        spec: the specification of an element: a nest of `tf.TypeSpec`, or its structure.
+    """
+
+    kind: Kind
+    inputs: Sequence[Node]
+    args: Sequence[Any]
+    spec: Any
+
+
 def _given(argument: Any) -> Pull:
     raise InvalidArgumentError("a data set that stands for an argument has no elements outside of its graph")
 
@@ -50,8 +61,8 @@ def _given(argument: Any) -> Pull:
 GIVEN = Kind("Given", _given)
 
 
-class Base(ByHandle):
-    """The part of `tf.data.Dataset` that is the same for all kinds."""
+class Node(ByHandle):
+    """A stage, how it opens, and what it is in a graph: what `tf.data.Dataset` builds on."""
 
     __slots__ = (
         "__weakref__",
@@ -67,7 +78,7 @@ class Base(ByHandle):
     )
 
     def __init__(
-        self, kind: Kind, inputs: Sequence[Base], args: Sequence[Any], spec: Any, name: str | None = None
+        self, kind: Kind, inputs: Sequence[Node], args: Sequence[Any], spec: Any, name: str | None = None
     ) -> None:
         self._kind = kind
         self._inputs = tuple(inputs)
@@ -82,24 +93,15 @@ class Base(ByHandle):
         self.name = name
 
     # The class of data sets that are made of others.
-    _make: ClassVar[type[Dataset]]
+    _make: ClassVar[Callable[..., Any]]
 
-    def _then(self, kind: Kind, spec: Any, *args: Any, name: str | None = None) -> Dataset:
-        """A data set of another kind that takes elements from this one."""
-        return self._make(kind, [self], args, spec, name)
-
-    def _same(self, kind: Kind, *args: Any, name: str | None = None) -> Dataset:
-        """As `_then`, with elements of the same specification."""
-        return self._then(kind, self._structure, *args, name=name)
+    def _stage(self, kind: Kind, *args: Any) -> Stage:
+        """A stage that takes elements from this one, and gives elements of the same specification."""
+        return Stage(kind, [self], args, self._structure)
 
     def _open(self) -> Pull:
         """The stage, from the first element on."""
         return self._kind.open(*self._inputs, *self._args)
-
-    @property
-    def element_spec(self) -> Any:
-        """The specification of an element: a nest of `tf.TypeSpec`."""
-        return self._structure.spec
 
     # Sizes.
 
@@ -108,65 +110,7 @@ class Base(ByHandle):
             return UNKNOWN
         return self._kind.size(*(source._size() for source in self._inputs), *self._args)
 
-    def cardinality(self, name: str | None = None) -> Any:
-        """The number of elements, an `int64` scalar; `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
-
-        >>> import penstock as tf
-        >>> int(tf.data.Dataset.range(7).batch(3).cardinality())
-        3
-        """
-        if self._is_in_graph():
-            spec = TensorSpec([], _core.int64)
-            return self._on_host(lambda ds: [_core._to_tensor(ds._size(), _core.int64)], [spec])[0]
-        return _core._to_tensor(self._size(), _core.int64)
-
-    def __len__(self) -> int:
-        """The number of elements.
-
-        Raises:
-            TypeError: where there is no end, or it is not known.
-        """
-        size = self._size()
-        if size == INFINITE:
-            raise TypeError("The dataset is infinite.")
-        if size == UNKNOWN:
-            raise TypeError("The dataset length is unknown.")
-        return size
-
-    def __bool__(self) -> bool:
-        return True
-
     # Iteration.
-
-    def __iter__(self) -> Iterator:
-        from penstock.data._iterator import GraphIterator, OwnedIterator
-
-        if _core._is_tracing():
-            made = self._on_host(lambda ds: [handle(OwnedIterator(ds))], [HANDLE])
-            return GraphIterator(made[0], self._structure)
-        return OwnedIterator(self)
-
-    def _graph_steps(self) -> Steps:
-        """What a loop of the graph goes over."""
-        from penstock.data._iterator import Blocks, Steps
-
-        return (Blocks if self._structure.plain else Steps)(iter(self))
-
-    def as_numpy_iterator(self) -> NumpyIterator:
-        """An iterator whose elements have arrays, and NumPy scalars, in place of tensors.
-
-        Raises:
-            RuntimeError: while a function is traced.
-
-        >>> import penstock as tf
-        >>> [int(x) for x in tf.data.Dataset.range(3).as_numpy_iterator()]
-        [0, 1, 2]
-        """
-        from penstock.data._iterator import NumpyIterator
-
-        if _core._is_tracing():
-            raise RuntimeError("as_numpy_iterator() has no meaning while a function is traced")
-        return NumpyIterator(self)
 
     def _elements(self) -> PyIterator[list[Any]]:
         """The leaves of each element."""
@@ -226,7 +170,7 @@ class Base(ByHandle):
         if self._spec is None:
             from penstock.data._specs import DatasetSpec
 
-            self._spec = DatasetSpec(self.element_spec)
+            self._spec = DatasetSpec(self._structure.spec)
         return self._spec
 
     def __tf_tracing_type__(self, context: Any) -> Any:
@@ -235,15 +179,15 @@ class Base(ByHandle):
 
     # Options.
 
-    def options(self) -> Options:
-        """What `with_options` said of this data set and of those that it is made of."""
+    def _all_options(self) -> Options:
+        """The options of this data set and of those that it is made of."""
         found = Options()
         for source in self._inputs:
-            found = found.merge(source.options())
+            found = found.merge(source._all_options())
         return found if self._options is None else found.merge(self._options)
 
     def __repr__(self) -> str:
-        return f"<_{self._kind.name}Dataset element_spec={self.element_spec!r}>"
+        return f"<_{self._kind.name}Dataset element_spec={self._structure.spec!r}>"
 
 
 def _is_in_scope(tensor: Any) -> bool:
@@ -258,7 +202,7 @@ def _is_in_scope(tensor: Any) -> bool:
 def _symbolic_in(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [leaf for item in value for leaf in _symbolic_in(item)]
-    if isinstance(value, Base):
+    if isinstance(value, Node):
         return _leaves(value)
     if isinstance(value, _core.Tensor):
         return [value] if value._is_symbolic else []
@@ -269,12 +213,12 @@ def _symbolic_in(value: Any) -> list[Any]:
     return []
 
 
-def _leaves(dataset: Base) -> list[Any]:
+def _leaves(dataset: Node) -> list[Any]:
     """The symbolic tensors that a data set is made of."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
 
-    def walk(node: Base) -> None:
+    def walk(node: Node) -> None:
         if id(node) in seen:
             return
         seen.add(id(node))
@@ -287,14 +231,14 @@ def _leaves(dataset: Base) -> list[Any]:
     return list(found.values())
 
 
-def _rebuilt(node: Base, tensors: dict[int, Any], made: dict[int, Base]) -> Base:
+def _rebuilt(node: Node, tensors: dict[int, Any], made: dict[int, Node]) -> Node:
     """A data set that was made while tracing, as it is where its tensors have these values."""
     if id(node) in made:
         return made[id(node)]
     inputs = [_rebuilt(source, tensors, made) for source in node._inputs]
     same = all(a is b for a, b in zip(inputs, node._inputs, strict=True))
     if node._kind is GIVEN:
-        new: Base = held(tensors[node._args[0]._id])
+        new: Node = held(tensors[node._args[0]._id])
     elif same and node._traced_in is None:
         new = node
     else:
@@ -305,10 +249,10 @@ def _rebuilt(node: Base, tensors: dict[int, Any], made: dict[int, Base]) -> Base
     return new
 
 
-def _valued(value: Any, tensors: dict[int, Any], made: dict[int, Base]) -> Any:
+def _valued(value: Any, tensors: dict[int, Any], made: dict[int, Node]) -> Any:
     if isinstance(value, list):
         return [_valued(item, tensors, made) for item in value]
-    if isinstance(value, Base):
+    if isinstance(value, Node):
         return _rebuilt(value, tensors, made)
     if isinstance(value, _core.Tensor):
         return tensors[value._id] if value._is_symbolic else value
