@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._autodiff.tape import (
@@ -12,6 +12,9 @@ from penstock._autodiff.tape import (
     warn_of_dtype,
     zeros_of,
 )
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import Nested, TensorOrVariable
 
 __all__ = ["ForwardAccumulator", "GradientTape"]
 
@@ -75,19 +78,30 @@ class ForwardAccumulator:
             self._accumulator.pop()
             self._recording = False
 
-    def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """The change of each of `primals` along the tangents: the Jacobian times the tangents.
+    def jvp(
+        self,
+        primals: Nested[TensorOrVariable],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
+        """Compute the change of each of `primals` along the tangents: the Jacobian times the tangents.
 
         Args:
             primals: a tensor or variable, or a nest of them, computed while the accumulator recorded.
-            unconnected_gradients: what a tensor gets that does not depend on the watched ones: `"none"`
-                or `"zero"`.
+            unconnected_gradients: what a tensor gets that does not depend on the watched ones: `"none"` or
+                `"zero"`.
 
         Returns:
             A tensor, None or zeros for each, in the structure of `primals`.
 
         Raises:
             LookupError: where an operator on the way has no gradient.
+
+        >>> import penstock as tf
+        >>> x = tf.constant(3.0)
+        >>> with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)) as accumulator:
+        ...     y = x * x
+        >>> accumulator.jvp(y).numpy()
+        np.float32(6.0)
         """
         unconnected = UnconnectedGradients(unconnected_gradients)
 

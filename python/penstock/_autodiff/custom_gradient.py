@@ -28,10 +28,10 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     """Give a function a gradient of its own.
 
     Args:
-        f: called with the arguments as tensors; returns `(outputs, grad)`. `grad(*output_gradients)`
-            returns the gradient of each tensor among the positional arguments. Where `f` reads trainable
-            variables that are no arguments, it is called with `variables=[...]` as well and returns a pair:
-            the gradients of the arguments and a list of those of the variables.
+        f: called with the arguments as tensors; returns `(outputs, grad)`. `grad(*output_gradients)` returns
+            the gradient of each tensor among the positional arguments. Where `f` reads trainable variables
+            that are no arguments, it is called with `variables=[...]` as well and returns a pair: the
+            gradients of the arguments and a list of those of the variables.
 
     Returns:
         A function that returns the outputs, or a method where `f` is one: `grad` knows nothing of `self`.
@@ -145,8 +145,10 @@ def grad_pass_through(f: Callable[_P, _R]) -> Callable[_P, _R]:
     """Make a function that computes what `f` does and whose gradient is that of the identity.
 
     Args:
-        f: takes tensors and gives a tensor of their shape and dtype. Variables that it reads get no
-            gradient.
+        f: takes tensors and gives a tensor of their shape and dtype. Variables that it reads get no gradient.
+
+    Returns:
+        A function with the parameters and the result of `f`.
 
     >>> import penstock as tf
     >>> rounded = tf.grad_pass_through(tf.round)

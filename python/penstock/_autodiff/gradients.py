@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
 from penstock._autodiff.tape import (
@@ -14,6 +15,9 @@ from penstock._autodiff.tape import (
     zeros_of,
 )
 from penstock._values.indexed_slices import from_pieces
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike, TensorOrVariable
 
 __all__ = ["AggregationMethod", "gradients", "hessians"]
 
@@ -28,16 +32,16 @@ class AggregationMethod:
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: TensorOrVariable | Sequence[TensorOrVariable],
+    xs: TensorOrVariable | Sequence[TensorOrVariable],
+    grad_ys: TensorLike | Sequence[TensorLike | None] | None = None,
     name: str = "gradients",
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE,
+    aggregation_method: int | None = None,
+    stop_gradients: TensorOrVariable | Sequence[TensorOrVariable] | None = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:
-    """The gradients of the sum of `ys` by each of `xs`, in the graph that is being traced.
+    """Compute the gradients of the sum of `ys` by each of `xs`, in the graph that is being traced.
 
     Args:
         ys: a tensor or a list of them.
@@ -89,13 +93,13 @@ def gradients(
 
 
 def hessians(
-    ys: Any,
-    xs: Any,
+    ys: TensorOrVariable | Sequence[TensorOrVariable],
+    xs: TensorOrVariable | Sequence[TensorOrVariable],
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
+    aggregation_method: int | None = None,
     name: str = "hessians",
 ) -> list[Any]:
-    """The matrices of second derivatives of the sum of `ys` by each of `xs`.
+    """Compute the second derivatives of the sum of `ys` by each of `xs`.
 
     Args:
         ys: a tensor or a list of them.

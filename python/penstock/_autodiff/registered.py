@@ -48,7 +48,7 @@ class RegisterGradient:
 
 
 def no_gradient(op_type: str) -> None:
-    """Registers a name whose operations pass no gradient on.
+    """Register a name whose operations pass no gradient on.
 
     Args:
         op_type: the name of an operation.
@@ -57,7 +57,8 @@ def no_gradient(op_type: str) -> None:
         TypeError: where the name is no string.
         KeyError: where it is taken.
 
-    >>> no_gradient('MyOwnOperation')
+    >>> import penstock as tf
+    >>> tf.no_gradient('MyOwnOperation')
     """
     if not isinstance(op_type, str):
         raise TypeError(f"argument 'op_type' must be a string, got {op_type!r}")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
 from penstock._values import variable
 from penstock._values.indexed_slices import IndexedSlices, from_pieces
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import Nested, TensorLike, TensorOrVariable
 
 __all__ = [
     "GradientTape",
@@ -54,11 +57,22 @@ class GradientTape(_core._Tape):
     np.float32(6.0)
     """
 
-    def watch(self, tensor: Any) -> None:
-        """Watches a tensor, a variable, or each of a nest of them, and warns of what cannot have a gradient.
+    def watch(self, tensor: Nested[TensorOrVariable]) -> None:
+        """Watch a tensor, a variable, or each of a nest of them; warn of what cannot have a gradient.
+
+        Args:
+            tensor: the tensor, variable, or nest of them.
 
         Raises:
             ValueError: for something else.
+
+        >>> import penstock as tf
+        >>> x = tf.constant(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.gradient(y, x).numpy()
+        np.float32(6.0)
         """
         if self._watch(tensor):
             return
@@ -74,10 +88,21 @@ class GradientTape(_core._Tape):
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Within it, the tape does not record.
+        """Let the tape not record within it.
+
+        Returns:
+            A context manager.
 
         Raises:
             RuntimeError: where the tape is not recording.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     with tape.stop_recording():
+        ...         y = v * v
+        >>> tape.gradient(y, v) is None
+        True
         """
         if not self._recording:
             raise RuntimeError("Tape is not recording.")
@@ -88,18 +113,29 @@ class GradientTape(_core._Tape):
             self.__enter__()
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that it watches, in the order in which they came to be watched."""
+        """List the variables that it watches, in the order in which they came to be watched.
+
+        Returns:
+            The variables.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(3.0, name="v")
+        >>> with tf.GradientTape() as tape:
+        ...     y = v * v
+        >>> [watched.name for watched in tape.watched_variables()]
+        ['v:0']
+        """
         found = map(variable.find, self._variables())
         return tuple(v for v in found if v is not None)
 
     def gradient(
         self,
-        target: Any,
-        sources: Any,
-        output_gradients: Any = None,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        target: Nested[TensorOrVariable],
+        sources: Nested[TensorOrVariable],
+        output_gradients: Nested[TensorLike | None] | None = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:
-        """The gradient of the sum of `target` in respect of each source.
+        """Compute the gradient of the sum of `target` by each source.
 
         Where all are None and a target is of integers, say, which have no gradient, there is a warning.
 
@@ -118,6 +154,13 @@ class GradientTape(_core._Tape):
                 dtype than the targets.
             ValueError: where `output_gradients` do not fit the targets.
             LookupError: where an operator on the way has no gradient.
+
+        >>> import penstock as tf
+        >>> x, w = tf.Variable(3.0), tf.Variable(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     y = w * x * x
+        >>> {name: float(slope) for name, slope in tape.gradient(y, {"x": x, "w": w}).items()}
+        {'x': 12.0, 'w': 9.0}
         """
         if (
             output_gradients is None
@@ -176,21 +219,21 @@ class GradientTape(_core._Tape):
 
     def jacobian(
         self,
-        target: Any,
-        sources: Any,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        target: TensorOrVariable,
+        sources: Nested[TensorOrVariable],
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The derivative of each element of `target` by each element of each source.
+        """Compute the derivative of each element of `target` by each element of each source.
 
         Args:
             target: a tensor.
             sources: a tensor or variable, or a nest of them.
             unconnected_gradients: what a source gets on which `target` does not depend: `"none"` or `"zero"`.
             parallel_iterations: accepted and ignored.
-            experimental_use_pfor: whether one backward pass carries all elements at once; else a loop
-                runs one for each, which takes less memory.
+            experimental_use_pfor: whether one backward pass carries all elements at once; else a loop runs
+                one for each, which takes less memory.
 
         Returns:
             A tensor of shape `target.shape + source.shape`, None or zeros for each source, in the structure
@@ -228,21 +271,21 @@ class GradientTape(_core._Tape):
 
     def batch_jacobian(
         self,
-        target: Any,
-        source: Any,
-        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        target: TensorOrVariable,
+        source: TensorOrVariable,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
-    ) -> Any:
-        """The derivative of each example of `target` by that example of `source`.
+    ) -> _core.Tensor:
+        """Compute the derivative of each example of `target` by that example of `source`.
 
         Row `i` of `target` is taken to depend on row `i` of `source` alone.
 
         Args:
             target: a tensor of shape `[b, y1, ...]`.
             source: a tensor of shape `[b, x1, ...]`.
-            unconnected_gradients: `"none"` or `"zero"`, which both give zeros where `target` does not
-                depend on `source`.
+            unconnected_gradients: `"none"` or `"zero"`, which both give zeros where `target` does not depend
+                on `source`.
             parallel_iterations: accepted and ignored.
             experimental_use_pfor: as for `jacobian`.
 

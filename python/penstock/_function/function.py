@@ -158,7 +158,13 @@ class Function(_core._Function, Generic[_P, _R]):
         return FunctionSpec.of_function(self)
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """A description of every trace: its arguments and results, or one line each.
+        """Describe every trace: its arguments and results, or one line each.
+
+        Args:
+            verbose: whether arguments and results are described.
+
+        Returns:
+            The text.
 
         >>> import penstock as tf
         >>> @tf.function
@@ -171,7 +177,10 @@ class Function(_core._Function, Generic[_P, _R]):
         return "\n\n".join(describe(trace) if verbose else signature_line(trace) for trace in self._traces())
 
     def explain_cache(self) -> CacheExplanation:
-        """The traces, what they cost and how many calls they served, and why each was made.
+        """Tell of the traces: what they cost, how many calls they served, and why each was made.
+
+        Returns:
+            The traces, and the calls that made them.
 
         >>> import penstock as tf
         >>> @tf.function
@@ -391,7 +400,7 @@ def function(
     guard: str | None = None,
     max_traces: int | None = None,
 ) -> Any:
-    """Makes of a Python function one that is traced into a graph and run by the engine.
+    """Make of a Python function one that is traced into a graph and run by the engine.
 
     The Python code runs once for each type of the arguments: dtypes and shapes of tensors, values of
     everything else. What it does to tensors becomes a graph, which later calls of that type run.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from penstock._types.annotations import signature_of
@@ -37,16 +37,27 @@ class FunctionType(inspect.Signature):
     @classmethod
     def from_callable(
         cls,
-        obj: Any,
+        obj: Callable[..., Any],
         *,
         follow_wrapped: bool = True,
-        globals: Any = None,
-        locals: Any = None,
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
         eval_str: bool = False,
     ) -> FunctionType:
-        """Of a Python function: its parameters as they stand.
+        """Describe a Python function: its parameters as they stand.
 
-        >>> FunctionType.from_callable(lambda x, y=1: x)
+        Args:
+            obj: the function.
+            follow_wrapped: as for `inspect.signature`.
+            globals: as for `inspect.signature`.
+            locals: as for `inspect.signature`.
+            eval_str: as for `inspect.signature`.
+
+        Returns:
+            The type.
+
+        >>> import penstock as tf
+        >>> tf.types.experimental.FunctionType.from_callable(lambda x, y=1: x)
         <FunctionType (x, y=1)>
         """
         found = inspect.signature(

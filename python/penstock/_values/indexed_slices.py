@@ -89,7 +89,15 @@ class IndexedSlices:
         return IndexedSlicesSpec(self.shape, self.dtype, self._indices.dtype, dense, self._indices.shape)
 
     def consumers(self) -> list[Any]:
-        """The operations that use the slices: not known, an empty list."""
+        """List the operations that use the slices, which are not known.
+
+        Returns:
+            An empty list.
+
+        >>> import penstock as tf
+        >>> tf.IndexedSlices(tf.constant([1.0]), tf.constant([0])).consumers()
+        []
+        """
         return []
 
     def __neg__(self) -> IndexedSlices:
@@ -157,7 +165,19 @@ class IndexedSlicesSpec(TypeSpec):
         return self._shape, self._dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether slices, or some slices of another specification, are described by this one."""
+        """Tell whether slices, or some slices of another specification, are described by this one.
+
+        Args:
+            spec_or_value: a `tf.IndexedSlices` or a specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]), tf.constant([3]))
+        >>> tf.IndexedSlicesSpec([3]).is_compatible_with(tf.IndexedSlicesSpec([3]))
+        True
+        """
         other = getattr(spec_or_value, "_type_spec", spec_or_value)
         return (
             isinstance(other, IndexedSlicesSpec)
@@ -167,7 +187,18 @@ class IndexedSlicesSpec(TypeSpec):
         )
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether all slices of this specification are of `other`."""
+        """Tell whether all slices of this specification are of `other`.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.IndexedSlicesSpec([3]).is_subtype_of(tf.IndexedSlicesSpec(None))
+        True
+        """
         return (
             isinstance(other, IndexedSlicesSpec)
             and self._key()[1:4] == other._key()[1:4]

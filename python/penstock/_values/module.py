@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from penstock import _core
 from penstock._runtime.scope import current_name_scope, name_scope
 from penstock._types.argument_names import expect
 
 __all__ = ["Module"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Module:
@@ -85,14 +88,30 @@ class Module:
         )
 
     @classmethod
-    def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Has a method run within the module's name scope."""
+    def with_name_scope(cls, method: Callable[_P, _R]) -> Callable[_P, _R]:
+        """Have a method run within the module's name scope.
+
+        Args:
+            method: the method.
+
+        Returns:
+            The method, with the same parameters.
+
+        >>> import penstock as tf
+        >>> class Layer(tf.Module):
+        ...     @tf.Module.with_name_scope
+        ...     def build(self):
+        ...         return tf.Variable(1.0, name="w")
+        >>> Layer(name="layer").build().name
+        'layer/w:0'
+        """
         from functools import wraps
 
         @wraps(method)
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            with self.name_scope:
-                return method(self, *args, **kwargs)
+        def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            module: Any = args[0]
+            with module.name_scope:
+                return method(*args, **kwargs)
 
         return run
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._types.argument_names import expect
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
 
 __all__ = ["RaggedTensor", "RaggedTensorSpec"]
 
@@ -34,16 +37,20 @@ class RaggedTensor:
 
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
         self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
-        self._row_splits = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
+        self._row_splits: _core.Tensor = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         self._uniform = uniform_row_length
 
     # --- construction ---
 
     @classmethod
     def from_row_splits(
-        cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike | RaggedTensor,
+        row_splits: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with rows between the splits.
+        """Make a ragged tensor with rows between the splits.
 
         Args:
             values: of shape `[n, ...]`, or ragged.
@@ -51,11 +58,15 @@ class RaggedTensor:
             name: ignored.
             validate: whether to check that.
 
+        Returns:
+            The ragged tensor, of shape `[len(row_splits) - 1, None, ...]`.
+
         Raises:
             InvalidArgumentError: where the splits are not that.
             ValueError: for a `row_splits` that is no vector, or `values` that is a scalar.
 
-        >>> RaggedTensor.from_row_splits(["a", "b", "c"], [0, 1, 3]).to_list()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits(["a", "b", "c"], [0, 1, 3]).to_list()
         [[b'a'], [b'b', b'c']]
         """
         values, splits = _values(values), _partition(row_splits, "row_splits")
@@ -73,9 +84,13 @@ class RaggedTensor:
 
     @classmethod
     def from_row_lengths(
-        cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike | RaggedTensor,
+        row_lengths: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with rows of these lengths.
+        """Make a ragged tensor with rows of these lengths.
 
         Args:
             values: of shape `[n, ...]`, or ragged.
@@ -83,10 +98,14 @@ class RaggedTensor:
             name: ignored.
             validate: whether to check that.
 
+        Returns:
+            The ragged tensor, of shape `[len(row_lengths), None, ...]`.
+
         Raises:
             InvalidArgumentError: where the lengths are not that.
 
-        >>> RaggedTensor.from_row_lengths([1, 2, 3], [2, 0, 1]).to_list()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 0, 1]).to_list()
         [[1, 2], [], [3]]
         """
         values, lengths = _values(values), _partition(row_lengths, "row_lengths")
@@ -102,11 +121,28 @@ class RaggedTensor:
 
     @classmethod
     def from_row_starts(
-        cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike | RaggedTensor,
+        row_starts: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with rows that begin here, each up to the next.
+        """Make a ragged tensor with rows that begin at these values, each up to the next.
 
-        >>> RaggedTensor.from_row_starts([1, 2, 3], [0, 2, 2]).to_list()
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            row_starts: an integer vector that begins with 0, does not descend and is at most `n`.
+            name: ignored.
+            validate: whether to check the arguments.
+
+        Returns:
+            The ragged tensor, of shape `[len(row_starts), None, ...]`.
+
+        Raises:
+            InvalidArgumentError: where the starts are not that.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_starts([1, 2, 3], [0, 2, 2]).to_list()
         [[1, 2], [], [3]]
         """
         values, starts = _values(values), _partition(row_starts, "row_starts")
@@ -115,11 +151,28 @@ class RaggedTensor:
 
     @classmethod
     def from_row_limits(
-        cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike | RaggedTensor,
+        row_limits: TensorLike,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with rows that end here, each from the last.
+        """Make a ragged tensor with rows that end before these values, each from the last.
 
-        >>> RaggedTensor.from_row_limits([1, 2, 3], [2, 2, 3]).to_list()
+        Args:
+            values: of shape `[n, ...]`, or ragged.
+            row_limits: an integer vector that does not descend and ends with `n`.
+            name: ignored.
+            validate: whether to check the arguments.
+
+        Returns:
+            The ragged tensor, of shape `[len(row_limits), None, ...]`.
+
+        Raises:
+            InvalidArgumentError: where the limits are not that.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_limits([1, 2, 3], [2, 2, 3]).to_list()
         [[1, 2], [], [3]]
         """
         limits = _partition(row_limits, "row_limits")
@@ -128,9 +181,14 @@ class RaggedTensor:
 
     @classmethod
     def from_value_rowids(
-        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+        cls,
+        values: TensorLike | RaggedTensor,
+        value_rowids: TensorLike,
+        nrows: TensorLike | None = None,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with each value in the row of its number.
+        """Make a ragged tensor with each value in the row of its number.
 
         Args:
             values: of shape `[n, ...]`, or ragged.
@@ -139,10 +197,14 @@ class RaggedTensor:
             name: ignored.
             validate: whether to check the numbers.
 
+        Returns:
+            The ragged tensor, of shape `[nrows, None, ...]`.
+
         Raises:
             InvalidArgumentError: where the numbers descend or are out of range.
 
-        >>> RaggedTensor.from_value_rowids([1, 2, 3], [0, 0, 2], nrows=4).to_list()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_value_rowids([1, 2, 3], [0, 0, 2], nrows=4).to_list()
         [[1, 2], [], [3], []]
         """
         values, rows = _values(values), _partition(value_rowids, "value_rowids")
@@ -167,13 +229,13 @@ class RaggedTensor:
     @classmethod
     def from_uniform_row_length(
         cls,
-        values: Any,
-        uniform_row_length: Any,
-        nrows: Any = None,
+        values: TensorLike | RaggedTensor,
+        uniform_row_length: TensorLike,
+        nrows: TensorLike | None = None,
         name: str | None = None,
         validate: bool = True,
     ) -> RaggedTensor:
-        """The ragged tensor with rows of one length.
+        """Make a ragged tensor with rows of one length.
 
         Args:
             values: of shape `[n, ...]`, or ragged.
@@ -182,11 +244,15 @@ class RaggedTensor:
             name: ignored.
             validate: whether to check that it fits.
 
+        Returns:
+            The ragged tensor, of shape `[n / uniform_row_length, uniform_row_length, ...]`.
+
         Raises:
             InvalidArgumentError: where the rows are not as many values.
             ValueError: for length 0 without `nrows`.
 
-        >>> RaggedTensor.from_uniform_row_length([1, 2, 3, 4], 2).shape
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_uniform_row_length([1, 2, 3, 4], 2).shape
         TensorShape([2, 2])
         """
         values = _values(values)
@@ -217,14 +283,24 @@ class RaggedTensor:
     @classmethod
     def from_nested_row_splits(
         cls,
-        flat_values: Any,
-        nested_row_splits: Sequence[Any],
+        flat_values: TensorLike,
+        nested_row_splits: Sequence[TensorLike],
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """The ragged tensor of several ragged dimensions, outermost first, as `from_row_splits`.
+        """Make a ragged tensor of several ragged dimensions, by `from_row_splits` for each.
 
-        >>> RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 3]]).to_list()
+        Args:
+            flat_values: the innermost values, of shape `[n, ...]`.
+            nested_row_splits: the splits of each ragged dimension, outermost first.
+            name: ignored.
+            validate: whether to check the arguments.
+
+        Returns:
+            The ragged tensor; `flat_values` as a tensor where there are no splits.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 3]]).to_list()
         [[[1], [2, 3]]]
         """
         return cls._from_nested(cls.from_row_splits, flat_values, nested_row_splits, validate)
@@ -232,14 +308,24 @@ class RaggedTensor:
     @classmethod
     def from_nested_row_lengths(
         cls,
-        flat_values: Any,
-        nested_row_lengths: Sequence[Any],
+        flat_values: TensorLike,
+        nested_row_lengths: Sequence[TensorLike],
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """The ragged tensor of several ragged dimensions, outermost first, as `from_row_lengths`.
+        """Make a ragged tensor of several ragged dimensions, by `from_row_lengths` for each.
 
-        >>> RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]]).to_list()
+        Args:
+            flat_values: the innermost values, of shape `[n, ...]`.
+            nested_row_lengths: the lengths of the rows of each ragged dimension, outermost first.
+            name: ignored.
+            validate: whether to check the arguments.
+
+        Returns:
+            The ragged tensor; `flat_values` as a tensor where there are no lengths.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]]).to_list()
         [[[1], [2, 3]]]
         """
         return cls._from_nested(cls.from_row_lengths, flat_values, nested_row_lengths, validate)
@@ -247,18 +333,29 @@ class RaggedTensor:
     @classmethod
     def from_nested_value_rowids(
         cls,
-        flat_values: Any,
-        nested_value_rowids: Sequence[Any],
-        nested_nrows: Sequence[Any] | None = None,
+        flat_values: TensorLike,
+        nested_value_rowids: Sequence[TensorLike],
+        nested_nrows: Sequence[TensorLike | None] | None = None,
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
-        """The ragged tensor of several ragged dimensions, outermost first, as `from_value_rowids`.
+        """Make a ragged tensor of several ragged dimensions, by `from_value_rowids` for each.
 
-        >>> RaggedTensor.from_nested_value_rowids([1, 2, 3], [[0, 0], [0, 1, 1]]).to_list()
+        Args:
+            flat_values: the innermost values, of shape `[n, ...]`.
+            nested_value_rowids: the row of each value of each ragged dimension, outermost first.
+            nested_nrows: the number of rows of each ragged dimension; by default as the numbers say.
+            name: ignored.
+            validate: whether to check the arguments.
+
+        Returns:
+            The ragged tensor; `flat_values` as a tensor where there are no numbers.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_nested_value_rowids([1, 2, 3], [[0, 0], [0, 1, 1]]).to_list()
         [[[1], [2, 3]]]
         """
-        made = flat_values
+        made: Any = flat_values
         counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
         for rows, count in zip(reversed(nested_value_rowids), reversed(counts), strict=True):
             made = cls.from_value_rowids(made, rows, count, validate=validate)
@@ -267,14 +364,14 @@ class RaggedTensor:
     @classmethod
     def from_tensor(
         cls,
-        tensor: Any,
-        lengths: Any = None,
-        padding: Any = None,
+        tensor: TensorLike,
+        lengths: TensorLike | Sequence[TensorLike] | None = None,
+        padding: TensorLike | None = None,
         ragged_rank: int = 1,
         name: str | None = None,
-        row_splits_dtype: Any = _core.int64,
+        row_splits_dtype: DTypeLike = _core.int64,
     ) -> RaggedTensor:
-        """The rows of a tensor.
+        """Make a ragged tensor of the rows of a tensor.
 
         Args:
             tensor: of rank above `ragged_rank`, which must be known.
@@ -284,10 +381,14 @@ class RaggedTensor:
             name: ignored.
             row_splits_dtype: `int32` or `int64`.
 
+        Returns:
+            The ragged tensor.
+
         Raises:
             ValueError: where the rank is not above `ragged_rank`, or both `lengths` and `padding` are given.
 
-        >>> RaggedTensor.from_tensor([[5, 7, 0], [0, 3, 0], [0, 0, 0]], padding=0).to_list()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_tensor([[5, 7, 0], [0, 3, 0], [0, 0, 0]], padding=0).to_list()
         [[5, 7], [0, 3], []]
         """
         x = _core._to_tensor(tensor)
@@ -342,7 +443,15 @@ class RaggedTensor:
         return TensorShape([rows, self._uniform]).concatenate(values[1:])
 
     def get_shape(self) -> TensorShape:
-        """As `shape`."""
+        """Tell the shape: `shape`.
+
+        Returns:
+            The shape; the sizes of ragged dimensions are None.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).get_shape()
+        TensorShape([2, None])
+        """
         return self.shape
 
     @property
@@ -361,7 +470,7 @@ class RaggedTensor:
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
     @property
-    def row_splits(self) -> Any:
+    def row_splits(self) -> _core.Tensor:
         """Where each row begins, and the number of values."""
         return self._row_splits
 
@@ -384,30 +493,68 @@ class RaggedTensor:
         """The specification of the tensor."""
         return self._type_spec
 
-    def nrows(self, out_type: Any = None, name: str | None = None) -> Any:
-        """The number of rows, a scalar."""
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
+        """Count the rows.
+
+        Args:
+            out_type: the dtype of the result, by default that of the splits.
+            name: ignored.
+
+        Returns:
+            A scalar of dtype `out_type`.
+
+        >>> import penstock as tf
+        >>> int(tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).nrows())
+        2
+        """
         count = raw_ops.size(self._row_splits, dtype=self._row_splits.dtype) - 1
         return count if out_type is None else raw_ops.cast(count, dtype=_core.DType(out_type))
 
-    def row_starts(self, name: str | None = None) -> Any:
-        """Where each row begins."""
+    def row_starts(self, name: str | None = None) -> _core.Tensor:
+        """Tell where each row begins.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A vector of the dtype of the splits.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).row_starts().numpy()
+        array([0, 2])
+        """
         return self._row_splits[:-1]
 
-    def row_limits(self, name: str | None = None) -> Any:
-        """Where each row ends."""
+    def row_limits(self, name: str | None = None) -> _core.Tensor:
+        """Tell where each row ends.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A vector of the dtype of the splits.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).row_limits().numpy()
+        array([2, 3])
+        """
         return self._row_splits[1:]
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
-        """The length of each row, or ragged, those of the rows of an inner ragged dimension.
+        """Tell the length of each row.
 
         Args:
             axis: a ragged dimension, from 1.
             name: ignored.
 
+        Returns:
+            A vector of the dtype of the splits; a ragged tensor of the lengths for an inner dimension.
+
         Raises:
             ValueError: where `axis` is no ragged dimension.
 
-        >>> RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).row_lengths().numpy().tolist()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).row_lengths().numpy().tolist()
         [2, 0, 1]
         """
         if not 1 <= axis <= self.ragged_rank:
@@ -416,32 +563,73 @@ class RaggedTensor:
             return self._row_splits[1:] - self._row_splits[:-1]
         return self.with_values(self._values.row_lengths(axis - 1))
 
-    def nested_row_lengths(self, name: str | None = None) -> tuple[Any, ...]:
-        """The lengths of the rows of all ragged dimensions, outermost first."""
+    def nested_row_lengths(self, name: str | None = None) -> tuple[_core.Tensor, ...]:
+        """Tell the lengths of the rows of all ragged dimensions.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A vector for each ragged dimension, outermost first.
+
+        >>> import penstock as tf
+        >>> ragged = tf.RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]])
+        >>> [lengths.numpy().tolist() for lengths in ragged.nested_row_lengths()]
+        [[2], [1, 2]]
+        """
         return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
 
-    def value_rowids(self, name: str | None = None) -> Any:
-        """The row of each value."""
+    def value_rowids(self, name: str | None = None) -> _core.Tensor:
+        """Tell the row of each value.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A vector of shape `[n]`, of the dtype of the splits.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).value_rowids().numpy()
+        array([0, 0, 1])
+        """
         from penstock._ops.shapes import repeat  # operations build on this
 
         dtype = self._row_splits.dtype
         rows = raw_ops.range(_core._to_tensor(0, dtype), self.nrows(), _core._to_tensor(1, dtype))
         return repeat(rows, self.row_lengths())
 
-    def nested_value_rowids(self, name: str | None = None) -> tuple[Any, ...]:
-        """The row of each value in all ragged dimensions, outermost first."""
+    def nested_value_rowids(self, name: str | None = None) -> tuple[_core.Tensor, ...]:
+        """Tell the row of each value in all ragged dimensions.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A vector for each ragged dimension, outermost first.
+
+        >>> import penstock as tf
+        >>> ragged = tf.RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]])
+        >>> [rows.numpy().tolist() for rows in ragged.nested_value_rowids()]
+        [[0, 0], [0, 1, 1]]
+        """
         inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
         return (self.value_rowids(), *inner)
 
-    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: Any = None) -> Any:
-        """The smallest shape that holds the rows: the greatest length in each dimension.
+    def bounding_shape(
+        self, axis: AxisLike = None, name: str | None = None, out_type: DTypeLike | None = None
+    ) -> _core.Tensor:
+        """Compute the smallest shape that holds the rows: the greatest length in each dimension.
 
         Args:
             axis: a dimension, or several; all by default.
             name: ignored.
             out_type: the dtype of the result, by default that of the splits.
 
-        >>> RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).bounding_shape().numpy().tolist()
+        Returns:
+            A vector, or a scalar for one `axis`, of dtype `out_type`.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([3, 1, 4], [0, 2, 2, 3]).bounding_shape().numpy().tolist()
         [3, 2]
         """
         dtype = self._row_splits.dtype
@@ -454,22 +642,52 @@ class RaggedTensor:
 
     # --- other values, other splits ---
 
-    def with_values(self, new_values: Any) -> RaggedTensor:
-        """The same rows of other values, of which there must be as many."""
+    def with_values(self, new_values: TensorLike | RaggedTensor) -> RaggedTensor:
+        """Put other values into the same rows.
+
+        Args:
+            new_values: a tensor of shape `[n, ...]`, or ragged, with as many rows as the old values have.
+
+        Returns:
+            The ragged tensor.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).with_values([4, 5, 6]).to_list()
+        [[4, 5], [6]]
+        """
         return RaggedTensor(_values(new_values), self._row_splits, self._uniform)
 
-    def with_flat_values(self, new_values: Any) -> RaggedTensor:
-        """The same rows of other innermost values, of which there must be as many.
+    def with_flat_values(self, new_values: TensorLike | RaggedTensor) -> RaggedTensor:
+        """Put other innermost values into the same rows.
 
-        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3]).with_flat_values([4, 5, 6]).to_list()
+        Args:
+            new_values: a tensor of shape `[n, ...]`, or ragged, with as many rows as the old values have.
+
+        Returns:
+            The ragged tensor.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 1, 3]).with_flat_values([4, 5, 6]).to_list()
         [[4], [5, 6]]
         """
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
-    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
-        """The same with splits of another dtype, `int32` or `int64`."""
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
+        """Convert the splits to another dtype.
+
+        Args:
+            dtype: `int32` or `int64`.
+
+        Returns:
+            The ragged tensor, with the same rows.
+
+        >>> import penstock as tf
+        >>> ragged = tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1])
+        >>> ragged.with_row_splits_dtype(tf.int32).row_splits.dtype
+        tf.int32
+        """
         target = _core.DType(dtype)
         values = (
             self._values.with_row_splits_dtype(target)
@@ -548,9 +766,9 @@ class RaggedTensor:
     # --- conversion ---
 
     def to_tensor(
-        self, default_value: Any = None, name: str | None = None, shape: Any = None
+        self, default_value: TensorLike | None = None, name: str | None = None, shape: ShapeLike = None
     ) -> _core.Tensor:
-        """The rows as a tensor, filled up at their ends.
+        """Make a tensor of the rows, filled up at their ends.
 
         Args:
             default_value: what to fill with, by default 0, `False` or the empty string; of the shape of the
@@ -559,10 +777,14 @@ class RaggedTensor:
             shape: the shape of the result, with `None` for dimensions as long as the longest row; longer rows
                 are cut.
 
+        Returns:
+            A tensor of shape `shape`, of the dtype of the values.
+
         Raises:
             ValueError: where `shape` has another rank.
 
-        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_tensor(-1).numpy().tolist()
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_tensor(-1).numpy().tolist()
         [[1, 2], [3, -1]]
         """
         values = self._values
@@ -596,9 +818,13 @@ class RaggedTensor:
         return raw_ops.gather(padded, index)
 
     def to_list(self) -> list[Any]:
-        """The rows as nested lists; where the values are known.
+        """Make nested lists of the rows, where the values are known.
 
-        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_list()
+        Returns:
+            A list with an entry for each row.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).to_list()
         [[1, 2], [3]]
         """
         self._check_known()
@@ -615,9 +841,13 @@ class RaggedTensor:
             raise ValueError("the rows of a symbolic RaggedTensor have values only while the graph runs")
 
     def numpy(self) -> Any:
-        """The rows as an array: of arrays where they differ in length, where the values are known.
+        """Make an array of the rows, where the values are known.
 
-        >>> RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).numpy().tolist()
+        Returns:
+            An array, of arrays where rows differ in length.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).numpy().tolist()
         [array([1, 2], dtype=int32), array([3], dtype=int32)]
         """
         import numpy as np

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, errors, raw_ops
 from penstock._runtime.arguments import results
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, TypeSpec
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
 
 __all__ = ["TensorArray", "TensorArraySpec"]
 
@@ -241,16 +244,17 @@ class TensorArray:
             )
         return self._element_shape.merge_with(shape) if self._infer_shape else self._element_shape
 
-    def _read_at_hand(self, items: _Items, index: Any) -> Any:
+    def _read_at_hand(self, items: _Items, index: Any) -> _core.Tensor:
         i = items.checked(index, "read", False)
-        value = items.items[i]
+        value: _core.Tensor | None = items.items[i]
         if value is None:
             if i in items.read_before:
                 raise errors.InvalidArgumentError(
                     f"index {i} of the TensorArray was read before, which cleared it: "
                     "clear_after_read=False lets elements be read again"
                 )
-            return self._zeros()
+            zeros: _core.Tensor = self._zeros()
+            return zeros
         if self._clear_after_read:
             items.items[i] = None
             items.read_before.add(i)
@@ -265,16 +269,23 @@ class TensorArray:
         zero = _core._to_tensor("" if self._dtype == _core.string else 0, self._dtype)
         return raw_ops.fill(_core._to_tensor(self._element_shape.as_list(), _core.int32), zero)
 
-    def read(self, index: Any, name: str | None = None) -> Any:
-        """The element at an index.
+    def read(self, index: TensorLike, name: str | None = None) -> _core.Tensor:
+        """Read the element at an index.
 
         Args:
             index: an integer scalar.
             name: ignored.
 
+        Returns:
+            The element: a tensor of the array's dtype.
+
         Raises:
             OutOfRangeError: for an index outside of the array.
             InvalidArgumentError: where the element was cleared when it was read before.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0]).read(1).numpy()
+        np.float32(2.0)
         """
         index = _core._to_tensor_hinted(index, _core.int32)
         items = self._at_hand(index)
@@ -282,18 +293,25 @@ class TensorArray:
             return self._read_at_hand(items, index)
         return raw_ops.list_get(self.flow, index, _dims(self._element_shape), dtype=self._dtype)
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """The array with an element set.
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Set an element.
 
         Args:
             index: an integer scalar.
             value: a tensor of the array's dtype.
             name: ignored.
 
+        Returns:
+            The array with it.
+
         Raises:
             OutOfRangeError: for an index outside of an array that does not grow.
             InvalidArgumentError: for a value of another dtype.
             ValueError: for a value of another shape.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.float32, 2).write(0, 1.0).write(1, 2.0).stack().numpy()
+        array([1., 2.], dtype=float32)
         """
         index = _core._to_tensor_hinted(index, _core.int32)
         value = _core._to_tensor_hinted(value, self._dtype)
@@ -308,8 +326,19 @@ class TensorArray:
         self._element_shape = shape
         return self
 
-    def size(self, name: str | None = None) -> Any:
-        """The number of elements, an `int32` scalar."""
+    def size(self, name: str | None = None) -> _core.Tensor:
+        """Count the elements.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            An `int32` scalar.
+
+        >>> import penstock as tf
+        >>> int(tf.TensorArray(tf.float32, 2).size())
+        2
+        """
         items = self._at_hand()
         if items is not None:
             return _core._to_tensor(len(items.items), _core.int32)
@@ -317,7 +346,7 @@ class TensorArray:
 
     # --- all or many elements ---
 
-    def _rows(self, items: _Items, indices: Any) -> Any:
+    def _rows(self, items: _Items, indices: Any) -> _core.Tensor:
         """Elements at hand as one tensor."""
         rows = [self._read_at_hand(items, i) for i in indices]
         if rows:
@@ -325,27 +354,44 @@ class TensorArray:
         empty = raw_ops.list_new(0, dtype=self._dtype)
         return raw_ops.list_stack(empty, _dims(self._element_shape), dtype=self._dtype)
 
-    def stack(self, name: str | None = None) -> Any:
-        """The elements as one tensor, along a new first dimension.
+    def stack(self, name: str | None = None) -> _core.Tensor:
+        """Stack the elements along a new first dimension.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A tensor of shape `[n, ...]`, of the array's dtype.
 
         Raises:
             InvalidArgumentError: where elements differ in shape, or the shape of one that was never written
                 is not known.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0]).stack().numpy()
+        array([1., 2.], dtype=float32)
         """
         items = self._at_hand()
         if items is not None:
             return self._rows(items, range(len(items.items)))
         return raw_ops.list_stack(self.flow, _dims(self._element_shape), dtype=self._dtype)
 
-    def gather(self, indices: Any, name: str | None = None) -> Any:
-        """The elements at some indices as one tensor, along a new first dimension.
+    def gather(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
+        """Stack the elements at some indices along a new first dimension.
 
         Args:
             indices: an integer vector.
             name: ignored.
 
+        Returns:
+            A tensor of shape `[len(indices), ...]`, of the array's dtype.
+
         Raises:
             OutOfRangeError: for an index outside of the array.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.float32, 3).unstack([1.0, 2.0, 3.0]).gather([2, 0]).numpy()
+        array([3., 1.], dtype=float32)
         """
         indices = _core._to_tensor_hinted(indices, _core.int32)
         items = self._at_hand(indices)
@@ -353,11 +399,22 @@ class TensorArray:
             return self._rows(items, indices.numpy().tolist())
         return raw_ops.list_get(self.flow, indices, _dims(self._element_shape), dtype=self._dtype)
 
-    def concat(self, name: str | None = None) -> Any:
-        """The elements one after the other, along their first dimension.
+    def concat(self, name: str | None = None) -> _core.Tensor:
+        """Concatenate the elements along their first dimension.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A tensor of the array's dtype.
 
         Raises:
             InvalidArgumentError: for scalar elements, or elements whose rows differ in shape.
+
+        >>> import penstock as tf
+        >>> ta = tf.TensorArray(tf.float32, 2, infer_shape=False)
+        >>> ta.write(0, [1.0]).write(1, [2.0, 3.0]).concat().numpy()
+        array([1., 2., 3.], dtype=float32)
         """
         items = self._at_hand()
         if items is not None:
@@ -368,15 +425,22 @@ class TensorArray:
         lengths = raw_ops.list_lengths(flow, shape)
         return raw_ops.list_concat(flow, lengths, shape, dtype=self._dtype)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """The array whose elements are the rows of a tensor.
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Make the rows of a tensor the elements.
 
         Args:
             value: a tensor of at least one dimension, of the array's dtype.
             name: ignored.
 
+        Returns:
+            The array with them.
+
         Raises:
             ValueError: for rows of another shape, or, of an array that does not grow, another number of them.
+
+        >>> import penstock as tf
+        >>> int(tf.TensorArray(tf.int32, 0, dynamic_size=True).unstack([[1, 2], [3, 4]]).size())
+        2
         """
         value = _core._to_tensor_hinted(value, self._dtype)
         shape = self._accept(value, _shape_of_rows(value))
@@ -392,17 +456,24 @@ class TensorArray:
         self._element_shape = shape
         return self
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """The array with the rows of a tensor at some indices.
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Set the elements at some indices to the rows of a tensor.
 
         Args:
             indices: an integer vector.
             value: a tensor with a row for each index.
             name: ignored.
 
+        Returns:
+            The array with them.
+
         Raises:
             OutOfRangeError: for an index outside of an array that does not grow.
             ValueError: for rows of another shape.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.int32, 2).scatter([1, 0], [10, 20]).stack().numpy()
+        array([20, 10], dtype=int32)
         """
         indices = _core._to_tensor_hinted(indices, _core.int32)
         value = _core._to_tensor_hinted(value, self._dtype)
@@ -416,17 +487,25 @@ class TensorArray:
             self.write(i, raw_ops.gather(value, k))
         return self
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
-        """The array whose elements are pieces of a tensor.
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
+        """Make pieces of a tensor the elements.
 
         Args:
             value: a tensor of at least one dimension, of the array's dtype.
             lengths: an integer vector: the rows of each piece.
             name: ignored.
 
+        Returns:
+            The array with them.
+
         Raises:
             InvalidArgumentError: where the lengths do not sum to the number of rows.
             ValueError: for pieces of another shape.
+
+        >>> import penstock as tf
+        >>> ta = tf.TensorArray(tf.int32, 2, infer_shape=False).split([1, 2, 3], [1, 2])
+        >>> ta.read(1).numpy()
+        array([2, 3], dtype=int32)
         """
         value = _core._to_tensor_hinted(value, self._dtype)
         lengths = _core._to_tensor_hinted(lengths, _core.int32)
@@ -445,7 +524,16 @@ class TensorArray:
         return self
 
     def identity(self) -> TensorArray:
-        """The array itself."""
+        """Give the array itself.
+
+        Returns:
+            The array.
+
+        >>> import penstock as tf
+        >>> ta = tf.TensorArray(tf.int32, 2)
+        >>> ta.identity() is ta
+        True
+        """
         return self
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
@@ -459,10 +547,21 @@ class TensorArray:
         )
 
     def close(self, name: str | None = None) -> None:
-        """Does nothing: an array that is not used any more is freed."""
+        """Do nothing: an array that is not used any more is freed.
+
+        Args:
+            name: ignored.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.int32, 2).close()
+        """
 
     def mark_used(self) -> None:
-        """Does nothing."""
+        """Do nothing: arrays that are not used are no error.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.int32, 2).mark_used()
+        """
 
 
 def _shape_of_rows(value: Any) -> TensorShape:
@@ -516,7 +615,20 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: TensorArray) -> TensorArraySpec:
-        """The specification of an array."""
+        """Make the specification of an array.
+
+        Args:
+            value: the array.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> tf.TensorArraySpec.from_value(tf.TensorArray(tf.int32, 2, element_shape=[3])).is_compatible_with(
+        ...     tf.TensorArraySpec([3], tf.int32)
+        ... )
+        True
+        """
         return value._type_spec
 
     @property
@@ -552,7 +664,18 @@ class TensorArraySpec(TypeSpec):
         )
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether an array, or some array of another specification, is described by this one."""
+        """Tell whether an array, or some array of another specification, is described by this one.
+
+        Args:
+            spec_or_value: a `tf.TensorArray` or a specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorArraySpec([3], tf.int32).is_compatible_with(tf.TensorArraySpec([None], tf.int32))
+        True
+        """
         other = spec_or_value._type_spec if isinstance(spec_or_value, TensorArray) else spec_or_value
         return (
             isinstance(other, TensorArraySpec)
@@ -561,7 +684,18 @@ class TensorArraySpec(TypeSpec):
         )
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every array of this specification is one of `other`."""
+        """Tell whether every array of this specification is one of `other`.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorArraySpec([3], tf.int32).is_subtype_of(tf.TensorArraySpec([None], tf.int32))
+        True
+        """
         return (
             isinstance(other, TensorArraySpec)
             and self._fields() == other._fields()
@@ -569,10 +703,21 @@ class TensorArraySpec(TypeSpec):
         )
 
     def most_specific_compatible_type(self, other: TensorArraySpec) -> TensorArraySpec:
-        """The most specific specification that covers this one and another.
+        """Make the most specific specification that covers this one and another.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            The specification.
 
         Raises:
             ValueError: where there is none.
+
+        >>> import penstock as tf
+        >>> spec = tf.TensorArraySpec([3], tf.int32)
+        >>> spec.most_specific_compatible_type(spec) == spec
+        True
         """
         if not isinstance(other, TensorArraySpec) or self._fields() != other._fields():
             raise ValueError(f"there is no specification that covers both {self} and {other}")
@@ -580,7 +725,19 @@ class TensorArraySpec(TypeSpec):
         return TensorArraySpec(shape, self._dtype, self._dynamic_size, self._infer_shape)
 
     def most_specific_common_supertype(self, others: Any) -> TensorArraySpec | None:
-        """The most specific specification that covers this one and `others`, or None."""
+        """Make the most specific specification that covers this one and others.
+
+        Args:
+            others: other specifications.
+
+        Returns:
+            The specification, or None where there is none.
+
+        >>> import penstock as tf
+        >>> spec = tf.TensorArraySpec([3], tf.int32)
+        >>> spec.most_specific_common_supertype([spec]) == spec
+        True
+        """
         found = self
         for other in others:
             try:

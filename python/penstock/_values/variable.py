@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._runtime import v1_graph_state
@@ -18,6 +18,10 @@ from penstock._runtime.scope import current_name_scope, name_scope
 from penstock._types.argument_names import shown
 from penstock._types.shape import TensorShape
 from penstock.errors import OutOfRangeError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import ShapeLike, TensorLike
+    from penstock._values.indexed_slices import IndexedSlices
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variable_creator_scope"]
 
@@ -240,7 +244,15 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self.__dict__["_initial"]  # type: ignore[no-any-return]
 
     def get_shape(self) -> TensorShape:
-        """The shape."""
+        """Tell the shape that values have.
+
+        Returns:
+            The shape; sizes that may change are None.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0]).get_shape()
+        TensorShape([2])
+        """
         return self.shape
 
     @property
@@ -249,13 +261,30 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self.shape.rank
 
     def is_initialized(self, name: str | None = None) -> _core.Tensor:
-        """Whether it holds a value."""
+        """Tell whether it holds a value.
+
+        Args:
+            name: ignored.
+
+        Returns:
+            A `bool` scalar.
+
+        >>> import penstock as tf
+        >>> bool(tf.Variable(1.0).is_initialized())
+        True
+        """
         return _core._to_tensor(self._is_initialized())
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Makes `value`, of the variable's dtype and shape, its value.
+        """Make `value` the value.
+
+        Args:
+            value: a tensor of the variable's dtype and shape.
+            use_locking: ignored.
+            name: ignored.
+            read_value: whether to return anything.
 
         Returns:
             The variable, or the new value while a function is traced; None if `read_value` is false.
@@ -263,21 +292,64 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Raises:
             ValueError: for another shape.
             TypeError: for another dtype.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0])
+        >>> v.assign([3.0, 4.0]).numpy()
+        array([3., 4.], dtype=float32)
         """
         self._assign(value)
         return self._after(read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Adds `delta`, of the variable's dtype and shape. Returns as `assign`."""
+        """Add `delta` to the value.
+
+        Args:
+            delta: a tensor of the variable's dtype and shape.
+            use_locking: ignored.
+            name: ignored.
+            read_value: whether to return anything.
+
+        Returns:
+            The variable, or the new value while a function is traced; None if `read_value` is false.
+
+        Raises:
+            ValueError: for another shape.
+            TypeError: for another dtype.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0])
+        >>> v.assign_add([10.0, 20.0]).numpy()
+        array([11., 22.], dtype=float32)
+        """
         self._assign_add(delta)
         return self._after(read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Subtracts `delta`, of the variable's dtype and shape. Returns as `assign`."""
+        """Subtract `delta` from the value.
+
+        Args:
+            delta: a tensor of the variable's dtype and shape.
+            use_locking: ignored.
+            name: ignored.
+            read_value: whether to return anything.
+
+        Returns:
+            The variable, or the new value while a function is traced; None if `read_value` is false.
+
+        Raises:
+            ValueError: for another shape.
+            TypeError: for another dtype.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0])
+        >>> v.assign_sub([0.5, 0.5]).numpy()
+        array([0.5, 1.5], dtype=float32)
+        """
         self._assign_sub(delta)
         return self._after(read_value)
 
@@ -310,51 +382,195 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         raw_ops.scatter_variable(self, indices, updates, mode=mode)
         return self._after(True)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Adds to the entries along the first dimension that `sparse_delta`, a `tf.IndexedSlices`, names.
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Add to the entries along the first dimension that `sparse_delta` names.
 
-        Only these entries are touched. Entries that come several times are changed as often. Returns as
-        `assign`.
+        Only these entries are touched. Entries that come several times are changed as often.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
 
         Raises:
             InvalidArgumentError: for an index that is not there.
             TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_add(tf.IndexedSlices(tf.constant([10.0]), tf.constant([1]))).numpy()
+        array([ 1., 12.,  3.], dtype=float32)
         """
         return self._scatter("add", sparse_delta)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Subtracts from the entries that `sparse_delta` names; as `scatter_add`."""
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Subtract from the entries along the first dimension that `sparse_delta` names.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_sub(tf.IndexedSlices(tf.constant([2.0]), tf.constant([1]))).numpy()
+        array([1., 0., 3.], dtype=float32)
+        """
         return self._scatter("sub", sparse_delta)
 
-    def scatter_mul(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Multiplies the entries that `sparse_delta` names; as `scatter_add`."""
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Multiply the entries along the first dimension that `sparse_delta` names.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_mul(tf.IndexedSlices(tf.constant([2.0]), tf.constant([1]))).numpy()
+        array([1., 4., 3.], dtype=float32)
+        """
         return self._scatter("mul", sparse_delta)
 
-    def scatter_div(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Divides the entries that `sparse_delta` names, which must not be integers; as `scatter_add`."""
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Divide the entries along the first dimension that `sparse_delta` names, which must not be integers.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`, and for integers.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_div(tf.IndexedSlices(tf.constant([4.0]), tf.constant([1]))).numpy()
+        array([1. , 0.5, 3. ], dtype=float32)
+        """
         return self._scatter("div", sparse_delta)
 
-    def scatter_max(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Raises the entries that `sparse_delta` names to at least its values; as `scatter_add`."""
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Raise the entries along the first dimension that `sparse_delta` names to at least its values.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_max(tf.IndexedSlices(tf.constant([5.0]), tf.constant([1]))).numpy()
+        array([1., 5., 3.], dtype=float32)
+        """
         return self._scatter("max", sparse_delta)
 
-    def scatter_min(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Lowers the entries that `sparse_delta` names to at most its values; as `scatter_add`."""
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Lower the entries along the first dimension that `sparse_delta` names to at most its values.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_min(tf.IndexedSlices(tf.constant([0.0]), tf.constant([1]))).numpy()
+        array([1., 0., 3.], dtype=float32)
+        """
         return self._scatter("min", sparse_delta)
 
-    def scatter_update(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Replaces the entries that `sparse_delta` names; as `scatter_add`."""
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Replace the entries along the first dimension that `sparse_delta` names.
+
+        Args:
+            sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
+            use_locking: ignored.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for an index that is not there.
+            TypeError: where `sparse_delta` is no `tf.IndexedSlices`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([1.0, 2.0, 3.0])
+        >>> v.scatter_update(tf.IndexedSlices(tf.constant([9.0]), tf.constant([1]))).numpy()
+        array([1., 9., 3.], dtype=float32)
+        """
         return self._scatter("update", sparse_delta)
 
     def batch_scatter_update(
-        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Replaces entries in each batch: those that `indices[b, i]` names in batch `b`.
+        """Replace entries in each batch: those that `indices[b, i]` names in batch `b`.
 
         Args:
-            sparse_delta: a `tf.IndexedSlices`: its indices have the batch dimensions, then one more.
+            sparse_delta: a `tf.IndexedSlices`; its indices have the batch dimensions, then one more.
             use_locking: ignored.
             name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+        >>> update = tf.IndexedSlices(tf.constant([[9.0], [8.0]]), tf.constant([[1], [0]]))
+        >>> v.batch_scatter_update(update).numpy()
+        array([[1., 9.],
+               [8., 4.]], dtype=float32)
         """
         _check_slices(sparse_delta)
         indices, updates = _core._to_tensor(sparse_delta.indices), sparse_delta.values
@@ -371,16 +587,18 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             places.append(raw_ops.broadcast_to(along, extents))
         return self._scatter_nd("update", raw_ops.stack([*places, indices], axis=-1), updates)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Adds to the slices that the rows of `indices` name.
+    def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Add to the slices that the rows of `indices` name.
 
-        Only these slices are touched. Slices that come several times are changed as often. Returns as
-        `assign`.
+        Only these slices are touched. Slices that come several times are changed as often.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
             name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
 
         Raises:
             InvalidArgumentError: for a position that is not there, or another shape of `updates`.
@@ -392,35 +610,134 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("add", indices, updates)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Subtracts from the slices that the rows of `indices` name; as `scatter_nd_add`."""
+    def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Subtract from the slices that the rows of `indices` name, as `scatter_nd_add` adds.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_sub([[0], [2]], [1.0, 2.0]).numpy()
+        array([0., 2., 1.], dtype=float32)
+        """
         return self._scatter_nd("sub", indices, updates)
 
-    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Raises the slices that the rows of `indices` name to at least `updates`; as `scatter_nd_add`."""
+    def scatter_nd_max(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Raise the slices that the rows of `indices` name to at least `updates`.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_max([[0], [2]], [5.0, 0.0]).numpy()
+        array([5., 2., 3.], dtype=float32)
+        """
         return self._scatter_nd("max", indices, updates)
 
-    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Lowers the slices that the rows of `indices` name to at most `updates`; as `scatter_nd_add`."""
+    def scatter_nd_min(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Lower the slices that the rows of `indices` name to at most `updates`.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_min([[0], [2]], [5.0, 0.0]).numpy()
+        array([1., 2., 0.], dtype=float32)
+        """
         return self._scatter_nd("min", indices, updates)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Replaces the slices that the rows of `indices` name; as `scatter_nd_add`."""
+    def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
+        """Replace the slices that the rows of `indices` name.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            updates: of shape `indices.shape[:-1] + self.shape[k:]`.
+            name: ignored.
+
+        Returns:
+            The variable, or the new value while a function is traced.
+
+        Raises:
+            InvalidArgumentError: for a position that is not there, or another shape of `updates`.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).scatter_nd_update([[0], [2]], [5.0, 6.0]).numpy()
+        array([5., 2., 6.], dtype=float32)
+        """
         return self._scatter_nd("update", indices, updates)
 
-    def sparse_read(self, indices: Any, name: str | None = None) -> _core.Tensor:
-        """The entries along the first dimension that `indices` names."""
+    def sparse_read(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
+        """Gather the entries along the first dimension that `indices` names.
+
+        Args:
+            indices: integers.
+            name: ignored.
+
+        Returns:
+            A tensor of shape `indices.shape + self.shape[1:]`, of the variable's dtype.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0, 3.0]).sparse_read([2, 0]).numpy()
+        array([3., 1.], dtype=float32)
+        """
         return raw_ops.gather(self.read_value(), indices)
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> _core.Tensor:
-        """The slices that the rows of `indices` name, as `tf.gather_nd` gives them."""
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
+        """Gather the slices that the rows of `indices` name, as `tf.gather_nd` does.
+
+        Args:
+            indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
+            name: ignored.
+
+        Returns:
+            A tensor of shape `indices.shape[:-1] + self.shape[k:]`, of the variable's dtype.
+
+        >>> import penstock as tf
+        >>> tf.Variable([[1.0, 2.0], [3.0, 4.0]]).gather_nd([[1, 0]]).numpy()
+        array([3.], dtype=float32)
+        """
         return raw_ops.gather_nd(self.read_value(), indices)
 
     def count_up_to(self, limit: int) -> Any:
-        """Adds 1 to an integer scalar below `limit`, and gives its value before.
+        """Add 1 to an integer scalar below `limit`.
+
+        Args:
+            limit: where it ends.
+
+        Returns:
+            The value before, a scalar.
 
         Raises:
             OutOfRangeError: where it has reached the limit.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(3)
+        >>> int(v.count_up_to(5)), int(v)
+        (3, 4)
         """
         before = self.read_value()
         if not _core._is_tracing():
@@ -432,23 +749,63 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return before
 
     def initialized_value(self) -> _core.Tensor:
-        """The value, or the first value where it has none yet."""
+        """Read the value, or the first value where it has none yet.
+
+        Returns:
+            A tensor of the variable's dtype and shape.
+
+        >>> import penstock as tf
+        >>> tf.Variable(1.0).initialized_value().numpy()
+        np.float32(1.0)
+        """
         return self.read_value() if self._is_initialized() else self.initial_value
 
-    def set_shape(self, shape: Any) -> None:
-        """Checks that values may have the shape."""
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Check that values may have a shape.
+
+        Args:
+            shape: the shape.
+
+        Raises:
+            ValueError: where they may not.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0]).set_shape([2])
+        """
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"argument 'shape' {shape} contradicts the shape {self.shape} of the variable")
 
     def eval(self, session: Any = None) -> Any:
-        """The value as a NumPy array: in a session, by default the one that is open, where a graph has it."""
+        """Read the value as a NumPy array, in a session where a graph has it.
+
+        Args:
+            session: a `tf.compat.v1.Session`, by default the one that is open.
+
+        Returns:
+            An array, or for rank 0 a NumPy scalar.
+
+        >>> import penstock as tf
+        >>> tf.Variable([1.0, 2.0]).eval()
+        array([1., 2.], dtype=float32)
+        """
         if "_graph" in self.__dict__:
             return v1_graph_state.session(session).run(self)
         with _core._Outside():
             return self.numpy()
 
-    def load(self, value: Any, session: Any = None) -> None:
-        """Makes `value` its value now, even in a graph: in a session, as `eval`."""
+    def load(self, value: TensorLike, session: Any = None) -> None:
+        """Make `value` the value now, even in a graph: in a session, as `eval`.
+
+        Args:
+            value: a tensor of the variable's dtype and shape.
+            session: a `tf.compat.v1.Session`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(1.0)
+        >>> v.load(2.0)
+        >>> v.numpy()
+        np.float32(2.0)
+        """
         if "_graph" in self.__dict__:
             v1_graph_state.session(session).load(self, value)
             return
@@ -578,17 +935,21 @@ def find(unique_id: int) -> Variable | None:
 
 @contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
-    """Within it, variables are made by `variable_creator(next_creator, **kwargs)`.
+    """Make the variables within it by `variable_creator(next_creator, **kwargs)`.
 
     Scopes nest: the innermost creator is called first.
 
     Args:
         variable_creator: gives a variable, typically by calling `next_creator(**kwargs)`.
 
+    Returns:
+        A context manager.
+
+    >>> import penstock as tf
     >>> def frozen(create, **kwargs):
     ...     return create(**{**kwargs, "trainable": False})
-    >>> with variable_creator_scope(frozen):
-    ...     v = Variable(1.0)
+    >>> with tf.variable_creator_scope(frozen):
+    ...     v = tf.Variable(1.0)
     >>> v.trainable
     False
     """

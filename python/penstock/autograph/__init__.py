@@ -6,10 +6,15 @@ tensor it does, and everywhere else it is Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock.autograph import experimental as experimental
+
+if TYPE_CHECKING:
+    from penstock import _core
+    from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
+    from penstock.autograph.experimental import Feature
 
 __all__ = [
     "convert",
@@ -32,13 +37,20 @@ def _python_function(entity: Any) -> Any:
 
 
 def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function to trace in place of a Python callable.
+    """Convert a Python callable into what is traced in its place.
 
     Args:
         python_function: a function, method, lambda, partial or callable object.
 
+    Returns:
+        A function with the same parameters, or the callable itself where its code stays as it is.
+
     Raises:
         TypeError: for an async function.
+
+    >>> from penstock.autograph import convert_function
+    >>> convert_function(lambda x: x + 1)(2)
+    3
     """
     from penstock.autograph import _convert
 
@@ -46,21 +58,27 @@ def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def to_graph(
-    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
-) -> Any:
-    """A Python function with its control flow converted: what `tf.function` traces.
+    entity: Callable[..., Any],
+    recursive: bool = True,
+    experimental_optional_features: Feature | tuple[Feature, ...] | None = None,
+) -> Callable[..., Any]:
+    """Convert the control flow of a Python function: make what `tf.function` traces.
 
     Args:
         entity: a Python function, or one that `tf.function` made.
         recursive: accepted; functions that it calls are converted too.
         experimental_optional_features: accepted and ignored.
 
+    Returns:
+        A function with the same parameters.
+
     Raises:
         TypeError: where it is no function, or cannot be converted.
         ValueError: where its source is not available.
 
+    >>> import penstock as tf
     >>> import textwrap
-    >>> callable(to_graph(textwrap.indent))
+    >>> callable(tf.autograph.to_graph(textwrap.indent))
     True
     """
     from types import FunctionType
@@ -76,25 +94,32 @@ def to_graph(
             raise ValueError(f"{plain.__qualname__} cannot be converted: {error}") from None
         if plain is function and changed is not plain:
             return changed
-    return _calls.callee(function)
+    found: Callable[..., Any] = _calls.callee(function)
+    return found
 
 
 def to_code(
-    entity: Callable[..., Any], recursive: bool = True, experimental_optional_features: Any = None
+    entity: Callable[..., Any],
+    recursive: bool = True,
+    experimental_optional_features: Feature | tuple[Feature, ...] | None = None,
 ) -> str:
-    """The converted source of a Python function, for people to read.
+    """Show the converted source of a Python function.
 
     Args:
         entity: a Python function, or one that `tf.function` made.
         recursive: accepted and ignored.
         experimental_optional_features: accepted and ignored.
 
+    Returns:
+        Source, for people to read.
+
     Raises:
         TypeError: where it is no Python function.
         ValueError: where its source is not available.
 
+    >>> import penstock as tf
     >>> import textwrap
-    >>> 'ag__' in to_code(textwrap.indent)
+    >>> 'ag__' in tf.autograph.to_code(textwrap.indent)
     True
     """
     from penstock.autograph import _convert, _source
@@ -110,14 +135,26 @@ def to_code(
 
 
 def convert(
-    recursive: bool = True, optional_features: Any = None, user_requested: bool = True
+    recursive: bool = True,
+    optional_features: Feature | tuple[Feature, ...] | None = None,
+    user_requested: bool = True,
 ) -> Callable[..., Any]:
-    """A decorator: the function with its control flow converted, to be called while tracing, or eagerly.
+    """Make a decorator that converts the control flow of a function, to be called while tracing, or eagerly.
 
     Args:
         recursive: accepted; functions that it calls are converted too.
         optional_features: accepted and ignored.
         user_requested: accepted and ignored.
+
+    Returns:
+        A decorator, whose result has the parameters of the function.
+
+    >>> import penstock as tf
+    >>> @tf.autograph.to_graph
+    ... def sign(x):
+    ...     return 1 if x > 0 else -1
+    >>> sign(tf.constant(3.0))
+    1
     """
     import functools
 
@@ -135,8 +172,8 @@ def convert(
     return decorate
 
 
-def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:
-    """Says what a list holds, so that it can grow in a loop of the graph.
+def set_element_type(target: Any, dtype: DTypeLike, shape: ShapeLike = ()) -> Any:
+    """Say what a list holds, so that it can grow in a loop of the graph.
 
     In a converted function `set_element_type(z, dtype)`, as a statement about a local variable, makes `z`
     such a list; elsewhere it does nothing.
@@ -148,45 +185,71 @@ def set_element_type(target: Any, dtype: Any, shape: Any = ()) -> Any:
 
     Returns:
         The list to go on with.
+
+    >>> import penstock as tf
+    >>> from penstock.autograph import set_element_type
+    >>> @tf.function
+    ... def squares(n):
+    ...     found = []
+    ...     tf.autograph.set_element_type(found, tf.int32)
+    ...     for i in tf.range(n):
+    ...         found.append(i * i)
+    ...     return tf.stack(found)
+    >>> squares(tf.constant(4)).numpy()
+    array([0, 1, 4, 9], dtype=int32)
     """
     from penstock.autograph import _lists
 
     return _lists.set_element_type(target, dtype, shape)
 
 
-def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -> Any:
-    """The elements of a list as one tensor.
+def stack(
+    list_or_tensor: Sequence[TensorLike] | _core.Tensor,
+    element_dtype: DTypeLike | None = None,
+    strict: bool = True,
+) -> Any:
+    """Stack the elements of a list along a new first dimension.
 
     Args:
         list_or_tensor: a list, whose elements have one dtype and shape.
         element_dtype: accepted and ignored.
         strict: accepted and ignored.
+
+    Returns:
+        A tensor of shape `[n, ...]`.
+
+    >>> import penstock as tf
+    >>> from penstock.autograph import stack
+    >>> tf.autograph.stack([1, 2, 3]).numpy()
+    array([1, 2, 3], dtype=int32)
     """
     from penstock.autograph import _lists
 
     return _lists.stack(list_or_tensor)
 
 
-def trace(*args: Any) -> None:
-    """Prints, while a function is traced, once for each trace.
+def trace(*args: object) -> None:
+    """Print values while a function is traced, once for each trace.
 
     Args:
-        args: what to print.
+        *args: what to print.
 
-    >>> trace('x is', 3)
+    >>> import penstock as tf
+    >>> tf.autograph.trace('x is', 3)
     x is 3
     """
     print(*args)
 
 
 def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """How much the conversion logs, to the logger `penstock.autograph`.
+    """Set how much the conversion logs, to the logger `penstock.autograph`.
 
     Args:
         level: 0 for nothing but warnings; from 1 on, each function that is converted.
         alsologtostdout: whether messages go to standard output too.
 
-    >>> set_verbosity(0)
+    >>> import penstock as tf
+    >>> tf.autograph.set_verbosity(0)
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
         raise ValueError(f"argument 'level' must be an integer from 0 on, got {level!r}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import IntLike, ShapeLike
 
 __all__ = ["Feature", "do_not_convert", "set_loop_options", "unconverted_modules"]
 
@@ -28,18 +31,38 @@ class Feature(enum.Enum):
 
     @classmethod
     def all(cls) -> tuple[Feature, ...]:
-        """Every feature."""
+        """List every feature.
+
+        Returns:
+            All features.
+
+        >>> import penstock as tf
+        >>> tf.autograph.experimental.Feature.ALL in tf.autograph.experimental.Feature.all()
+        True
+        """
         return tuple(cls)
 
     @classmethod
-    def all_but(cls, exclude: Any) -> tuple[Feature, ...]:
-        """Every feature but some."""
+    def all_but(cls, exclude: Feature | Sequence[Feature]) -> tuple[Feature, ...]:
+        """List every feature but some.
+
+        Args:
+            exclude: a feature, or several.
+
+        Returns:
+            The other features.
+
+        >>> import penstock as tf
+        >>> feature = tf.autograph.experimental.Feature
+        >>> feature.LISTS in feature.all_but(feature.LISTS)
+        False
+        """
         left_out = exclude if isinstance(exclude, list | tuple | set) else (exclude,)
         return tuple(f for f in cls if f not in left_out)
 
 
 def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
-    """A function whose control flow stays Python's when it is traced, and that of what it calls.
+    """Leave the control flow of a function, and of what it calls, to Python when it is traced.
 
     Args:
         func: the function; without it the result is a decorator.
@@ -50,7 +73,8 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
     Raises:
         TypeError: where `func` is no Python function, nor an object that can be marked.
 
-    >>> @do_not_convert
+    >>> import penstock as tf
+    >>> @tf.autograph.experimental.do_not_convert
     ... def plain(x):
     ...     return x + 1
     >>> plain(1)
@@ -78,11 +102,11 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Any:
 def set_loop_options(
     parallel_iterations: int | None = None,
     swap_memory: bool | None = None,
-    maximum_iterations: Any = None,
-    shape_invariants: list[tuple[Any, Any]] | None = None,
+    maximum_iterations: IntLike | None = None,
+    shape_invariants: list[tuple[Any, ShapeLike]] | None = None,
     checkpoint_every: int | None = None,
 ) -> None:
-    """Options of the loop in whose body it is called, at its beginning. Elsewhere it does nothing.
+    """Set options of the loop in whose body it is called, at its beginning; elsewhere do nothing.
 
     Args:
         parallel_iterations: accepted and ignored.
@@ -93,9 +117,10 @@ def set_loop_options(
         checkpoint_every: keep the loop variables for the gradient only at every so many iterations, as
             `tf.while_loop` does.
 
+    >>> import penstock as tf
     >>> total = 0
     >>> for i in range(3):
-    ...     set_loop_options(maximum_iterations=10)
+    ...     tf.autograph.experimental.set_loop_options(maximum_iterations=10)
     ...     total += i
     >>> total
     3
@@ -103,7 +128,7 @@ def set_loop_options(
 
 
 def unconverted_modules(*more: str) -> frozenset[str]:
-    """The modules whose functions are traced as they are, beside the standard library's.
+    """List the modules whose functions are traced as they are, beside the standard library's.
 
     Every other function that converted code calls is converted, whether it was installed or not.
 
@@ -116,9 +141,10 @@ def unconverted_modules(*more: str) -> frozenset[str]:
     Raises:
         TypeError: where a name is no string.
 
-    >>> "numpy" in unconverted_modules()
+    >>> import penstock as tf
+    >>> "numpy" in tf.autograph.experimental.unconverted_modules()
     True
-    >>> "my_plots" in unconverted_modules("my_plots")
+    >>> "my_plots" in tf.autograph.experimental.unconverted_modules("my_plots")
     True
     """
     from penstock.autograph import _convert
