@@ -9,7 +9,7 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether it is a list, a tuple, a mapping, a view of one, or a dataclass that takes itself apart.
+    """Tell whether a value is a list, tuple, mapping, a view of one, or a dataclass that takes itself apart.
 
     The latter has a method `__tf_flatten__`, which gives a tuple of what stays as it is and one of the
     children, and a class method `__tf_unflatten__`, which makes an instance of these.
@@ -17,7 +17,11 @@ def is_nested(structure: Any) -> bool:
     Args:
         structure: anything.
 
-    >>> is_nested([1]), is_nested(1)
+    Returns:
+        Whether it is so.
+
+    >>> import penstock as tf
+    >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
     (True, False)
     """
     return isinstance(structure, list | tuple | Mapping | MappingView) or _takes_itself_apart(structure)
@@ -53,14 +57,18 @@ def _specification(node: Any) -> Any:
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
-    """The leaves, depth first; of mappings in the order of their keys.
+    """List the leaves, depth first; of mappings in the order of their keys.
 
     Args:
         structure: a nest.
         expand_composites: whether composite values, such as those of extension types, are taken apart into
             their tensors.
 
-    >>> flatten({"b": [2, 3], "a": 1})
+    Returns:
+        The leaves.
+
+    >>> import penstock as tf
+    >>> tf.nest.flatten({"b": [2, 3], "a": 1})
     [1, 2, 3]
     """
     out: list[Any] = []
@@ -93,17 +101,21 @@ def _rebuild(structure: Any, items: list[Any]) -> Any:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_composites: bool = False) -> Any:
-    """The structure with its leaves replaced, in the order of `flatten`.
+    """Put new leaves, in the order of `flatten`, into a structure.
 
     Args:
         structure: a nest.
         flat_sequence: the new leaves.
         expand_composites: whether the leaves are the tensors of composite values.
 
+    Returns:
+        The structure with the new leaves.
+
     Raises:
         ValueError: where the number of leaves differs.
 
-    >>> pack_sequence_as({'a': 0, 'b': [0, 0]}, [1, 2, 3])
+    >>> import penstock as tf
+    >>> tf.nest.pack_sequence_as({'a': 0, 'b': [0, 0]}, [1, 2, 3])
     {'a': 1, 'b': [2, 3]}
     """
     flat = list(flat_sequence)
@@ -128,7 +140,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_compos
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raises unless both are nested alike.
+    """Raise unless both are nested alike.
 
     Args:
         nest1: a nest.
@@ -140,7 +152,8 @@ def assert_same_structure(
         ValueError: where lengths or keys differ, or one is nested where the other is not.
         TypeError: where the types of containers differ, if `check_types`.
 
-    >>> assert_same_structure([1, (2,)], ['a', ('b',)])
+    >>> import penstock as tf
+    >>> tf.nest.assert_same_structure([1, (2,)], ['a', ('b',)])
     """
     if is_nested(nest1) != is_nested(nest2):
         raise ValueError(
@@ -172,19 +185,23 @@ def _different(nest1: Any, nest2: Any, how: str) -> str:
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
-    """Applies `func` to the leaves of structures that are nested alike.
+    """Apply `func` to the leaves of structures that are nested alike.
 
     Args:
         func: called with one leaf of each structure.
-        structure: the structures.
+        *structure: the structures.
         **kwargs: `check_types=False` allows containers of different types; `expand_composites=True` applies
             `func` to the tensors of composite values.
+
+    Returns:
+        The results, in the structure of the first.
 
     Raises:
         TypeError: for a `func` that is not callable, or other keywords.
         ValueError: where the structures differ.
 
-    >>> map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    >>> import penstock as tf
+    >>> tf.nest.map_structure(lambda a, b: a + b, [1, (2,)], [10, (20,)])
     [11, (22,)]
     """
     if not callable(func):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._types.shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from penstock._types.aliases import DTypeLike, ShapeLike, TensorOrVariable
 
 __all__ = ["constant", "convert", "convert_to_tensor", "is_tensor", "register_tensor_conversion_function"]
 
@@ -26,7 +31,7 @@ def convert(value: Any, dtype: _core.DType | None) -> Any:
 def register_tensor_conversion_function(
     base_type: type | tuple[type, ...], conversion_func: Callable[..., Any], priority: int = 100
 ) -> None:
-    """Registers how objects of a class become tensors.
+    """Register how objects of a class become tensors.
 
     Args:
         base_type: the class, or a tuple of classes.
@@ -37,13 +42,14 @@ def register_tensor_conversion_function(
     Raises:
         TypeError: where the function is not callable.
 
+    >>> import penstock as tf
     >>> class Metres:
     ...     def __init__(self, value):
     ...         self.value = value
     >>> def converted(metres, dtype=None, name=None, as_ref=False):
-    ...     return constant(metres.value)
-    >>> register_tensor_conversion_function(Metres, converted)
-    >>> convert_to_tensor(Metres(3)).numpy()
+    ...     return tf.constant(metres.value)
+    >>> tf.register_tensor_conversion_function(Metres, converted)
+    >>> tf.convert_to_tensor(Metres(3)).numpy()
     np.int32(3)
     """
     if not callable(conversion_func):
@@ -53,9 +59,9 @@ def register_tensor_conversion_function(
 
 
 def convert_to_tensor(
-    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+    value: Any, dtype: DTypeLike | None = None, dtype_hint: DTypeLike | None = None, name: str | None = None
 ) -> _core.Tensor:
-    """The value as a tensor.
+    """Convert a value to a tensor.
 
     Args:
         value: a tensor, variable, array, Python number or string, or a nest of them.
@@ -63,19 +69,25 @@ def convert_to_tensor(
         dtype_hint: the element type, which is met where a Python value can.
         name: ignored.
 
+    Returns:
+        A tensor of the shape of the value, of `dtype` where that is given.
+
     Raises:
         TypeError: where the value cannot become a tensor, or not of this dtype.
         ValueError: for a ragged nest, or a tensor of another dtype.
 
-    >>> convert_to_tensor([1, 2]).dtype
+    >>> import penstock as tf
+    >>> tf.convert_to_tensor([1, 2]).dtype
     tf.int32
     """
     del name
     return _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
 
 
-def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> _core.Tensor:
-    """A tensor of a constant value.
+def constant(
+    value: Any, dtype: DTypeLike | None = None, shape: ShapeLike = None, name: str = "Const"
+) -> _core.Tensor:
+    """Make a tensor of a constant value.
 
     Args:
         value: an array, Python number or string, or a nest of them.
@@ -84,12 +96,16 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         shape: extents to give the value; a single element fills them.
         name: ignored.
 
+    Returns:
+        A tensor of shape `shape`, by default that of the value.
+
     Raises:
         TypeError: where the value cannot become a tensor of this dtype.
         ValueError: for a ragged nest.
         InvalidArgumentError: where the number of elements does not fit `shape`.
 
-    >>> constant([[1, 2], [3, 4]]).shape
+    >>> import penstock as tf
+    >>> tf.constant([[1, 2], [3, 4]]).shape
     TensorShape([2, 2])
     """
     del name
@@ -106,13 +122,17 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     return raw_ops.reshape(tensor, extents)
 
 
-def is_tensor(x: Any) -> bool:
-    """Whether `x` is a tensor or a variable.
+def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:
+    """Tell whether `x` is a tensor or a variable.
 
     Args:
         x: anything.
 
-    >>> is_tensor(constant(1)), is_tensor(1)
+    Returns:
+        Whether it is so.
+
+    >>> import penstock as tf
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
     (True, False)
     """
     return isinstance(x, _core.Tensor | _core._Variable)

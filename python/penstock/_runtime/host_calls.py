@@ -110,8 +110,8 @@ def numpy_function(
     Args:
         func: takes an array for each of `inp` and gives an array, or a sequence of them.
         inp: the arguments.
-        Tout: the dtype, or `TensorSpec`, of the result; a list of them where there are several; an empty
-            list or None where there is none.
+        Tout: the dtype, or `TensorSpec`, of the result; a list of them where there are several; an empty list
+            or None where there is none.
         stateful: whether the function does more than compute its result. If not, a call in a traced function
             runs only where its result is used, and keeps no order with what has effects.
         name: ignored.
@@ -124,6 +124,7 @@ def numpy_function(
             Python's numbers, which have no dtype, take the declared one, where their kind of number goes
             there.
 
+    >>> import penstock as tf
     >>> import numpy as np, penstock as tf
     >>> tf.numpy_function(np.sinh, [tf.constant(0.0)], tf.float32).numpy()
     np.float32(0.0)

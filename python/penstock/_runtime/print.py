@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import pprint
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
@@ -16,23 +16,25 @@ from penstock._types.specs import TensorSpec
 if TYPE_CHECKING:
     import logging
 
+    from penstock._types.aliases import TensorLike
+
 _ASSERT = getattr(raw_ops, "assert")
 _LOG_LEVELS = ("info", "warning", "error")
 
 
 def print(*inputs: Any, **kwargs: Any) -> Any:
-    """Prints tensors and other values; in a traced function each time that it runs.
+    """Print tensors and other values; in a traced function each time that it runs.
 
     Numbers are shown as TensorFlow shows them, dictionaries in the order of their keys, and a scalar
     tensor of dtype `string` in quotes, unless it is all that is printed; other objects as `repr()` does.
 
     Args:
         *inputs: tensors, strings, other values, and nests of them.
-        **kwargs: `output_stream`: `sys.stderr` (the default), `sys.stdout`, `"file://" + path`, or a
-            logger of the `logging` module's level: `"info"`, `"warning"`, `"error"` or such a method as
+        **kwargs: `output_stream`: `sys.stderr` (the default), `sys.stdout`, `"file://" + path`, or a logger
+            of the `logging` module's level: `"info"`, `"warning"`, `"error"` or such a method as
             `logging.info`; `summarize`: how many elements to show at both ends of each dimension, 3 by
-            default, -1 for all; `sep`: what stands between values, a blank by default; `end`: what
-            follows them, a new line by default; `name` is ignored.
+            default, -1 for all; `sep`: what stands between values, a blank by default; `end`: what follows
+            them, a new line by default; `name` is ignored.
 
     Returns:
         None; in a graph of TensorFlow 1 the operation that prints.
@@ -41,6 +43,7 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
         ValueError: for another stream.
         TypeError: for another keyword.
 
+    >>> import penstock as tf
     >>> import sys, penstock as tf
     >>> tf.print("x =", tf.constant([1, 2]), output_stream=sys.stdout)
     x = [1 2]
@@ -153,8 +156,10 @@ def _stream(stream: Any) -> str:
     )
 
 
-def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
-    """Raises unless `condition` is true; in a traced function each time that it runs.
+def Assert(
+    condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Any:
+    """Raise unless `condition` is true; in a traced function each time that it runs.
 
     Args:
         condition: a `bool` scalar.
@@ -168,7 +173,8 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     Raises:
         InvalidArgumentError: where the condition is false.
 
-    >>> Assert(True, ['never shown'])
+    >>> import penstock as tf
+    >>> tf.Assert(True, ['never shown'])
     """
     start = v1_graph_state.mark()
     check(condition, data, "", summarize)
@@ -176,9 +182,13 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
 
 
 def get_logger() -> logging.Logger:
-    """The logger of this package, for its level and handlers: warnings and `tf.print` to a level go there.
+    """Get the logger of this package: warnings and what `tf.print` prints to a level go there.
 
-    >>> get_logger().name
+    Returns:
+        The logger, for its level and handlers.
+
+    >>> import penstock as tf
+    >>> tf.get_logger().name
     'penstock'
     """
     import logging

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
 
 _scopes: ContextVar[tuple[str, ...]] = ContextVar("penstock_name_scopes", default=())
 
@@ -20,45 +23,59 @@ class Placement:
 
 
 def executing_eagerly() -> bool:
-    """Whether operations run at once: true unless a function is being traced.
+    """Tell whether operations run at once: unless a function is being traced.
 
-    >>> executing_eagerly()
+    Returns:
+        Whether it is so.
+
+    >>> import penstock as tf
+    >>> tf.executing_eagerly()
     True
     """
     return not _core._is_tracing()
 
 
 def inside_function() -> bool:
-    """Whether a function is being traced.
+    """Tell whether a function is being traced.
 
-    >>> inside_function()
+    Returns:
+        Whether it is so.
+
+    >>> import penstock as tf
+    >>> tf.inside_function()
     False
     """
     return _core._is_tracing()
 
 
-def is_symbolic_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor of a function that is being traced, and so has no value yet.
+def is_symbolic_tensor(tensor: object) -> bool:
+    """Tell whether a tensor is of a function that is being traced, and so has no value yet.
 
     Args:
         tensor: anything.
 
+    Returns:
+        Whether it is so.
+
     >>> import penstock as tf
-    >>> is_symbolic_tensor(tf.constant(1))
+    >>> tf.is_symbolic_tensor(tf.constant(1))
     False
     """
     return isinstance(tensor, _core.Tensor) and tensor._is_symbolic
 
 
-def get_static_value(tensor: Any, partial: bool = False) -> Any:
-    """The value of a tensor as a NumPy array where it is known while tracing, else None.
+def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
+    """Find the value of a tensor where it is known while tracing.
 
     Args:
         tensor: a tensor.
         partial: accepted; a value is known as a whole or not at all.
 
+    Returns:
+        A NumPy array, for rank 0 a scalar; None where it is not known.
+
     >>> import penstock as tf
-    >>> get_static_value(tf.constant([1, 2]))
+    >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
     """
     if not isinstance(tensor, _core.Tensor):
@@ -68,17 +85,28 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def no_op(name: str | None = None) -> None:
-    """Does nothing.
+    """Do nothing.
 
-    >>> no_op() is None
+    Args:
+        name: ignored.
+
+    >>> import penstock as tf
+    >>> tf.no_op() is None
     True
     """
 
 
 def timestamp(name: str | None = None) -> _core.Tensor:
-    """The seconds since 1970-01-01 00:00 UTC, as a `float64` scalar, when the operation runs.
+    """Tell the time when the operation runs.
 
-    >>> float(timestamp()) > 1e9
+    Args:
+        name: ignored.
+
+    Returns:
+        The seconds since 1970-01-01 00:00 UTC, a `float64` scalar.
+
+    >>> import penstock as tf
+    >>> float(tf.timestamp()) > 1e9
     True
     """
     return raw_ops.timestamp()

@@ -83,11 +83,26 @@ class RaggedTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> RaggedTensorSpec:
-        """The specification of a ragged tensor."""
+        """Make the specification of a ragged tensor.
+
+        Args:
+            value: the ragged tensor.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensorSpec.from_value(tf.ragged.constant([[1], [2, 3]])).ragged_rank
+        1
+        """
         return value._type_spec  # type: ignore[no-any-return]
 
     def flatten(self) -> list[TensorSpec]:
-        """The specifications of the flat values and of the splits, outermost first."""
+        """List the specifications of the flat values and of the splits, outermost first.
+
+        Returns:
+            The specifications.
+        """
         dims = self._shape.dims
         flat = TensorShape(None) if dims is None else TensorShape([None, *dims[self._ragged_rank + 1 :]])
         outer = None if dims is None or dims[0] is None else dims[0] + 1
@@ -95,11 +110,25 @@ class RaggedTensorSpec(TypeSpec):
         return [TensorSpec(flat, self._dtype), *(TensorSpec([n], self._row_splits_dtype) for n in lengths)]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The flat values and the splits of a ragged tensor."""
+        """List the flat values and the splits of a ragged tensor.
+
+        Args:
+            value: the ragged tensor.
+
+        Returns:
+            The tensors, in the order of `flatten`.
+        """
         return value._parts()  # type: ignore[no-any-return]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The ragged tensor that has these flat values and splits."""
+        """Make the ragged tensor that has these flat values and splits.
+
+        Args:
+            tensors: gives the tensors.
+
+        Returns:
+            The ragged tensor.
+        """
         from penstock._values.ragged import spec_value  # the values build on this
 
         return spec_value(self, tensors)
@@ -108,7 +137,18 @@ class RaggedTensorSpec(TypeSpec):
         return self._dtype, self._ragged_rank, self._row_splits_dtype
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a ragged tensor, or some one of another specification, is described by this one."""
+        """Tell whether a ragged tensor, or some one of another specification, is described by this one.
+
+        Args:
+            spec_or_value: a `tf.RaggedTensor` or a specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensorSpec([2, None], tf.int32).is_compatible_with(tf.ragged.constant([[1], [2, 3]]))
+        True
+        """
         other = getattr(spec_or_value, "_type_spec", spec_or_value)
         return (
             isinstance(other, RaggedTensorSpec)
@@ -117,7 +157,18 @@ class RaggedTensorSpec(TypeSpec):
         )
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every ragged tensor of this specification is one of `other`."""
+        """Tell whether every ragged tensor of this specification is one of `other`.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensorSpec([2, None]).is_subtype_of(tf.RaggedTensorSpec([None, None]))
+        True
+        """
         return (
             isinstance(other, RaggedTensorSpec)
             and self._fixed() == other._fixed()
@@ -125,7 +176,19 @@ class RaggedTensorSpec(TypeSpec):
         )
 
     def most_specific_common_supertype(self, others: Any) -> RaggedTensorSpec | None:
-        """The most specific specification that covers this one and `others`, or None."""
+        """Make the most specific specification that covers this one and others.
+
+        Args:
+            others: other specifications.
+
+        Returns:
+            The specification, or None where there is none.
+
+        >>> import penstock as tf
+        >>> spec = tf.RaggedTensorSpec([2, None])
+        >>> spec.most_specific_common_supertype([tf.RaggedTensorSpec([3, None])]).shape
+        TensorShape([None, None])
+        """
         shape = self._shape
         for other in others:
             if not isinstance(other, RaggedTensorSpec) or self._fixed() != other._fixed():

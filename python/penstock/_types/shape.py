@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import ShapeLike
 
 __all__ = ["ArrayShape", "TensorShape"]
 
@@ -72,17 +75,32 @@ class TensorShape:
         return self.rank
 
     def as_list(self) -> list[int | None]:
-        """The sizes as a list.
+        """List the sizes.
+
+        Returns:
+            The sizes; None for those that are not known.
 
         Raises:
             ValueError: for a shape of unknown rank.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, None]).as_list()
+        [2, None]
         """
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
 
     def num_elements(self) -> int | None:
-        """The number of elements, or None where it is not known."""
+        """Count the elements.
+
+        Returns:
+            The product of the sizes, or None where it is not known.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).num_elements()
+        6
+        """
         if self._dims is None:
             return None
         total = 1
@@ -93,16 +111,42 @@ class TensorShape:
         return total
 
     def is_fully_defined(self) -> bool:
-        """Whether rank and all sizes are known."""
+        """Tell whether rank and all sizes are known.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, None]).is_fully_defined()
+        False
+        """
         return self._dims is not None and None not in self._dims
 
     def assert_is_fully_defined(self) -> None:
-        """Raises ValueError unless rank and all sizes are known."""
+        """Raise unless rank and all sizes are known.
+
+        Raises:
+            ValueError: where one is not known.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).assert_is_fully_defined()
+        """
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
-    def is_compatible_with(self, other: Any) -> bool:
-        """Whether some concrete shape is described by both."""
+    def is_compatible_with(self, other: ShapeLike) -> bool:
+        """Tell whether some concrete shape is described by both.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, None]).is_compatible_with([None, 3])
+        True
+        """
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return True
@@ -110,13 +154,34 @@ class TensorShape:
             a is None or b is None or a == b for a, b in zip(self._dims, other._dims, strict=True)
         )
 
-    def assert_is_compatible_with(self, other: Any) -> None:
-        """Raises ValueError unless some concrete shape is described by both."""
+    def assert_is_compatible_with(self, other: ShapeLike) -> None:
+        """Raise unless some concrete shape is described by both.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Raises:
+            ValueError: where there is none.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, None]).assert_is_compatible_with([None, 3])
+        """
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every concrete shape of this one is one of `other`."""
+        """Tell whether every concrete shape of this one is one of `other`.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).is_subtype_of(tf.TensorShape([2, None]))
+        True
+        """
         if not isinstance(other, TensorShape):
             return False
         if other._dims is None:
@@ -125,18 +190,39 @@ class TensorShape:
             return False
         return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
 
-    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
-        """The most specific shape that covers both."""
+    def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
+        """Make the most specific shape that covers both.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Returns:
+            The shape, with None for sizes that differ.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).most_specific_compatible_shape([2, 4])
+        TensorShape([2, None])
+        """
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)])
 
-    def merge_with(self, other: Any) -> TensorShape:
-        """What is known when both describe the same tensor.
+    def merge_with(self, other: ShapeLike) -> TensorShape:
+        """Join what both say of the same tensor.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Returns:
+            The shape.
 
         Raises:
             ValueError: where they contradict each other.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, None]).merge_with([None, 3])
+        TensorShape([2, 3])
         """
         shape = TensorShape(other)
         self.assert_is_compatible_with(shape)
@@ -146,18 +232,39 @@ class TensorShape:
             return self
         return TensorShape([b if a is None else a for a, b in zip(self._dims, shape._dims, strict=True)])
 
-    def concatenate(self, other: Any) -> TensorShape:
-        """The dimensions of this shape followed by those of `other`."""
+    def concatenate(self, other: ShapeLike) -> TensorShape:
+        """Append the dimensions of another shape.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Returns:
+            The shape.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).concatenate([3])
+        TensorShape([2, 3])
+        """
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape, known to have `rank` dimensions.
+        """Demand a rank.
+
+        Args:
+            rank: the number of dimensions.
+
+        Returns:
+            This shape, known to have `rank` dimensions.
 
         Raises:
             ValueError: where it has another rank.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape(None).with_rank(2)
+        TensorShape([None, None])
         """
         if self._dims is None:
             return TensorShape([None] * rank)
@@ -165,32 +272,72 @@ class TensorShape:
         return self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape.
+        """Demand a least rank.
+
+        Args:
+            rank: the number of dimensions.
+
+        Returns:
+            This shape.
 
         Raises:
             ValueError: where it is known to have fewer dimensions.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).with_rank_at_least(1)
+        TensorShape([2, 3])
         """
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape.
+        """Demand a greatest rank.
+
+        Args:
+            rank: the number of dimensions.
+
+        Returns:
+            This shape.
 
         Raises:
             ValueError: where it is known to have more dimensions.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).with_rank_at_most(2)
+        TensorShape([2, 3])
         """
         if self.rank is not None and self.rank > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raises ValueError where the rank is known to be another."""
+        """Raise where the rank is known to be another.
+
+        Args:
+            rank: the number of dimensions.
+
+        Raises:
+            ValueError: where it is.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).assert_has_rank(2)
+        """
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
-    def assert_same_rank(self, other: Any) -> None:
-        """Raises ValueError where both ranks are known and differ."""
+    def assert_same_rank(self, other: ShapeLike) -> None:
+        """Raise where both ranks are known and differ.
+
+        Args:
+            other: another shape, or what can be one.
+
+        Raises:
+            ValueError: where they do.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).assert_same_rank([4, 5])
+        """
         other = TensorShape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
             raise ValueError(f"shapes {self} and {other} must have the same rank")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._types.argument_names import expect, shown
 from penstock._types.shape import TensorShape
 from penstock._types.tracing_type import TraceType
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike, TensorOrVariable
 
 __all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 
@@ -38,22 +41,47 @@ class TypeSpec(TraceType):
         raise TypeError(f"{type(self).__name__} must define _from_components(components) to make its values")
 
     def flatten(self) -> list[Any]:
-        """The specification of each tensor in the components."""
+        """List the specification of each tensor in the components.
+
+        Returns:
+            The specifications.
+        """
         return [leaf for part in nest.flatten(self._component_specs) for leaf in part.flatten()]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The tensors in the components of a value."""
+        """List the tensors in the components of a value.
+
+        Args:
+            value: a value of this specification.
+
+        Returns:
+            The tensors, in the order of `flatten`.
+        """
         specs = nest.flatten(self._component_specs)
         parts = nest.flatten(self._to_components(value)) if specs else []
         return [leaf for spec, part in zip(specs, parts, strict=True) for leaf in spec.to_tensors(part)]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The value whose components have the next of the tensors."""
+        """Make a value of the next of the tensors.
+
+        Args:
+            tensors: gives the tensors.
+
+        Returns:
+            The value.
+        """
         parts = [spec.from_tensors(tensors) for spec in nest.flatten(self._component_specs)]
         return self._from_components(nest.pack_sequence_as(self._component_specs, parts))
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
-        """The value that stands for an argument."""
+        """Make the value that stands for an argument.
+
+        Args:
+            placeholder_context: makes symbolic tensors.
+
+        Returns:
+            The value, of symbolic tensors.
+        """
         specs = self.flatten()
         if not specs:
             return super().placeholder_value(placeholder_context)
@@ -66,7 +94,14 @@ class TypeSpec(TraceType):
 
     @abc.abstractmethod
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or some value of another specification, is described by this one."""
+        """Tell whether a value, or some value of another specification, is described by this one.
+
+        Args:
+            spec_or_value: a value or a specification.
+
+        Returns:
+            Whether it is so.
+        """
 
     def _serialize(self) -> Any:
         """What a specification is compared by: all that it holds, unless a class knows better."""
@@ -75,11 +110,25 @@ class TypeSpec(TraceType):
         return tuple(sorted({**held, **getattr(self, "__dict__", {})}.items()))
 
     def is_subtype_of(self, other: TraceType) -> bool:
-        """Whether a trace for `other` serves arguments of this specification: where the two are equal."""
+        """Tell whether a trace for `other` serves arguments of this specification: where the two are equal.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+        """
         return self == other
 
     def most_specific_common_supertype(self, others: Sequence[TraceType]) -> TraceType | None:
-        """This specification where all others are equal to it, else None."""
+        """Make the most specific specification that covers this one and others.
+
+        Args:
+            others: other specifications.
+
+        Returns:
+            This specification where all others are equal to it, else None.
+        """
         return self if all(self == other for other in others) else None
 
     def __eq__(self, other: object) -> bool:
@@ -132,20 +181,39 @@ class TensorSpec(TypeSpec):
         """`tf.Tensor`."""
         return _core.Tensor
 
-    def placeholder_value(self, placeholder_context: Any) -> Any:
-        """The symbolic tensor that stands for the next tensor of an argument."""
+    def placeholder_value(self, placeholder_context: Any) -> _core.Tensor:
+        """Make the symbolic tensor that stands for the next tensor of an argument.
+
+        Args:
+            placeholder_context: makes symbolic tensors.
+
+        Returns:
+            The tensor.
+        """
         if not hasattr(placeholder_context, "placeholder"):
             raise TypeError(
                 "argument 'placeholder_context' must be what __tf_tracing_type__ types are given, "
                 f"got {shown(placeholder_context)}"
             )
-        return placeholder_context.placeholder(self)
+        made: _core.Tensor = placeholder_context.placeholder(self)
+        return made
 
-    def cast(self, value: Any, cast_context: Any) -> Any:
-        """The value as a tensor of this specification.
+    def cast(self, value: TensorLike, cast_context: Any) -> _core.Tensor:
+        """Convert a value to a tensor of this specification.
+
+        Args:
+            value: something that can be a tensor.
+            cast_context: accepted and ignored.
+
+        Returns:
+            The tensor.
 
         Raises:
             TypeError: where it cannot be one.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2], tf.float32).cast([1, 2], None).numpy()
+        array([1., 2.], dtype=float32)
         """
         tensor = value if isinstance(value, _core.Tensor) else _core._to_tensor_hinted(value, self._dtype)
         if not self.is_compatible_with(tensor):
@@ -153,32 +221,85 @@ class TensorSpec(TypeSpec):
         return tensor
 
     def flatten(self) -> list[Any]:
-        """This specification alone."""
+        """List this specification alone.
+
+        Returns:
+            The specification.
+        """
         return [self]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The tensor alone."""
+        """List the tensor alone.
+
+        Args:
+            value: a value of this specification.
+
+        Returns:
+            The tensor.
+        """
         return [value]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The next of the tensors."""
+        """Take the next of the tensors.
+
+        Args:
+            tensors: gives the tensors.
+
+        Returns:
+            The tensor.
+        """
         return next(tensors)
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """A specification like `spec`, under another name if one is given."""
+        """Make a specification like another one, under another name if one is given.
+
+        Args:
+            spec: what has a shape and a dtype.
+            name: the name.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec.from_spec(tf.TensorSpec([2], tf.int32), name="x")
+        TensorSpec(shape=(2,), dtype=tf.int32, name='x')
+        """
         if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
             raise TypeError(f"argument 'spec' must be a tf.TensorSpec, got {shown(spec)}")
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     @classmethod
-    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """The specification of a tensor."""
+    def from_tensor(cls, tensor: TensorOrVariable, name: str | None = None) -> TensorSpec:
+        """Make the specification of a tensor.
+
+        Args:
+            tensor: a tensor or variable.
+            name: a name for the parameter that it describes.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec.from_tensor(tf.constant([1, 2]))
+        TensorSpec(shape=(2,), dtype=tf.int32, name=None)
+        """
         expect(tensor, (_core.Tensor, _core._Variable), "tensor", "a tensor or a variable")
         return cls(tensor.shape, tensor.dtype, name)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a tensor, or some tensor of another specification, is described by this one."""
+    def is_compatible_with(self, spec_or_value: TypeSpec | TensorLike) -> bool:
+        """Tell whether a tensor, or some tensor of another specification, is described by this one.
+
+        Args:
+            spec_or_value: a value or a specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([None], tf.int32).is_compatible_with(tf.constant([1, 2]))
+        True
+        """
         if not hasattr(spec_or_value, "dtype") or not hasattr(spec_or_value, "shape"):
             spec_or_value = _core._to_tensor_hinted(spec_or_value, self._dtype)
         return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(
@@ -186,7 +307,18 @@ class TensorSpec(TypeSpec):
         )
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether every tensor of this specification is one of `other`."""
+        """Tell whether every tensor of this specification is one of `other`.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).is_subtype_of(tf.TensorSpec([None]))
+        True
+        """
         return (
             isinstance(other, TensorSpec)
             and self._dtype == other._dtype
@@ -194,7 +326,18 @@ class TensorSpec(TypeSpec):
         )
 
     def most_specific_common_supertype(self, others: Any) -> TensorSpec | None:
-        """The most specific specification that covers this one and `others`, or None."""
+        """Make the most specific specification that covers this one and others.
+
+        Args:
+            others: other specifications.
+
+        Returns:
+            The specification, or None where there is none.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).most_specific_common_supertype([tf.TensorSpec([3])])
+        TensorSpec(shape=(None,), dtype=tf.float32, name=None)
+        """
         shape = self._shape
         for other in others:
             if not isinstance(other, TensorSpec) or other._dtype != self._dtype:
@@ -288,15 +431,19 @@ class VariableSpec(TypeSpec):
 
 
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """The specification of a tensor, of something that can be one, or of a composite value.
+    """Make the specification of a tensor, of something that can be one, or of a composite value.
 
     Args:
         value: a tensor, something that can be one, or a composite value.
 
+    Returns:
+        The specification.
+
     Raises:
         TypeError: where the value cannot be a tensor.
 
-    >>> type_spec_from_value([1.0, 2.0])
+    >>> import penstock as tf
+    >>> tf.type_spec_from_value([1.0, 2.0])
     TensorSpec(shape=(2,), dtype=tf.float32, name=None)
     """
     spec = getattr(value, "_type_spec", None)

@@ -39,14 +39,34 @@ class TraceType(abc.ABC):
 
     @abc.abstractmethod
     def is_subtype_of(self, other: TraceType) -> bool:
-        """Whether a trace for `other` serves arguments of this type."""
+        """Tell whether a trace for `other` serves arguments of this type.
+
+        Args:
+            other: another type.
+
+        Returns:
+            Whether it is so.
+        """
 
     @abc.abstractmethod
     def most_specific_common_supertype(self, others: Sequence[TraceType]) -> TraceType | None:
-        """The narrowest type that covers this one and `others`, or None."""
+        """Make the narrowest type that covers this one and others.
+
+        Args:
+            others: other types.
+
+        Returns:
+            The type, or None where there is none.
+        """
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
-        """What stands for the argument while the function is traced.
+        """Make what stands for the argument while the function is traced.
+
+        Args:
+            placeholder_context: makes symbolic tensors.
+
+        Returns:
+            The value.
 
         Raises:
             NotImplementedError: where the argument itself is to be used.
@@ -54,19 +74,45 @@ class TraceType(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} makes no placeholders")
 
     def cast(self, value: Any, cast_context: Any) -> Any:
-        """The value as one of this type: itself, unless a type knows better."""
+        """Convert a value to one of this type: the value itself, unless a type knows better.
+
+        Args:
+            value: an argument of this type.
+            cast_context: accepted and ignored.
+
+        Returns:
+            The value.
+        """
         return value
 
     def flatten(self) -> list[Any]:
-        """A `TensorSpec` for each tensor that the argument is taken apart into."""
+        """List the specification of each tensor that the argument is taken apart into.
+
+        Returns:
+            A `TensorSpec` for each.
+        """
         return []
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The tensors of an argument of this type, in the order of `flatten`."""
+        """List the tensors of an argument of this type, in the order of `flatten`.
+
+        Args:
+            value: an argument of this type.
+
+        Returns:
+            The tensors.
+        """
         return []
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The argument that has these tensors; takes as many as `flatten` lists."""
+        """Make the argument that has the next of the tensors, as many as `flatten` lists.
+
+        Args:
+            tensors: gives the tensors.
+
+        Returns:
+            The argument.
+        """
         raise NotImplementedError(f"{type(self).__name__} is not made of tensors")
 
     @abc.abstractmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from penstock import _core
 from penstock._runtime.scope import Placement as _Placement, visible_devices as _visible
@@ -49,24 +50,32 @@ class LogicalDevice(NamedTuple):
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices that the machine has and the engine can use, of one type or of all.
+    """List the devices that the machine has and the engine can use.
 
     Args:
         device_type: `"CPU"` or `"GPU"`; None for all.
 
-    >>> list_physical_devices("CPU")
+    Returns:
+        The devices of the type.
+
+    >>> import penstock as tf
+    >>> tf.config.list_physical_devices("CPU")
     [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
     return [PhysicalDevice(name, kind) for kind, name in _core._devices() if device_type in (None, kind)]
 
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """The devices that are visible, of one type or of all.
+    """List the devices that are visible.
 
     Args:
         device_type: `"CPU"` or `"GPU"`; None for all.
 
-    >>> list_logical_devices('CPU')[0].name
+    Returns:
+        The devices of the type.
+
+    >>> import penstock as tf
+    >>> tf.config.list_logical_devices('CPU')[0].name
     '/device:CPU:0'
     """
     out: list[LogicalDevice] = []
@@ -77,19 +86,25 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
 
 
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of the machine that are not hidden, of one type or of all.
+    """List the devices of the machine that are not hidden.
 
     Args:
         device_type: `"CPU"` or `"GPU"`; None for all.
 
-    >>> [device.name for device in get_visible_devices('CPU')]
+    Returns:
+        The devices of the type.
+
+    >>> import penstock as tf
+    >>> [device.name for device in tf.config.get_visible_devices('CPU')]
     ['/physical_device:CPU:0']
     """
     return [PhysicalDevice(name, kind) for kind, name in _visible() if device_type in (None, kind)]
 
 
-def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Hides all devices, or all of one type, but those given.
+def set_visible_devices(
+    devices: PhysicalDevice | Sequence[PhysicalDevice], device_type: str | None = None
+) -> None:
+    """Hide all devices, or all of one type, but those given.
 
     Args:
         devices: devices of `list_physical_devices`, or one of them.
@@ -98,7 +113,8 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     Raises:
         ValueError: for a device that is not there, or where no CPU would be left.
 
-    >>> set_visible_devices(list_physical_devices('CPU'), 'CPU')
+    >>> import penstock as tf
+    >>> tf.config.set_visible_devices(tf.config.list_physical_devices('CPU'), 'CPU')
     """
     keep = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
     own = list_physical_devices(device_type)
@@ -113,38 +129,48 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Whether functions made by `tf.function` run as plain Python, one operation after the other.
+    """Set whether functions made by `tf.function` run as plain Python, one operation after the other.
 
     Args:
         run_eagerly: whether functions run as Python instead of as graphs.
 
-    >>> run_functions_eagerly(False)
+    >>> import penstock as tf
+    >>> tf.config.run_functions_eagerly(False)
     """
     _core._run_functions_eagerly(bool(run_eagerly))
 
 
 def functions_run_eagerly() -> bool:
-    """What `run_functions_eagerly` said last.
+    """Tell what `run_functions_eagerly` said last.
 
-    >>> functions_run_eagerly()
+    Returns:
+        Whether functions run as plain Python.
+
+    >>> import penstock as tf
+    >>> tf.config.functions_run_eagerly()
     False
     """
     return _core._functions_run_eagerly()
 
 
 def set_soft_device_placement(enabled: bool) -> None:
-    """Whether another device may stand in for one that is asked for and not there.
+    """Set whether another device may stand in for one that is asked for and not there.
+
+    Without it `tf.device` refuses a device that the machine lacks.
 
     Args:
         enabled: accepted; the engine places operations itself.
 
-    Without it `tf.device` refuses a device that the machine lacks.
-
-    >>> set_soft_device_placement(True)
+    >>> import penstock as tf
+    >>> tf.config.set_soft_device_placement(True)
     """
     _Placement.soft = bool(enabled)
 
 
 def get_soft_device_placement() -> bool:
-    """What `set_soft_device_placement` said last; true at first."""
+    """Tell what `set_soft_device_placement` said last; true at first.
+
+    Returns:
+        Whether another device may stand in.
+    """
     return _Placement.soft

@@ -12,16 +12,20 @@ _options: dict[str, Any] = {}
 
 
 def get_jit() -> str:
-    """What `set_jit` said last: `"autoclustering"` or an empty text.
+    """Tell what `set_jit` said last.
 
-    >>> get_jit()
+    Returns:
+        `"autoclustering"` or an empty text.
+
+    >>> import penstock as tf
+    >>> tf.config.optimizer.get_jit()
     ''
     """
     return _jit
 
 
 def set_jit(enabled: bool | str) -> None:
-    """Whether graphs are compiled, which they are in any case.
+    """Set whether graphs are compiled, which they are in any case.
 
     Args:
         enabled: True or `"autoclustering"`; False or an empty text.
@@ -29,7 +33,8 @@ def set_jit(enabled: bool | str) -> None:
     Raises:
         ValueError: for anything else.
 
-    >>> set_jit(False)
+    >>> import penstock as tf
+    >>> tf.config.optimizer.set_jit(False)
     """
     global _jit
     if enabled not in (True, False, "", "autoclustering"):
@@ -38,9 +43,13 @@ def set_jit(enabled: bool | str) -> None:
 
 
 def get_experimental_options() -> dict[str, Any]:
-    """What `set_experimental_options` was told.
+    """Tell what `set_experimental_options` was told.
 
-    >>> get_experimental_options()["disable_meta_optimizer"]
+    Returns:
+        The options, by name.
+
+    >>> import penstock as tf
+    >>> tf.config.optimizer.get_experimental_options()["disable_meta_optimizer"]
     False
     """
     return {**_options, **{name: _options.get(name, False) for name in _ALWAYS}}
@@ -50,11 +59,12 @@ _ALWAYS = ("disable_model_pruning", "disable_meta_optimizer")
 
 
 def set_experimental_options(options: Mapping[str, Any]) -> None:
-    """Notes which of TensorFlow's optimisations are wanted; `PENSTOCK_PASSES` switches those of this package.
+    """Note which of TensorFlow's optimisations are wanted; `PENSTOCK_PASSES` switches those of this package.
 
     Args:
         options: the options to change, by name.
 
-    >>> set_experimental_options({})
+    >>> import penstock as tf
+    >>> tf.config.optimizer.set_experimental_options({})
     """
     _options.update(options)

@@ -24,38 +24,56 @@ def _set(which: str, num_threads: int) -> None:
 
 
 def get_intra_op_parallelism_threads() -> int:
-    """What `set_intra_op_parallelism_threads` said last; 0 at first.
+    """Tell what `set_intra_op_parallelism_threads` said last; 0 at first.
 
-    >>> get_intra_op_parallelism_threads() >= 0
+    Returns:
+        The number of threads.
+
+    >>> import penstock as tf
+    >>> tf.config.threading.get_intra_op_parallelism_threads() >= 0
     True
     """
     return _asked["intra"]
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """How many threads may work on one operation; 0 lets the engine choose.
+    """Set how many threads may work on one operation.
 
     The pool has the greater of both numbers.
 
-    >>> set_intra_op_parallelism_threads(get_intra_op_parallelism_threads())
+    Args:
+        num_threads: how many; 0 lets the engine choose.
+
+    >>> import penstock as tf
+    >>> before = tf.config.threading.get_intra_op_parallelism_threads()
+    >>> tf.config.threading.set_intra_op_parallelism_threads(before)
     """
     _set("intra", num_threads)
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """What `set_inter_op_parallelism_threads` said last; 0 at first.
+    """Tell what `set_inter_op_parallelism_threads` said last; 0 at first.
 
-    >>> get_inter_op_parallelism_threads() >= 0
+    Returns:
+        The number of threads.
+
+    >>> import penstock as tf
+    >>> tf.config.threading.get_inter_op_parallelism_threads() >= 0
     True
     """
     return _asked["inter"]
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """How many operations may run side by side; 0 lets the engine choose.
+    """Set how many operations may run side by side.
 
     The pool has the greater of both numbers.
 
-    >>> set_inter_op_parallelism_threads(get_inter_op_parallelism_threads())
+    Args:
+        num_threads: how many; 0 lets the engine choose.
+
+    >>> import penstock as tf
+    >>> before = tf.config.threading.get_inter_op_parallelism_threads()
+    >>> tf.config.threading.set_inter_op_parallelism_threads(before)
     """
     _set("inter", num_threads)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
 
 __all__ = ["from_dlpack", "to_dlpack"]
 
 
-def to_dlpack(tf_tensor: Any) -> Any:
-    """A DLPack capsule of the value of an eager tensor, for one consumer.
+def to_dlpack(tf_tensor: TensorLike) -> Any:
+    """Make a DLPack capsule of the value of an eager tensor, for one consumer.
 
     Args:
         tf_tensor: a tensor of numbers or of `bool`.
@@ -20,7 +23,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
         `np.from_dlpack(tensor)` and other consumers of version 1 share it.
 
     >>> import penstock as tf
-    >>> from_dlpack(to_dlpack(tf.constant([1, 2]))).numpy()
+    >>> tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(tf.constant([1, 2]))).numpy()
     array([1, 2], dtype=int32)
     """
     if not isinstance(tf_tensor, _core.Tensor):
@@ -29,13 +32,17 @@ def to_dlpack(tf_tensor: Any) -> Any:
 
 
 def from_dlpack(dlcapsule: Any) -> _core.Tensor:
-    """A tensor of the memory of a DLPack capsule, or of an object with `__dlpack__`.
+    """Make a tensor of the memory of a DLPack capsule, or of an object with `__dlpack__`.
 
     Args:
         dlcapsule: the capsule, which cannot be used again.
 
+    Returns:
+        A tensor that shares the memory.
+
     >>> import penstock as tf
-    >>> from_dlpack(to_dlpack(tf.constant([1, 2]))).numpy().tolist()
+    >>> capsule = tf.experimental.dlpack.to_dlpack(tf.constant([1, 2]))
+    >>> tf.experimental.dlpack.from_dlpack(capsule).numpy().tolist()
     [1, 2]
     """
     return _core._from_dlpack(dlcapsule)
