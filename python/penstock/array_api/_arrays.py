@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import SupportsArray
+
 # What an argument that the standard calls an array may be: a tensor, a variable, or a NumPy array.
-Array: TypeAlias = Any
+Array: TypeAlias = "Tensor | _core._Variable | SupportsArray"
 Scalar: TypeAlias = bool | int | float | complex
 
 # The tensor as one whose operators promote dtypes, which every result of the namespace is.

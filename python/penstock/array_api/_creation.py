@@ -52,9 +52,9 @@ def _extents(shape: Any) -> Tensor:
 
 
 def asarray(
-    obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, *, dtype: DType | None = None, device: str | None = None, copy: bool | None = None
 ) -> Tensor:
-    """An array of an array, a Python scalar, nested sequences of them, or an object with a buffer.
+    """Make an array of an array, a Python scalar, nested sequences of them, or an object with a buffer.
 
     Args:
         obj: the values. Nested sequences may hold tensors, symbolic ones among them.
@@ -62,6 +62,9 @@ def asarray(
             `int64`, `float32` or `complex64`.
         device: the CPU, or None.
         copy: False forbids a copy; True and None are the same, since tensors are immutable.
+
+    Returns:
+        An array of the shape of the values.
 
     Raises:
         ValueError: where a copy would be needed and `copy` forbids it; for ragged sequences.
@@ -151,13 +154,16 @@ def _of_values(obj: Any, dtype: DType | None) -> Tensor:
     return _core._to_tensor(conform(obj), dtype)
 
 
-def from_dlpack(x: object, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """The array that another library's array is, by DLPack; its memory is shared.
+def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
+    """Make the array that another library's array is, by DLPack.
 
     Args:
         x: an object with `__dlpack__` whose memory is the CPU's.
         device: the CPU, or None.
         copy: whether to copy; None and False share the memory, which must not be written any more.
+
+    Returns:
+        An array of the same shape and dtype, which shares the memory unless it is copied.
 
     Raises:
         BufferError: for a dtype or device that cannot be shared.
@@ -179,8 +185,19 @@ def _filled(shape: Any, value: Any, dtype: DType) -> Tensor:
     return new(raw_ops.fill(_extents(shape), _of_values(value, dtype)))
 
 
-def full(shape: Shape, fill_value: Scalar, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array that holds `fill_value` everywhere; its dtype is by default that of the value's kind.
+def full(
+    shape: Shape, fill_value: Scalar, *, dtype: DType | None = None, device: str | None = None
+) -> Tensor:
+    """Make an array that holds one value everywhere.
+
+    Args:
+        shape: the sizes, or one size.
+        fill_value: the value.
+        dtype: the dtype; by default that of the value's kind.
+        device: the CPU, or None.
+
+    Returns:
+        An array of this shape.
 
     >>> from penstock import array_api as xp
     >>> xp.full((2,), 7).tolist()
@@ -194,8 +211,16 @@ def full(shape: Shape, fill_value: Scalar, *, dtype: DType | None = None, device
     return new(raw_ops.fill(_extents(shape), value))
 
 
-def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array of zeros, of `float32` by default.
+def zeros(shape: Shape, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array of zeros.
+
+    Args:
+        shape: the sizes, or one size.
+        dtype: the dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of this shape.
 
     >>> from penstock import array_api as xp
     >>> xp.zeros((2,)).tolist()
@@ -205,8 +230,16 @@ def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Te
     return _filled(shape, 0, DEFAULT_FLOAT if dtype is None else _core.DType(dtype))
 
 
-def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array of ones, of `float32` by default.
+def ones(shape: Shape, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array of ones.
+
+    Args:
+        shape: the sizes, or one size.
+        dtype: the dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of this shape.
 
     >>> from penstock import array_api as xp
     >>> xp.ones((2,), dtype=xp.int8).tolist()
@@ -216,8 +249,16 @@ def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Ten
     return _filled(shape, 1, DEFAULT_FLOAT if dtype is None else _core.DType(dtype))
 
 
-def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array whose values nothing is promised of: zeros, since tensors are never uninitialised.
+def empty(shape: Shape, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array whose values nothing is promised of: zeros, since tensors are never uninitialised.
+
+    Args:
+        shape: the sizes, or one size.
+        dtype: the dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of this shape.
 
     >>> from penstock import array_api as xp
     >>> xp.empty((2, 3)).shape
@@ -234,8 +275,19 @@ def _like(x: Array, value: Scalar, dtype: DType | None, device: Any, function: s
     return new(raw_ops.fill(raw_ops.shape(x, dtype=_core.int64), _of_values(value, target)))
 
 
-def full_like(x: Array, /, fill_value: Scalar, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array of the shape of `x`, and of its dtype unless another is given, of one value.
+def full_like(
+    x: Array, /, fill_value: Scalar, *, dtype: DType | None = None, device: str | None = None
+) -> Tensor:
+    """Make an array of the shape of another one that holds one value everywhere.
+
+    Args:
+        x: an array.
+        fill_value: the value.
+        dtype: the dtype, that of `x` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.full_like(xp.asarray([1, 2]), 5).tolist()
@@ -244,8 +296,16 @@ def full_like(x: Array, /, fill_value: Scalar, *, dtype: DType | None = None, de
     return _like(x, fill_value, dtype, device, "full_like")
 
 
-def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Zeros in the shape of `x`, and of its dtype unless another is given.
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array of zeros of the shape of another one.
+
+    Args:
+        x: an array.
+        dtype: the dtype, that of `x` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.zeros_like(xp.asarray([1, 2])).tolist()
@@ -254,8 +314,16 @@ def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -
     return _like(x, 0, dtype, device, "zeros_like")
 
 
-def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """Ones in the shape of `x`, and of its dtype unless another is given.
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array of ones of the shape of another one.
+
+    Args:
+        x: an array.
+        dtype: the dtype, that of `x` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.ones_like(xp.asarray([1, 2])).tolist()
@@ -264,8 +332,16 @@ def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) ->
     return _like(x, 1, dtype, device, "ones_like")
 
 
-def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """An array of the shape of `x` whose values nothing is promised of.
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: str | None = None) -> Tensor:
+    """Make an array of the shape of another one whose values nothing is promised of.
+
+    Args:
+        x: an array.
+        dtype: the dtype, that of `x` by default.
+        device: the CPU, or None.
+
+    Returns:
+        An array of the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.empty_like(xp.asarray([1, 2])).shape
@@ -281,9 +357,9 @@ def arange(
     step: int | float = 1,
     *,
     dtype: DType | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Tensor:
-    """The numbers from `start` on in steps of `step`, up to but without `stop`.
+    """Make the numbers from `start` on in steps of `step`, up to but without `stop`.
 
     Args:
         start: the first number; without `stop` the end of a range from 0.
@@ -291,6 +367,9 @@ def arange(
         step: the step, not 0.
         dtype: by default `int64` for integers, else `float32`.
         device: the CPU, or None.
+
+    Returns:
+        A vector.
 
     Raises:
         ValueError: for a step of 0.
@@ -330,10 +409,10 @@ def linspace(
     num: int,
     *,
     dtype: DType | None = None,
-    device: Any = None,
+    device: str | None = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """`num` numbers at equal distances from `start` to `stop`.
+    """Make numbers at equal distances from `start` to `stop`.
 
     Args:
         start: the first number.
@@ -342,6 +421,9 @@ def linspace(
         dtype: by default `float32`, or `complex64` where one of the numbers is complex.
         device: the CPU, or None.
         endpoint: whether `stop` belongs to them.
+
+    Returns:
+        A vector of `num` numbers.
 
     Raises:
         ValueError: for a negative `num`.
@@ -390,9 +472,19 @@ def eye(
     *,
     k: int = 0,
     dtype: DType | None = None,
-    device: Any = None,
+    device: str | None = None,
 ) -> Tensor:
-    """A matrix with ones on diagonal `k` (0 is the main one, positive ones are above) and zeros elsewhere.
+    """Make a matrix with ones on a diagonal and zeros elsewhere.
+
+    Args:
+        n_rows: the number of rows.
+        n_cols: the number of columns, by default that of rows.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+        dtype: the dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Returns:
+        A matrix of shape `(n_rows, n_cols)`.
 
     >>> from penstock import array_api as xp
     >>> xp.eye(2, 3, k=1, dtype=xp.int32).tolist()
@@ -420,11 +512,14 @@ def _positions(count: Any) -> Tensor:
 
 
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
-    """Coordinates of a grid: for each vector an array that varies along one dimension of the grid.
+    """Make coordinates of a grid: for each vector an array that varies along one dimension of the grid.
 
     Args:
         *arrays: vectors.
         indexing: `"ij"` gives the vectors their dimensions in order, `"xy"` swaps the first two.
+
+    Returns:
+        An array for each vector, of the shape of the grid.
 
     Raises:
         ValueError: for another `indexing`.
@@ -448,7 +543,14 @@ def _triangle(x: Array, k: int, function: str, lower: bool) -> Tensor:
 
 
 def tril(x: Array, /, *, k: int = 0) -> Tensor:
-    """Each matrix with zeros above diagonal `k`.
+    """Put zeros above a diagonal of each matrix.
+
+    Args:
+        x: an array.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         ValueError: for an array of rank below 2.
@@ -461,7 +563,14 @@ def tril(x: Array, /, *, k: int = 0) -> Tensor:
 
 
 def triu(x: Array, /, *, k: int = 0) -> Tensor:
-    """Each matrix with zeros below diagonal `k`.
+    """Put zeros below a diagonal of each matrix.
+
+    Args:
+        x: an array.
+        k: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         ValueError: for an array of rank below 2.

@@ -7,7 +7,17 @@ from typing import Any
 
 from penstock import _core
 from penstock._core import DType, Tensor
-from penstock.array_api._arrays import KINDS, Array, array, cast, check_device, common_dtype, is_scalar, new
+from penstock.array_api._arrays import (
+    KINDS,
+    Array,
+    Scalar,
+    array,
+    cast,
+    check_device,
+    common_dtype,
+    is_scalar,
+    new,
+)
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
@@ -47,14 +57,17 @@ def _dtype(of: Any) -> DType:
     return of.dtype if isinstance(of, Tensor | _core._Variable) else _core.DType(getattr(of, "dtype", of))
 
 
-def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The values in another dtype.
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: str | None = None) -> Tensor:
+    """Convert the values to another dtype.
 
     Args:
         x: an array.
         dtype: a dtype of any kind; from complex only to complex and `bool`.
         copy: accepted and ignored, since tensors are immutable.
         device: the CPU, or None.
+
+    Returns:
+        An array of the shape of `x`, of this dtype.
 
     Raises:
         TypeError: from complex to a real dtype, since it is open which part is meant.
@@ -73,7 +86,14 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) 
 
 
 def can_cast(from_: DType | Array, to: DType, /) -> bool:
-    """Whether promotion can lead from the dtype of `from_` to `to`.
+    """Tell whether promotion can lead from one dtype to another.
+
+    Args:
+        from_: a dtype, or an array of it.
+        to: a dtype.
+
+    Returns:
+        Whether it can.
 
     >>> from penstock import array_api as xp
     >>> xp.can_cast(xp.int8, xp.int16), xp.can_cast(xp.int16, xp.int8)
@@ -84,7 +104,13 @@ def can_cast(from_: DType | Array, to: DType, /) -> bool:
 
 
 def finfo(type: DType | Array, /) -> FloatLimits:
-    """The limits of a floating-point dtype, or of that of an array.
+    """Tell the limits of a floating-point dtype.
+
+    Args:
+        type: a dtype, or an array of it.
+
+    Returns:
+        The limits, as Python numbers.
 
     Raises:
         TypeError: for a dtype that is neither floating-point nor complex.
@@ -111,7 +137,13 @@ def finfo(type: DType | Array, /) -> FloatLimits:
 
 
 def iinfo(type: DType | Array, /) -> IntegerLimits:
-    """The limits of an integer dtype, or of that of an array.
+    """Tell the limits of an integer dtype.
+
+    Args:
+        type: a dtype, or an array of it.
+
+    Returns:
+        The limits, as Python numbers.
 
     Raises:
         TypeError: for a dtype that is no integer one.
@@ -129,12 +161,15 @@ def iinfo(type: DType | Array, /) -> IntegerLimits:
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
-    """Whether a dtype is of a kind, one of several kinds, or equal to another dtype.
+    """Tell whether a dtype is of a kind, one of several kinds, or equal to another dtype.
 
     Args:
         dtype: the dtype.
         kind: `"bool"`, `"signed integer"`, `"unsigned integer"`, `"integral"`, `"real floating"` (to which
             `float16` and `bfloat16` count), `"complex floating"`, `"numeric"`, a dtype, or a tuple of these.
+
+    Returns:
+        Whether it is so.
 
     Raises:
         ValueError: for another kind.
@@ -164,8 +199,14 @@ _PUBLIC_KINDS = (
 )
 
 
-def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that arrays, dtypes and Python scalars promote to.
+def result_type(*arrays_and_dtypes: Array | DType | Scalar) -> DType:
+    """Find the dtype that arrays, dtypes and Python scalars promote to.
+
+    Args:
+        *arrays_and_dtypes: arrays, dtypes and Python scalars.
+
+    Returns:
+        The dtype.
 
     Raises:
         TypeError: where there is none, as for an integer and a floating-point dtype.
@@ -174,5 +215,5 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     >>> xp.result_type(xp.uint8, xp.int8, 1)
     tf.int16
     """
-    scalars = [a for a in arrays_and_dtypes if is_scalar(a)]
+    scalars: list[Any] = [a for a in arrays_and_dtypes if is_scalar(a)]
     return common_dtype((_dtype(a) for a in arrays_and_dtypes if not is_scalar(a)), scalars)

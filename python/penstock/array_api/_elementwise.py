@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
-from penstock.array_api._arrays import Array, array, cast, is_scalar, new, operands, scalar_like
+from penstock.array_api._arrays import Array, Scalar, array, cast, is_scalar, new, operands, scalar_like
 
 Unary: TypeAlias = Callable[[Any], Tensor]
 Binary: TypeAlias = Callable[[Any, Any], Tensor]
@@ -317,8 +317,8 @@ subtract = _binary(
 )
 
 
-def clip(x: Array, /, min: Any = None, max: Any = None) -> Tensor:
-    """The elements, none below `min` and none above `max`.
+def clip(x: Array, /, min: Array | Scalar | None = None, max: Array | Scalar | None = None) -> Tensor:
+    """Limit the elements to a range.
 
     Args:
         x: an array of a real dtype.
@@ -333,7 +333,8 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Tensor:
     [2, 5, 6]
     """
     result = x = array(x, "clip", "real numeric")
-    for name, bound, op in (("min", min, raw_ops.maximum), ("max", max, raw_ops.minimum)):
+    bounds: list[tuple[str, Any, Binary]] = [("min", min, raw_ops.maximum), ("max", max, raw_ops.minimum)]
+    for name, bound, op in bounds:
         if bound is not None:
             if is_scalar(bound):
                 _, limit = operands("clip", "real numeric", x, bound, ("x", name))

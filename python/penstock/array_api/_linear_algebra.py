@@ -16,9 +16,16 @@ __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Array, x2: Array, /) -> Tensor:
-    """The matrix product, of each pair of matrices where there are leading dimensions; those broadcast.
+    """Multiply matrices, each pair of them where there are leading dimensions; those broadcast.
 
     A vector is a row on the left and a column on the right, and its dimension is not in the result.
+
+    Args:
+        x1: an array.
+        x2: an array.
+
+    Returns:
+        An array of shape `(..., m, n)`, of the dtype that both promote to.
 
     Raises:
         ValueError: for an array of rank 0, or inner sizes that differ.
@@ -40,7 +47,13 @@ def matmul(x1: Array, x2: Array, /) -> Tensor:
 
 
 def matrix_transpose(x: Array, /) -> Tensor:
-    """Each matrix, transposed.
+    """Transpose each matrix.
+
+    Args:
+        x: an array of at least two dimensions.
+
+    Returns:
+        An array of shape `(..., n, m)`, of the dtype of `x`.
 
     Raises:
         ValueError: for an array of rank below 2.
@@ -54,12 +67,15 @@ def matrix_transpose(x: Array, /) -> Tensor:
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
-    """The sum of products over axes of both.
+    """Sum the products over axes of both.
 
     Args:
         x1: an array.
         x2: an array.
         axes: how many of the last axes of `x1` meet the first of `x2`, or the axes of each.
+
+    Returns:
+        An array with the other axes of `x1`, then those of `x2`.
 
     Raises:
         ValueError: where sizes of axes that meet differ.
@@ -73,12 +89,15 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Tensor:
-    """The sums of `conj(x1) * x2` along an axis; the other dimensions broadcast.
+    """Sum the products `conj(x1) * x2` along an axis; the other dimensions broadcast.
 
     Args:
         x1: an array.
         x2: an array.
         axis: the axis of both, counted from the end: from -1 down.
+
+    Returns:
+        An array without the axis.
 
     Raises:
         ValueError: where the sizes of the axis differ, or it is out of range.

@@ -45,7 +45,13 @@ def places(axis: Any, rank: int, argument: str = "axis") -> list[int]:
 
 
 def broadcast_shapes(*shapes: Iterable[int | None]) -> tuple[int | None, ...]:
-    """The shape that shapes broadcast to; sizes that are not known are None.
+    """Find the shape that shapes broadcast to.
+
+    Args:
+        *shapes: the shapes.
+
+    Returns:
+        The sizes; None for those that are not known.
 
     Raises:
         ValueError: where they do not broadcast.
@@ -61,7 +67,13 @@ def broadcast_shapes(*shapes: Iterable[int | None]) -> tuple[int | None, ...]:
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Tensor, ...]:
-    """The arrays, each in the shape that all of them broadcast to.
+    """Broadcast arrays to one shape.
+
+    Args:
+        *arrays: the arrays.
+
+    Returns:
+        The arrays, each in the shape that all of them broadcast to.
 
     Raises:
         ValueError: where they do not broadcast.
@@ -89,7 +101,14 @@ def common_extents(a: Tensor, b: Tensor, inner: int) -> Tensor:
 
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Tensor:
-    """The array, repeated along dimensions of size 1 and along new leading ones.
+    """Repeat an array along dimensions of size 1 and along new leading ones.
+
+    Args:
+        x: an array.
+        shape: the sizes.
+
+    Returns:
+        An array of this shape.
 
     Raises:
         ValueError: where it does not broadcast to `shape`.
@@ -110,7 +129,14 @@ def _of_one_dtype(arrays: Any, function: str) -> list[Tensor]:
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Tensor:
-    """Arrays that are alike but for one dimension, joined along it; with `axis=None` as vectors.
+    """Join arrays that are alike but for one dimension along it.
+
+    Args:
+        arrays: the arrays.
+        axis: the dimension; None joins the arrays as vectors.
+
+    Returns:
+        An array of the dtype that all promote to.
 
     Raises:
         ValueError: for shapes that differ in another dimension, an axis out of range, or no array.
@@ -126,7 +152,14 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Tensor:
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Tensor:
-    """Arrays of one shape, joined along a new dimension.
+    """Join arrays of one shape along a new dimension.
+
+    Args:
+        arrays: the arrays.
+        axis: the place of the dimension in the result.
+
+    Returns:
+        An array of one more dimension, of the dtype that all promote to.
 
     Raises:
         ValueError: where the shapes differ, or for no array.
@@ -140,7 +173,14 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Tensor:
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dimension, which they lack.
+    """Take an array apart along a dimension.
+
+    Args:
+        x: an array.
+        axis: the dimension.
+
+    Returns:
+        The slices, which lack the dimension.
 
     Raises:
         ValueError: for an axis out of range.
@@ -154,7 +194,14 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def expand_dims(x: Array, /, axis: Axes) -> Tensor:
-    """The array with dimensions of size 1 at the places `axis` of the result.
+    """Insert dimensions of size 1.
+
+    Args:
+        x: an array.
+        axis: their places in the result.
+
+    Returns:
+        An array of the same elements.
 
     Raises:
         IndexError: for an axis out of range.
@@ -176,7 +223,14 @@ def expand_dims(x: Array, /, axis: Axes) -> Tensor:
 
 
 def squeeze(x: Array, /, axis: Axes) -> Tensor:
-    """The array without the dimensions `axis`.
+    """Remove dimensions of size 1.
+
+    Args:
+        x: an array.
+        axis: the dimensions.
+
+    Returns:
+        An array of the same elements.
 
     Raises:
         ValueError: where one of them is not of size 1, is out of range, or is there twice.
@@ -191,7 +245,14 @@ def squeeze(x: Array, /, axis: Axes) -> Tensor:
 
 
 def flip(x: Array, /, *, axis: Axes | None = None) -> Tensor:
-    """The elements in the opposite order along some dimensions, or along all.
+    """Turn the order of the elements round along dimensions.
+
+    Args:
+        x: an array.
+        axis: the dimensions; all by default.
+
+    Returns:
+        An array of the shape of `x`.
 
     Raises:
         ValueError: for an axis out of range.
@@ -206,7 +267,14 @@ def flip(x: Array, /, *, axis: Axes | None = None) -> Tensor:
 
 
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Tensor:
-    """The array with its dimensions permuted: `axes[i]` comes to place `i`.
+    """Permute the dimensions: `axes[i]` comes to place `i`.
+
+    Args:
+        x: an array.
+        axes: every dimension once.
+
+    Returns:
+        An array of the same elements.
 
     Raises:
         ValueError: where `axes` does not name every dimension once.
@@ -224,7 +292,15 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Tensor:
 
 
 def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Tensor:
-    """The array with some dimensions moved to other places; the others keep their order.
+    """Move dimensions to other places; the others keep their order.
+
+    Args:
+        x: an array.
+        source: the dimensions.
+        destination: their places in the result.
+
+    Returns:
+        An array of the same elements.
 
     Raises:
         ValueError: where there are not as many places as dimensions, or one is out of range.
@@ -247,12 +323,15 @@ def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Tensor:
 
 
 def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Tensor:
-    """The same elements, in row-major order, in another shape.
+    """Give the same elements, in row-major order, another shape.
 
     Args:
         x: an array.
         shape: the sizes; one may be -1, which stands for what is left.
         copy: accepted and ignored: the result shares the memory, which nobody can write.
+
+    Returns:
+        An array of this shape.
 
     Raises:
         ValueError: where the number of elements differs.
@@ -265,12 +344,15 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> T
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Tensor:
-    """Each element, repeated where it stands.
+    """Repeat each element where it stands.
 
     Args:
         x: an array.
         repeats: how often: a number, or an array with a number for each element along `axis`.
         axis: the dimension; without it the array is flattened first.
+
+    Returns:
+        An array of the dtype of `x`.
 
     Raises:
         ValueError: where there are not as many numbers as elements, or the axis is out of range.
@@ -283,12 +365,15 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Ten
 
 
 def roll(x: Array, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
-    """The elements moved along dimensions; those that leave at one end come in at the other.
+    """Move the elements along dimensions; those that leave at one end come in at the other.
 
     Args:
         x: an array.
         shift: by how much: a number, or one for each of `axis`.
         axis: the dimensions; without them the array is rolled as if it were a vector.
+
+    Returns:
+        An array of the shape of `x`.
 
     Raises:
         ValueError: where there are not as many shifts as axes, or one is out of range.
@@ -315,11 +400,14 @@ def roll(x: Array, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
 
 
 def tile(x: Array, repetitions: tuple[int, ...], /) -> Tensor:
-    """The array, repeated as a whole along each dimension.
+    """Repeat the array as a whole along each dimension.
 
     Args:
         x: an array.
         repetitions: how often along each of the last dimensions; more numbers than those add leading ones.
+
+    Returns:
+        An array of the dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.tile(xp.asarray([1, 2]), (2, 1)).tolist()

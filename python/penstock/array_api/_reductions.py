@@ -64,13 +64,16 @@ def _accumulator(x: Tensor, dtype: DType | None) -> Tensor:
 def sum(
     x: Array, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """The sum over axes, or over all elements; 0 over none.
+    """Sum the elements over axes, or all; over none the sum is 0.
 
     Args:
         x: an array.
         axis: the axes.
         dtype: the dtype to compute in; by default that of `x`, or `int64` or `uint64` for shorter integers.
         keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes.
 
     Raises:
         ValueError: for an axis out of range.
@@ -85,7 +88,16 @@ def sum(
 def prod(
     x: Array, /, *, axis: Axes | None = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
-    """The product over axes, or over all elements; 1 over none. Arguments are those of `sum`.
+    """Multiply the elements over axes, or all; over none the product is 1.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        dtype: the dtype to compute in; by default that of `x`, or `int64` or `uint64` for shorter integers.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes.
 
     >>> from penstock import array_api as xp
     >>> xp.prod(xp.asarray([2, 3])).tolist()
@@ -95,7 +107,15 @@ def prod(
 
 
 def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The greatest element over axes, or of all; NaN wins. Over none it is the least value of the dtype.
+    """Find the greatest element over axes, or of all. NaN wins; over none it is the least value of the dtype.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes, of the dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.max(xp.asarray([1, 3, 2])).tolist()
@@ -105,7 +125,15 @@ def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ten
 
 
 def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The least element over axes, or of all; NaN wins. Over none it is the greatest value of the dtype.
+    """Find the least element over axes, or of all. NaN wins; over none it is the greatest value of the dtype.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes, of the dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.min(xp.asarray([1, 3, 2])).tolist()
@@ -120,7 +148,15 @@ def _floating(x: Array, function: str) -> Tensor:
 
 
 def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The mean over axes, or of all elements; NaN over none. That of integers is `float32`.
+    """Compute the mean over axes, or of all elements; over none it is NaN.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes; of integers it is `float32`.
 
     >>> from penstock import array_api as xp
     >>> xp.mean(xp.asarray([1.0, 2.0])).tolist()
@@ -142,7 +178,7 @@ def _count(x: Tensor, chosen: list[int] | None) -> Tensor:
 def var(
     x: Array, /, *, axis: Axes | None = None, correction: int | float = 0.0, keepdims: bool = False
 ) -> Tensor:
-    """The variance over axes, or of all elements.
+    """Compute the variance over axes, or of all elements.
 
     Args:
         x: an array; integers become `float32`.
@@ -171,7 +207,16 @@ def var(
 def std(
     x: Array, /, *, axis: Axes | None = None, correction: int | float = 0.0, keepdims: bool = False
 ) -> Tensor:
-    """The standard deviation, the square root of `var`, over axes, or of all elements.
+    """Compute the standard deviation, the square root of `var`, over axes, or of all elements.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        correction: what is taken from the number of elements in the divisor: 1 for that of a sample.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        An array without the axes; of integers it is `float32`.
 
     >>> from penstock import array_api as xp
     >>> xp.std(xp.asarray([1.0, 3.0])).tolist()
@@ -203,13 +248,16 @@ def _cumulative(
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The running sum along an axis.
+    """Compute the running sum along an axis.
 
     Args:
         x: an array of at least one dimension.
         axis: the axis, which may be left out for a vector.
         dtype: the dtype to compute in, as for `sum`.
         include_initial: whether a 0 comes before the first sum.
+
+    Returns:
+        An array of the shape of `x`, one longer along the axis with `include_initial`.
 
     Raises:
         ValueError: where the axis is missing or out of range.
@@ -224,7 +272,16 @@ def cumulative_sum(
 def cumulative_prod(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
-    """The running product along an axis; arguments are those of `cumulative_sum`.
+    """Compute the running product along an axis.
+
+    Args:
+        x: an array.
+        axis: the axis, which may be left out for a vector.
+        dtype: the dtype to compute in; by default that of `x`, or `int64` or `uint64` for shorter integers.
+        include_initial: whether a 1 comes before the first product.
+
+    Returns:
+        An array of the shape of `x`, one longer along the axis with `include_initial`.
 
     >>> from penstock import array_api as xp
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3])).tolist()
@@ -234,7 +291,15 @@ def cumulative_prod(
 
 
 def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether every element is true, or not 0, over axes, or of all.
+    """Tell whether every element is true, or not 0, over axes, or of all.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        Booleans, without the axes.
 
     >>> from penstock import array_api as xp
     >>> xp.all(xp.asarray([True, False])).tolist()
@@ -244,7 +309,15 @@ def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ten
 
 
 def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """Whether some element is true, or not 0, over axes, or of all.
+    """Tell whether some element is true, or not 0, over axes, or of all.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        Booleans, without the axes.
 
     >>> from penstock import array_api as xp
     >>> xp.any(xp.asarray([True, False])).tolist()
@@ -256,7 +329,7 @@ def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Ten
 def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Tensor:
-    """The differences of neighbours along an axis, taken `n` times.
+    """Compute the differences of neighbours along an axis.
 
     Args:
         x: an array.
@@ -264,6 +337,9 @@ def diff(
         n: how often.
         prepend: values to put before `x` along the axis first.
         append: values to put behind it.
+
+    Returns:
+        An array that is `n` shorter along the axis.
 
     Raises:
         ValueError: for a negative `n`, or an axis out of range.

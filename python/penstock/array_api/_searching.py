@@ -33,7 +33,15 @@ def _position(op: str, x: Array, axis: int | None, keepdims: bool) -> Tensor:
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the greatest element along an axis, or among all; the first of equal ones. NaN wins.
+    """Find the greatest element along an axis, or among all; the first of equal ones. NaN wins.
+
+    Args:
+        x: an array.
+        axis: the axis; by default the array is taken as a vector.
+        keepdims: whether the axis stays, with size 1.
+
+    Returns:
+        Indices, `int64`, without the axis.
 
     Raises:
         ValueError: for an axis out of range.
@@ -46,7 +54,15 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> T
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
-    """The index of the least element along an axis, or among all; the first of equal ones. NaN wins.
+    """Find the least element along an axis, or among all; the first of equal ones. NaN wins.
+
+    Args:
+        x: an array.
+        axis: the axis; by default the array is taken as a vector.
+        keepdims: whether the axis stays, with size 1.
+
+    Returns:
+        Indices, `int64`, without the axis.
 
     Raises:
         ValueError: for an axis out of range.
@@ -59,7 +75,15 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> T
 
 
 def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Tensor:
-    """The number of elements that are not 0, over axes, or of all.
+    """Count the elements that are not 0, over axes, or of all.
+
+    Args:
+        x: an array.
+        axis: the axes; all by default.
+        keepdims: whether the axes stay, with size 1.
+
+    Returns:
+        Numbers, `int64`, without the axes.
 
     Raises:
         ValueError: for an axis out of range.
@@ -73,9 +97,15 @@ def count_nonzero(x: Array, /, *, axis: Axes | None = None, keepdims: bool = Fal
 
 
 def nonzero(x: Array, /) -> tuple[Tensor, ...]:
-    """The indices of the elements that are not 0: a vector for each dimension, in row-major order.
+    """Find the elements that are not 0, in row-major order.
 
     The number of elements of the result depends on the values.
+
+    Args:
+        x: an array.
+
+    Returns:
+        A vector of indices, `int64`, for each dimension.
 
     Raises:
         ValueError: for an array of rank 0.
@@ -92,7 +122,15 @@ def nonzero(x: Array, /) -> tuple[Tensor, ...]:
 
 
 def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Tensor:
-    """`x1` where `condition` is true, else `x2`; the three broadcast, and one of the two may be a scalar.
+    """Choose elements: of `x1` where `condition` is true, else of `x2`.
+
+    Args:
+        condition: booleans.
+        x1: an array or a scalar.
+        x2: an array or a scalar, not both.
+
+    Returns:
+        An array of the shape that the three broadcast to.
 
     Raises:
         TypeError: where the condition is not `bool`, or the dtypes have none in common.
@@ -111,12 +149,15 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Tensor
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Tensor:
-    """The slices at some indices along an axis.
+    """Take the slices at some indices along an axis.
 
     Args:
         x: an array.
         indices: integers, a vector; negative ones count from the end.
         axis: the axis, which may be left out for a vector.
+
+    Returns:
+        An array with as many slices as there are indices.
 
     Raises:
         ValueError: where the axis is missing or out of range.
@@ -136,13 +177,16 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Tensor:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Tensor:
-    """The elements at indices along an axis, which differ from one slice to the next.
+    """Take the elements at indices along an axis, which differ from one slice to the next.
 
     Args:
         x: an array.
         indices: integers, of the rank of `x`; apart from the axis both broadcast. Negative ones count from
             the end.
         axis: the axis.
+
+    Returns:
+        An array of the shape of `indices`.
 
     Raises:
         ValueError: where the ranks differ, the shapes do not broadcast or the axis is out of range.

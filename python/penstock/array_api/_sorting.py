@@ -24,13 +24,16 @@ __all__ = [
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The elements in order along an axis.
+    """Sort the elements along an axis.
 
     Args:
         x: an array of a real dtype.
         axis: the axis.
         descending: whether the greatest comes first. NaN is above every number.
         stable: accepted and ignored: equal elements always keep their order.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         ValueError: for an axis out of range.
@@ -44,7 +47,16 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that put the elements in order along an axis; arguments are those of `sort`.
+    """Find the order of the elements along an axis.
+
+    Args:
+        x: an array.
+        axis: the axis.
+        descending: whether the greatest comes first. NaN is above every number.
+        stable: accepted and ignored: equal elements always keep their order.
+
+    Returns:
+        Indices, `int64`, in the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.argsort(xp.asarray([3, 1, 2])).tolist()
@@ -63,7 +75,7 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Array | None = None,
 ) -> Tensor:
-    """Where elements could be inserted into a vector so that it stays in ascending order.
+    """Find where elements could be inserted into a vector so that it stays in ascending order.
 
     Args:
         x1: a vector, in ascending order, or made so by `sorter`.
@@ -93,7 +105,7 @@ def searchsorted(
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Tensor:
-    """Whether each element of `x1` is in `x2`.
+    """Tell whether each element of `x1` is in `x2`.
 
     Args:
         x1: the elements, an array or a number.
@@ -155,9 +167,12 @@ def _unique(x: Array, function: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def unique_all(x: Array, /) -> UniqueAll:
-    """The distinct elements, in the order in which they occur first; every NaN is distinct.
+    """Find the distinct elements, in the order in which they occur first; every NaN is distinct.
 
     The number of elements of the results depends on the values.
+
+    Args:
+        x: an array.
 
     Returns:
         `values`; `indices`, where each occurs first in the flattened array; `inverse_indices`, the place of
@@ -176,7 +191,13 @@ def unique_all(x: Array, /) -> UniqueAll:
 
 
 def unique_counts(x: Array, /) -> UniqueCounts:
-    """The distinct elements and how often each occurs, as of `unique_all`.
+    """Find the distinct elements, as `unique_all`, and how often each occurs.
+
+    Args:
+        x: an array.
+
+    Returns:
+        `values` and `counts`.
 
     >>> from penstock import array_api as xp
     >>> xp.unique_counts(xp.asarray([2, 1, 2])).values.tolist()
@@ -187,7 +208,13 @@ def unique_counts(x: Array, /) -> UniqueCounts:
 
 
 def unique_inverse(x: Array, /) -> UniqueInverse:
-    """The distinct elements and the place of each element of `x` among them, as of `unique_all`.
+    """Find the distinct elements, as `unique_all`, and the place of each element of `x` among them.
+
+    Args:
+        x: an array.
+
+    Returns:
+        `values` and `inverse_indices`, in the shape of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.unique_inverse(xp.asarray([2, 1, 2])).inverse_indices.tolist()
@@ -198,7 +225,13 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 
 def unique_values(x: Array, /) -> Tensor:
-    """The distinct elements, as of `unique_all`.
+    """Find the distinct elements, as `unique_all`.
+
+    Args:
+        x: an array.
+
+    Returns:
+        A vector of the dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.unique_values(xp.asarray([2, 1, 2])).tolist()

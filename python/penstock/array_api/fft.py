@@ -88,13 +88,16 @@ def _several(
 
 
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The discrete Fourier transform along an axis.
+    """Compute the discrete Fourier transform along an axis.
 
     Args:
         x: a floating-point array; a real one is taken as complex.
         n: how many elements to transform, cut or filled up with zeros; by default all.
         axis: the axis.
         norm: `"backward"` scales the inverse by `1 / n`, `"forward"` this one, `"ortho"` both by its root.
+
+    Returns:
+        A complex array, of size `n` along the axis.
 
     Raises:
         ValueError: where the axis is out of range, `n` below 1, or `norm` another.
@@ -108,7 +111,17 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "back
 
 
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The inverse of `fft`, with its arguments.
+    """Compute the inverse of `fft`.
+
+    Args:
+        x: a floating-point array.
+        n: how many elements to transform, cut or filled up with zeros; by default all.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A complex array, of size `n` along the axis.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.fft.ifft(xp.asarray([4.0, 0.0, 0.0, 0.0]))).tolist()
@@ -121,13 +134,16 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 def fftn(
     x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
 ) -> Tensor:
-    """The discrete Fourier transform along several axes.
+    """Compute the discrete Fourier transform along several axes.
 
     Args:
         x: a floating-point array; a real one is taken as complex.
         s: for each axis how many elements to transform, cut or filled up with zeros.
         axes: the axes; by default the last ones, as many as `s` has, or all.
         norm: as for `fft`.
+
+    Returns:
+        A complex array, of the sizes `s` along the axes.
 
     Raises:
         ValueError: for axes that there are not or that stand twice, lengths below 1, or another `norm`.
@@ -143,7 +159,17 @@ def fftn(
 def ifftn(
     x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
 ) -> Tensor:
-    """The inverse of `fftn`, with its arguments.
+    """Compute the inverse of `fftn`.
+
+    Args:
+        x: a floating-point array.
+        s: for each axis how many elements to transform, cut or filled up with zeros.
+        axes: the axes; by default the last ones, as many as `s` has, or all.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A complex array, of the sizes `s` along the axes.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.fft.ifftn(xp.asarray([[4.0, 0.0], [0.0, 0.0]]))).tolist()
@@ -154,7 +180,17 @@ def ifftn(
 
 
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The first half of the discrete Fourier transform of real numbers, as `fft`; the rest is its conjugate.
+    """Compute the first half of the Fourier transform of real numbers; the rest is its conjugate.
+
+    Args:
+        x: a floating-point array.
+        n: how many elements to transform, cut or filled up with zeros; by default all.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A complex array, of size `n // 2 + 1` along the axis.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))).tolist()
@@ -165,7 +201,17 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The inverse of `rfft`: `n` real numbers, by default an even number.
+    """Compute the inverse of `rfft`.
+
+    Args:
+        x: a floating-point array.
+        n: how many numbers there are; by default an even number.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A real array, of size `n` along the axis.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.irfft(xp.asarray([4.0, 0.0, 0.0])).tolist()
@@ -178,7 +224,17 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 def rfftn(
     x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
 ) -> Tensor:
-    """As `fftn`, of real numbers: the last axis keeps the first half of coefficients.
+    """Compute `fftn` of real numbers: the last axis keeps the first half of coefficients.
+
+    Args:
+        x: a floating-point array.
+        s: for each axis how many elements to transform, cut or filled up with zeros.
+        axes: the axes; by default the last ones, as many as `s` has, or all.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A complex array.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.rfftn(xp.asarray([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).shape
@@ -191,7 +247,17 @@ def rfftn(
 def irfftn(
     x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: Norm = "backward"
 ) -> Tensor:
-    """The inverse of `rfftn`; without `s` the last axis gets an even length.
+    """Compute the inverse of `rfftn`; without `s` the last axis gets an even length.
+
+    Args:
+        x: a floating-point array.
+        s: for each axis how many elements to transform, cut or filled up with zeros.
+        axes: the axes; by default the last ones, as many as `s` has, or all.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A real array, of the sizes `s` along the axes.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.irfftn(xp.asarray([[4.0, 0.0], [0.0, 0.0]])).tolist()
@@ -202,7 +268,17 @@ def irfftn(
 
 
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The transform, which is real, of numbers of which the first half is given and the rest its conjugate.
+    """Compute the real transform of numbers of which the first half is given and the rest its conjugate.
+
+    Args:
+        x: a floating-point array.
+        n: how many numbers the result has; by default an even number.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A real array, of size `n` along the axis.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0])).tolist()
@@ -214,7 +290,17 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
-    """The inverse of `hfft`.
+    """Compute the inverse of `hfft`.
+
+    Args:
+        x: a floating-point array.
+        n: how many elements to transform, cut or filled up with zeros; by default all.
+        axis: the axis.
+        norm: `"backward"` scales the inverse by `1 / n`, `"forward"` the other one, `"ortho"` both by its
+            root.
+
+    Returns:
+        A complex array, of size `n // 2 + 1` along the axis.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))).tolist()
@@ -243,13 +329,16 @@ def _frequencies(
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
-    """The frequency of each coefficient of `n` samples at distances `d`, in cycles per unit of `d`.
+    """Compute the frequency of each coefficient of `n` samples, in cycles per unit of `d`.
 
     Args:
         n: the number of samples.
         d: the distance between them.
         dtype: a real floating-point dtype, `float32` by default.
         device: the CPU, or None.
+
+    Returns:
+        A vector of `n` numbers.
 
     Raises:
         ValueError: where `n` is below 1.
@@ -262,7 +351,16 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: st
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: str | None = None) -> Tensor:
-    """The frequency of each coefficient that `rfft` gives; arguments are those of `fftfreq`.
+    """Compute the frequency of each coefficient that `rfft` gives of `n` samples.
+
+    Args:
+        n: the number of samples.
+        d: the distance between the samples.
+        dtype: a real floating-point dtype, `float32` by default.
+        device: the CPU, or None.
+
+    Returns:
+        A vector of `n // 2 + 1` numbers.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.rfftfreq(4).tolist()
@@ -279,7 +377,14 @@ def _shifted(x: Array, function: str, axes: int | Sequence[int] | None, back: bo
 
 
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The coefficients with that of frequency 0 in the middle of each axis, or of the given ones.
+    """Move the coefficient of frequency 0 to the middle of each axis.
+
+    Args:
+        x: an array.
+        axes: the axes; all by default.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.fftshift(xp.fft.fftfreq(4)).tolist()
@@ -289,7 +394,14 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
 
 
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of `fftshift`.
+    """Compute the inverse of `fftshift`.
+
+    Args:
+        x: an array.
+        axes: the axes; all by default.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     >>> from penstock import array_api as xp
     >>> xp.fft.ifftshift(xp.fft.fftshift(xp.fft.fftfreq(3))).tolist() == xp.fft.fftfreq(3).tolist()

@@ -50,7 +50,15 @@ __all__ = [
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along an axis; the other dimensions broadcast.
+    """Compute the cross products of vectors of three elements along an axis; the other dimensions broadcast.
+
+    Args:
+        x1: an array.
+        x2: an array.
+        axis: the axis.
+
+    Returns:
+        An array of the shape that both broadcast to.
 
     Raises:
         ValueError: where the axis is not of size 3, or out of range.
@@ -72,9 +80,16 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Tensor:
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Tensor:
-    """The diagonal of each matrix: the main one, one above it, or, with a negative offset, one below it.
+    """Take a diagonal of each matrix.
 
     A diagonal that lies outside of the matrix is empty.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+        offset: the diagonal: 0 is the main one, positive ones are above it.
+
+    Returns:
+        An array of shape `(..., k)`, of the dtype of `x`.
 
     Raises:
         ValueError: for an array of rank below 2.
@@ -100,7 +115,15 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Tensor:
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Tensor:
-    """The sum of the diagonal of each matrix; arguments are those of `diagonal` and `sum`.
+    """Sum a diagonal of each matrix.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+        offset: the diagonal: 0 is the main one, positive ones are above it.
+        dtype: the dtype to compute in, as for `sum`.
+
+    Returns:
+        An array without the last two dimensions.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.trace(xp.asarray([[1, 2], [3, 4]])).tolist()
@@ -110,7 +133,14 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Tensor
 
 
 def outer(x1: Array, x2: Array, /) -> Tensor:
-    """The products of each element of one vector with each of another.
+    """Multiply each element of one vector with each of another.
+
+    Args:
+        x1: a vector.
+        x2: a vector.
+
+    Returns:
+        A matrix.
 
     Raises:
         ValueError: for arrays that are no vectors.
@@ -129,7 +159,7 @@ def outer(x1: Array, x2: Array, /) -> Tensor:
 def vector_norm(
     x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, ord: int | float = 2
 ) -> Tensor:
-    """The norm of vectors along axes, or of all elements.
+    """Compute the norm of vectors along axes, or of all elements.
 
     Args:
         x: an array of a floating-point dtype.
@@ -137,6 +167,9 @@ def vector_norm(
         keepdims: whether the axes stay, with size 1.
         ord: the order: `inf` for the greatest magnitude, `-inf` for the least, 0 for the number of elements
             that are not 0, else `p` of `sum(abs(x)**p)**(1/p)`.
+
+    Returns:
+        A real array, without the axes.
 
     Raises:
         ValueError: for an axis out of range.
@@ -165,7 +198,14 @@ def vector_norm(
 
 
 def matrix_power(x: Array, n: int, /) -> Tensor:
-    """The product of `n` copies of each square matrix, of its inverse where `n` is negative.
+    """Multiply copies of each square matrix, of its inverse where `n` is negative.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+        n: how many copies.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         ValueError: for matrices that are not square.
@@ -196,7 +236,7 @@ def matrix_power(x: Array, n: int, /) -> Tensor:
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: int | float | str | None = "fro") -> Tensor:
-    """The norm of each matrix.
+    """Compute the norm of each matrix.
 
     Args:
         x: matrices of a floating-point dtype.
@@ -204,6 +244,9 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: int | float | str |
         ord: `"fro"` or None for the Frobenius norm, `"nuc"` for the sum of the singular values, 2 and -2 for
             the greatest and the least of them, 1 and -1 for the greatest and the least sum of magnitudes of a
             column, `inf` and `-inf` for that of a row.
+
+    Returns:
+        A real array, without the last two dimensions.
 
     Raises:
         ValueError: for another `ord`, or an array of rank below 2.
@@ -285,11 +328,14 @@ def _square(x: Array, function: str) -> Tensor:
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Tensor:
-    """The triangular factor of each Hermitian positive definite matrix.
+    """Compute the triangular factor of each Hermitian positive definite matrix.
 
     Args:
         x: the matrices, of which the lower triangle is read.
         upper: whether to give the upper factor `u`, of `x = u^H u`, in place of the lower, of `x = l l^H`.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         InvalidArgumentError: where a matrix is not positive definite.
@@ -303,7 +349,13 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Tensor:
 
 
 def det(x: Array, /) -> Tensor:
-    """The determinant of each square matrix; 1 of one without elements.
+    """Compute the determinant of each square matrix; 1 of one without elements.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        An array without the last two dimensions.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.det(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).tolist()
@@ -313,7 +365,13 @@ def det(x: Array, /) -> Tensor:
 
 
 def slogdet(x: Array, /) -> SlogDet:
-    """The determinant of each square matrix: its sign, or phase, and the logarithm of its magnitude.
+    """Compute the sign, or phase, of the determinant of each square matrix and the logarithm of its size.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        `sign` and `logabsdet`, without the last two dimensions.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.slogdet(xp.asarray([[-1.0]])).sign.tolist()
@@ -324,7 +382,13 @@ def slogdet(x: Array, /) -> SlogDet:
 
 
 def eig(x: Array, /) -> Eig:
-    """The eigenvalues, in no particular order, and eigenvectors, as columns, of square matrices; all complex.
+    """Compute the eigenvalues, in no particular order, and eigenvectors of each square matrix.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        `eigenvalues` and, as columns, `eigenvectors`; all complex.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues).tolist()
@@ -335,7 +399,13 @@ def eig(x: Array, /) -> Eig:
 
 
 def eigvals(x: Array, /) -> Tensor:
-    """The eigenvalues of each square matrix, complex and in no particular order.
+    """Compute the eigenvalues of each square matrix, in no particular order.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        A complex array of shape `(..., n)`.
 
     >>> from penstock import array_api as xp
     >>> xp.real(xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 1.0]]))).tolist()
@@ -345,7 +415,13 @@ def eigvals(x: Array, /) -> Tensor:
 
 
 def eigh(x: Array, /) -> Eigh:
-    """The eigenvalues, in ascending order, and eigenvectors, as columns, of each Hermitian matrix.
+    """Compute the eigenvalues, in ascending order, and eigenvectors of each Hermitian matrix.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        `eigenvalues`, real, and, as columns, `eigenvectors`.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.eigh(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
@@ -356,7 +432,13 @@ def eigh(x: Array, /) -> Eigh:
 
 
 def eigvalsh(x: Array, /) -> Tensor:
-    """The eigenvalues of each Hermitian matrix, in ascending order.
+    """Compute the eigenvalues of each Hermitian matrix, in ascending order.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        A real array of shape `(..., n)`.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.eigvalsh(xp.asarray([[2.0, 0.0], [0.0, 1.0]])).tolist()
@@ -366,7 +448,13 @@ def eigvalsh(x: Array, /) -> Tensor:
 
 
 def inv(x: Array, /) -> Tensor:
-    """The inverse of each square matrix.
+    """Invert each square matrix.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        An array of the shape and dtype of `x`.
 
     Raises:
         InvalidArgumentError: for a singular matrix.
@@ -379,11 +467,14 @@ def inv(x: Array, /) -> Tensor:
 
 
 def solve(x1: Array, x2: Array, /) -> Tensor:
-    """The solutions of `x1 @ x = x2`; the leading dimensions broadcast.
+    """Solve `x1 @ x = x2`; the leading dimensions broadcast.
 
     Args:
         x1: square matrices.
         x2: one vector, or matrices whose columns are the right-hand sides.
+
+    Returns:
+        The solutions, of the shape of `x2` after broadcasting.
 
     Raises:
         InvalidArgumentError: for a singular matrix.
@@ -401,11 +492,14 @@ def solve(x1: Array, x2: Array, /) -> Tensor:
 
 
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QR:
-    """Each matrix as the product of one with orthonormal columns and an upper triangular one.
+    """Write each matrix as the product of one with orthonormal columns and an upper triangular one.
 
     Args:
         x: the matrices.
         mode: `"complete"` for a square `Q`; a `"reduced"` one has no more columns than `x`.
+
+    Returns:
+        `Q` and `R`.
 
     Raises:
         ValueError: for another mode.
@@ -421,7 +515,7 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QR:
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVD:
-    """The singular value decomposition of each matrix, `U @ diag(S) @ Vh`.
+    """Compute the singular value decomposition of each matrix, `U @ diag(S) @ Vh`.
 
     Args:
         x: the matrices.
@@ -441,7 +535,13 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVD:
 
 
 def svdvals(x: Array, /) -> Tensor:
-    """The singular values of each matrix, in descending order.
+    """Compute the singular values of each matrix, in descending order.
+
+    Args:
+        x: matrices: an array of at least two dimensions.
+
+    Returns:
+        A real array of shape `(..., k)`.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.svdvals(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).tolist()
@@ -466,11 +566,14 @@ def _cut(x: Tensor, values: Tensor, rtol: Any) -> Tensor:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Tensor:
-    """The number of singular values of each matrix above `rtol` times the greatest.
+    """Count the singular values of each matrix above `rtol` times the greatest.
 
     Args:
         x: the matrices.
         rtol: the threshold, one for all or one for each; by default the greater of both sizes times `eps`.
+
+    Returns:
+        Numbers, `int64`, without the last two dimensions.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 1.0], [1.0, 1.0]])).tolist()
@@ -482,9 +585,14 @@ def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Tensor:
 
 
 def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Tensor:
-    """The pseudo-inverse of each matrix, by its singular values; those up to `rtol` times the greatest are 0.
+    """Compute the pseudo-inverse of each matrix; singular values up to `rtol` times the greatest are 0.
 
-    Arguments are those of `matrix_rank`.
+    Args:
+        x: matrices: an array of at least two dimensions.
+        rtol: the threshold, one for all or one for each; by default the greater of both sizes times `eps`.
+
+    Returns:
+        An array of shape `(..., n, m)`.
 
     >>> from penstock import array_api as xp
     >>> xp.linalg.pinv(xp.asarray([[2.0, 0.0], [0.0, 0.0]])).tolist()
