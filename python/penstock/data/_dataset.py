@@ -339,7 +339,7 @@ class Dataset(Node, Generic[_T]):
             InvalidArgumentError: where there is no such file.
 
         >>> import penstock as tf
-        >>> len(tf.data.Dataset.list_files(__file__))
+        >>> len(tf.data.Dataset.list_files(tf.__file__))
         1
         """
         names = _making.file_names(file_pattern)
@@ -739,6 +739,13 @@ class Dataset(Node, Generic[_T]):
         Raises:
             TypeError: when it runs, for elements that cannot be saved, or where others were.
             DataLossError: when it runs, where the files are corrupted.
+
+        >>> import tempfile
+        >>> import penstock as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds = tf.data.Dataset.range(3).snapshot(folder)
+        ...     len(list(ds)), len(list(ds))
+        (3, 3)
         """
         with USER_LINES:
             return Dataset(

@@ -110,7 +110,8 @@ class TextLineDataset(_Files):
         TypeError: for names that are no strings.
         InvalidArgumentError: for another compression.
 
-    >>> len(next(iter(TextLineDataset(__file__))).numpy()) > 0
+    >>> import penstock as tf
+    >>> len(next(iter(tf.data.TextLineDataset(tf.__file__))).numpy()) > 0
     True
     """
 
@@ -145,7 +146,8 @@ class FixedLengthRecordDataset(_Files):
         InvalidArgumentError: for another compression, or a length below 1; when it runs, for a file whose
             length is no multiple of it.
 
-    >>> len(next(iter(FixedLengthRecordDataset(__file__, 1))).numpy())
+    >>> import penstock as tf
+    >>> len(next(iter(tf.data.FixedLengthRecordDataset(tf.__file__, 1))).numpy())
     1
     """
 
@@ -183,7 +185,8 @@ class TFRecordDataset(_Files):
         InvalidArgumentError: for another compression.
         DataLossError: when it runs, for other files, and for those that are corrupted.
 
-    >>> TFRecordDataset([]).element_spec
+    >>> import penstock as tf
+    >>> tf.data.TFRecordDataset([]).element_spec
     TensorSpec(shape=(), dtype=tf.string, name=None)
     """
 

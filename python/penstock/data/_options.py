@@ -133,7 +133,20 @@ class Options(_Settings):
             object.__setattr__(self, name, kind())
 
     def merge(self, options: Options) -> Options:
-        """These options, with what others say in their place."""
+        """Join these options with others, which win.
+
+        Args:
+            options: the others.
+
+        Returns:
+            The options of both.
+
+        >>> import penstock as tf
+        >>> first, second = tf.data.Options(), tf.data.Options()
+        >>> second.deterministic = False
+        >>> first.merge(second).deterministic
+        False
+        """
         found = Options()
         for name in self._names:
             said = getattr(options, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as PyIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._types.element_spec import ElementSpec
@@ -11,6 +11,9 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock.data._handles import HANDLE, held
 from penstock.data._structure import Structure, checked_spec
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["DatasetSpec", "IteratorSpec"]
 
@@ -60,15 +63,33 @@ class DatasetSpec(ElementSpec):
         return f"DatasetSpec({self._element_spec!r}, {self._shape!r})"
 
     def flatten(self) -> list[Any]:
-        """The specification of the tensor that stands for it."""
+        """List the specification of the tensor that stands for it.
+
+        Returns:
+            The specification.
+        """
         return [HANDLE]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The tensor that stands for a data set."""
+        """List the tensor that stands for a data set.
+
+        Args:
+            value: the value.
+
+        Returns:
+            The tensor.
+        """
         return [value._handle()]
 
     def from_tensors(self, tensors: PyIterator[Any]) -> Any:
-        """The data set that a tensor stands for."""
+        """Make the data set that the next tensor stands for.
+
+        Args:
+            tensors: gives the tensor.
+
+        Returns:
+            The data set.
+        """
         if not self._shape.rank:
             return self.value_type._of_handle(next(tensors), self._element_spec)  # type: ignore[attr-defined]
         tensor = next(tensors)
@@ -101,15 +122,33 @@ class IteratorSpec(ElementSpec):
         return Iterator
 
     def flatten(self) -> list[Any]:
-        """The specification of the tensor that stands for it."""
+        """List the specification of the tensor that stands for it.
+
+        Returns:
+            The specification.
+        """
         return [HANDLE]
 
     def to_tensors(self, value: Any) -> list[Any]:
-        """The tensor that stands for an iterator."""
+        """List the tensor that stands for an iterator.
+
+        Args:
+            value: the value.
+
+        Returns:
+            The tensor.
+        """
         return [value._handle()]
 
     def from_tensors(self, tensors: PyIterator[Any]) -> Any:
-        """The iterator that a tensor stands for."""
+        """Make the iterator that the next tensor stands for.
+
+        Args:
+            tensors: gives the tensor.
+
+        Returns:
+            The iterator.
+        """
         from penstock.data._iterator import GraphIterator
 
         tensor = next(tensors)

@@ -442,6 +442,13 @@ class TFRecordWriter:
 
         Raises:
             TypeError: for elements that are no scalar strings.
+
+        >>> import tempfile
+        >>> import penstock as tf
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     tf.data.experimental.TFRecordWriter(file.name).write(tf.data.Dataset.from_tensors("a"))
+        ...     len(list(tf.data.TFRecordDataset(file.name)))
+        1
         """
         spec = dataset.element_spec
         if not isinstance(spec, TensorSpec) or spec.dtype != _core.string or spec.shape.rank not in (0, None):

@@ -7,9 +7,9 @@ once for each set of fetches and feeds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._autodiff import gradients as _gradients, registered
@@ -18,6 +18,10 @@ from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import current_name_scope
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike, TensorOrVariable
+    from penstock.compat.v1._session import Session
 
 __all__ = [
     "Graph",
@@ -63,8 +67,20 @@ class Operation:
         self.name = name
         self._instructions = tuple(instructions)
 
-    def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Runs it in a session, by default the one that is open."""
+    def run(self, feed_dict: Mapping[Any, TensorLike] | None = None, session: Session | None = None) -> None:
+        """Run it in a session.
+
+        Args:
+            feed_dict: values for tensors of the graph, which are not computed then.
+            session: the session, by default the one that is open.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default(), tf.compat.v1.Session():
+        ...     v = tf.Variable(1.0)
+        ...     tf.compat.v1.global_variables_initializer().run()
+        ...     float(v.eval())
+        1.0
+        """
         from penstock.compat.v1._session import session_for
 
         session_for(session).run(self, feed_dict)
@@ -100,10 +116,14 @@ class Graph:
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Within it, operations of this thread are added to the graph.
+        """Add operations of this thread to the graph within it.
 
-        >>> with Graph().as_default() as graph:
-        ...     graph is get_default_graph()
+        Returns:
+            A context manager, which gives the graph.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     graph is tf.compat.v1.get_default_graph()
         True
         """
         with self.entered():
@@ -111,7 +131,11 @@ class Graph:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """`as_default`, also where the thread is inside already."""
+        """Do as `as_default`, also where the thread is inside already.
+
+        Returns:
+            A context manager.
+        """
         if _core._current_trace() == self.engine.id:
             yield
             return
@@ -122,27 +146,75 @@ class Graph:
             self.engine.leave()
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` within the open name scopes, with a number where it is taken."""
+        """Make a name within the open name scopes, with a number where it is taken.
+
+        Args:
+            name: the name.
+            mark_as_used: whether it is taken then.
+
+        Returns:
+            The name.
+
+        >>> import penstock as tf
+        >>> graph = tf.Graph()
+        >>> graph.unique_name("x"), graph.unique_name("x")
+        ('x', 'x_1')
+        """
         full = current_name_scope() + name
         count = self._names.get(full, 0)
         if mark_as_used:
             self._names[full] = count + 1
         return full if count == 0 else f"{full}_{count}"
 
-    def add_to_collection(self, name: str, value: Any) -> None:
-        """Puts a value into a collection."""
+    def add_to_collection(self, name: str, value: object) -> None:
+        """Put a value into a collection.
+
+        Args:
+            name: the name of the collection.
+            value: the value.
+
+        >>> import penstock as tf
+        >>> graph = tf.Graph()
+        >>> graph.add_to_collection("sizes", 3)
+        >>> graph.get_collection("sizes")
+        [3]
+        """
         self.collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """The values of a collection, of which only those whose names start with `scope`."""
+        """List the values of a collection.
+
+        Args:
+            name: the name of the collection.
+            scope: how the names of the values begin.
+
+        Returns:
+            The values; of a scope those alone that have such names.
+
+        >>> import penstock as tf
+        >>> tf.Graph().get_collection("sizes")
+        []
+        """
         values = self.collections.get(name, [])
         return [v for v in values if scope is None or getattr(v, "name", "").startswith(scope)]
 
     def get_tensor_by_name(self, name: str) -> _core.Tensor:
-        """The placeholder of a name such as `x:0`, or the value of a variable of that name.
+        """Find the placeholder of a name such as `x:0`, or the value of a variable of that name.
+
+        Args:
+            name: the name.
+
+        Returns:
+            The tensor.
 
         Raises:
             KeyError: where there is none.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        >>> graph.get_tensor_by_name("x:0").shape
+        TensorShape([2])
         """
         if name not in self.named:
             for variable in self.get_collection(GraphKeys.GLOBAL_VARIABLES):
@@ -155,23 +227,58 @@ class Graph:
         return tensor
 
     def operation_since(self, start: int, name: str = "Operation") -> Operation:
-        """The instructions from number `start` on, as an operation."""
+        """Take the instructions from a number on as an operation.
+
+        Args:
+            start: the number.
+            name: a name for people.
+
+        Returns:
+            The operation.
+        """
         return Operation(self, range(start, len(self.engine)), self.unique_name(name))
 
     def follow(self, later: int, earlier: int) -> None:
-        """Has one instruction run after another, by their numbers."""
+        """Have one instruction run after another, by their numbers.
+
+        Args:
+            later: the number of the one.
+            earlier: the number of the other.
+        """
         self.after.append((later, earlier))
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Within it, operations run after `control_inputs`: operations, tensors, and nests of them."""
+        """Run operations within it after others.
+
+        Args:
+            control_inputs: operations, tensors, and nests of them.
+
+        Returns:
+            A context manager.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     v = tf.Variable(1.0)
+        ...     with graph.control_dependencies([v.assign(2.0)]):
+        ...         read = v.read_value()
+        ...     float(tf.compat.v1.Session().run(read))
+        2.0
+        """
         first = len(self.engine)
         before = [n for item in nest.flatten(control_inputs or []) for n in self.instructions(item)]
         yield
         self.after.extend((later, n) for later in range(first, len(self.engine)) for n in before)
 
     def instructions(self, item: Any) -> tuple[int, ...]:
-        """The numbers of the instructions that stand for an operation or a tensor."""
+        """List the numbers of the instructions that stand for an operation or a tensor.
+
+        Args:
+            item: the operation or tensor.
+
+        Returns:
+            The numbers.
+        """
         if isinstance(item, Operation):
             return item._instructions
         if isinstance(item, _core.Tensor) and item._is_symbolic:
@@ -183,23 +290,48 @@ class Graph:
         return ()
 
     def group(self, *inputs: Any, **kwargs: Any) -> Operation:
-        """An operation that runs all of `inputs`: operations, tensors, and nests of them."""
+        """Make an operation that runs all of its inputs.
+
+        Args:
+            *inputs: operations, tensors, and nests of them.
+            **kwargs: `name`, a name for people.
+
+        Returns:
+            The operation.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     graph.group(tf.constant(1), name="all")
+        <tf.Operation 'all'>
+        """
         numbers = [n for item in nest.flatten(list(inputs)) for n in self.instructions(item)]
         return Operation(self, numbers, self.unique_name(kwargs.get("name") or "group"))
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
-        """Within it, operations of some types get gradients that `tf.RegisterGradient` gave other names.
+        """Give operations of some types within it gradients that `tf.RegisterGradient` gave other names.
 
         Args:
             op_type_map: for the type of an operation (`"Square"`) the name of a registered gradient.
 
+        Returns:
+            A context manager.
+
         Raises:
             TypeError: where it is no mapping of strings to strings.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     with graph.gradient_override_map({}):
+        ...         x = tf.constant(1.0)
         """
         return registered.gradient_override_map(op_type_map)
 
     def finalize(self) -> None:
-        """Accepted; the graph may still be added to."""
+        """Do nothing: the graph may still be added to.
+
+        >>> import penstock as tf
+        >>> tf.Graph().finalize()
+        """
 
 
 class _Defaults(threading.local):
@@ -213,10 +345,14 @@ _defaults = _Defaults()
 
 
 def get_default_graph() -> Graph:
-    """The graph that the thread is inside of; without one, the thread's own default graph.
+    """Find the graph that the thread is inside of; without one, the thread's own default graph.
 
-    >>> with Graph().as_default() as graph:
-    ...     get_default_graph() is graph
+    Returns:
+        The graph.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default() as graph:
+    ...     tf.compat.v1.get_default_graph() is graph
     True
     """
     graph: Graph | None = v1_graph_state.current()
@@ -228,12 +364,13 @@ def get_default_graph() -> Graph:
 
 
 def reset_default_graph() -> None:
-    """Gives the thread a new default graph.
+    """Give the thread a new default graph.
 
     Raises:
         AssertionError: inside `Graph.as_default()`.
 
-    >>> reset_default_graph()
+    >>> import penstock as tf
+    >>> tf.compat.v1.reset_default_graph()
     """
     again = _defaults.entered is not None
     graph = v1_graph_state.current()
@@ -246,37 +383,67 @@ def reset_default_graph() -> None:
 
 
 def disable_eager_execution() -> None:
-    """Has this thread add its operations to the default graph from now on."""
+    """Have this thread add its operations to the default graph from now on.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.disable_eager_execution()
+    >>> tf.executing_eagerly()
+    False
+    >>> tf.compat.v1.enable_eager_execution()
+    """
     if _defaults.entered is None and not _core._is_tracing():
         _defaults.entered = get_default_graph().entered()
         _defaults.entered.__enter__()
 
 
 def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
-    """Has operations run at once again, after `disable_eager_execution`."""
+    """Have operations run at once again, after `disable_eager_execution`.
+
+    Args:
+        config: accepted and ignored.
+        device_policy: accepted and ignored.
+        execution_mode: accepted and ignored.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.enable_eager_execution()
+    >>> tf.executing_eagerly()
+    True
+    """
     if _defaults.entered is not None:
         _defaults.entered.__exit__(None, None, None)
         _defaults.entered = None
 
 
 def executing_eagerly() -> bool:
-    """Whether operations run at once: not inside a graph or a traced function."""
+    """Tell whether operations run at once: not inside a graph or a traced function.
+
+    Returns:
+        Whether it is so.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.executing_eagerly()
+    True
+    """
     return not _core._is_tracing()
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core.Tensor:
-    """A tensor whose value `Session.run` is given by `feed_dict`.
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> _core.Tensor:
+    """Make a tensor whose value `Session.run` is given by `feed_dict`.
 
     Args:
         dtype: the element type.
         shape: sizes, `None` for any; None for any shape.
         name: a name for people, and for `Graph.get_tensor_by_name`.
 
+    Returns:
+        A tensor of this dtype and shape.
+
     Raises:
         RuntimeError: outside of a graph.
 
-    >>> with Graph().as_default():
-    ...     placeholder('float32', [None, 2]).shape
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.placeholder('float32', [None, 2]).shape
     TensorShape([None, 2])
     """
     graph = v1_graph_state.current()
@@ -291,15 +458,41 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> _core
     return tensor
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor that has the value of `input` unless `feed_dict` gives another."""
+def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> _core.Tensor:
+    """Make a tensor that has a value unless `feed_dict` gives another.
+
+    Args:
+        input: the value.
+        shape: accepted and ignored: the shape is that of the value.
+        name: ignored.
+
+    Returns:
+        A tensor of the dtype and shape of `input`.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     x = tf.compat.v1.placeholder_with_default(3.0, [])
+    ...     float(tf.compat.v1.Session().run(x))
+    3.0
+    """
     copy: _core.Tensor = _core._ops()["identity"](_core._to_tensor(input))
     return copy
 
 
 @contextmanager
 def control_dependencies(control_inputs: Any) -> Iterator[None]:
-    """Within it, operations run after `control_inputs`; outside of a graph effects keep their order."""
+    """Run operations within it after others; outside of a graph effects keep their order.
+
+    Args:
+        control_inputs: operations, tensors, and nests of them.
+
+    Returns:
+        A context manager.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.control_dependencies([]):
+    ...     x = tf.constant(1)
+    """
     graph = v1_graph_state.current()
     if graph is None:
         yield
@@ -309,38 +502,69 @@ def control_dependencies(control_inputs: Any) -> Iterator[None]:
 
 
 def group(*inputs: Any, **kwargs: Any) -> Operation | None:
-    """An operation that runs all of `inputs`; None outside of a graph.
+    """Make an operation that runs all of its inputs.
 
     Args:
         *inputs: operations, tensors, and nests of them.
-        **kwargs: `name`.
+        **kwargs: `name`, a name for people.
+
+    Returns:
+        The operation; None outside of a graph.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.group(tf.constant(1)) is None
+    True
     """
     graph: Graph | None = v1_graph_state.current()
     return None if graph is None else graph.group(*inputs, **kwargs)
 
 
 def no_op(name: str | None = None) -> Operation | None:
-    """An operation that does nothing; None outside of a graph."""
+    """Make an operation that does nothing.
+
+    Args:
+        name: a name for people.
+
+    Returns:
+        The operation; None outside of a graph.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.no_op() is None
+    True
+    """
     return group(name=name or "NoOp")
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """The values of a collection of the default graph."""
+    """List the values of a collection of the default graph.
+
+    Args:
+        key: the name of the collection.
+        scope: how the names of the values begin.
+
+    Returns:
+        The values; of a scope those alone that have such names.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.get_collection("sizes")
+    []
+    """
     return get_default_graph().get_collection(key, scope)
 
 
 def gradients(
-    ys: Any,
-    xs: Any,
-    grad_ys: Any = None,
+    ys: TensorOrVariable | Sequence[TensorOrVariable],
+    xs: TensorOrVariable | Sequence[TensorOrVariable],
+    grad_ys: TensorLike | Sequence[TensorLike | None] | None = None,
     name: str = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
-    aggregation_method: Any = None,
-    stop_gradients: Any = None,
-    unconnected_gradients: Any = None,
+    aggregation_method: int | None = None,
+    stop_gradients: TensorOrVariable | Sequence[TensorOrVariable] | None = None,
+    unconnected_gradients: UnconnectedGradients | None = None,
 ) -> list[Any]:
-    """The gradients of the sum of `ys` with respect to each of `xs`, in a graph or a traced function.
+    """Compute the gradients of the sum of `ys` by each of `xs`, in a graph or a traced function.
 
     Args:
         ys: tensors.
@@ -354,14 +578,17 @@ def gradients(
         unconnected_gradients: `UnconnectedGradients.ZERO` for zeros where `ys` do not depend on an `x`; else
             None is given there.
 
+    Returns:
+        A list with a tensor, `IndexedSlices` or None for each of `xs`.
+
     Raises:
         RuntimeError: outside of graphs and traced functions.
 
-    >>> from penstock.compat.v1 import Session
-    >>> with Graph().as_default() as graph:
-    ...     x = placeholder('float32', [])
-    ...     g, = gradients(x * x, x)
-    ...     float(Session(graph=graph).run(g, {x: 3.0}))
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     x = tf.compat.v1.placeholder(tf.float32, [])
+    ...     (slope,) = tf.compat.v1.gradients(x * x, x)
+    ...     float(tf.compat.v1.Session().run(slope, {x: 3.0}))
     6.0
     """
     if not _core._is_tracing():

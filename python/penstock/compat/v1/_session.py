@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock.compat.v1._graph import Graph, Operation, get_default_graph
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
 
@@ -24,7 +27,16 @@ _stack = _Stack()
 
 
 def get_default_session() -> Session | None:
-    """The session that the thread is inside of."""
+    """Find the session that the thread is inside of.
+
+    Returns:
+        The session, or None.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.Session(graph=tf.Graph()) as session:
+    ...     tf.compat.v1.get_default_session() is session
+    True
+    """
     return _stack.sessions[-1] if _stack.sessions else None
 
 
@@ -76,7 +88,17 @@ class Session:
 
     @contextmanager
     def as_default(self) -> Iterator[Session]:
-        """Within it, the session is the default one."""
+        """Make the session the default one within it.
+
+        Returns:
+            A context manager, which gives the session.
+
+        >>> import penstock as tf
+        >>> session = tf.compat.v1.Session(graph=tf.Graph())
+        >>> with session.as_default():
+        ...     tf.compat.v1.get_default_session() is session
+        True
+        """
         _stack.sessions.append(self)
         try:
             yield self
@@ -84,12 +106,22 @@ class Session:
             _stack.sessions.remove(self)
 
     def close(self) -> None:
-        """Ends the session: it runs nothing any more, and its values of variables are gone."""
+        """End the session: it runs nothing any more, and its values of variables are gone.
+
+        >>> import penstock as tf
+        >>> tf.compat.v1.Session(graph=tf.Graph()).close()
+        """
         self._closed = True
         self._values = _core._SessionValues()
 
-    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
-        """Runs what `fetches` need, and nothing else, in the order of the program.
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, TensorLike] | None = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Run what `fetches` need, and nothing else, in the order of the program.
 
         Args:
             fetches: a tensor, variable, operation or name of a tensor, or a nest of them.
@@ -104,6 +136,13 @@ class Session:
             InvalidArgumentError: where a placeholder is needed and not fed.
             RuntimeError: after `close`.
             TypeError: for something that cannot be fetched or fed.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default():
+        ...     x = tf.compat.v1.placeholder(tf.float32, [])
+        ...     found = tf.compat.v1.Session().run({"y": x * 2.0, "z": x + 1.0}, feed_dict={x: 3.0})
+        >>> float(found["y"]), float(found["z"])
+        (6.0, 4.0)
         """
         if self._closed:
             raise RuntimeError("attempted to use a closed Session")
@@ -123,8 +162,13 @@ class Session:
                 out.append(self._values.read(fetch).numpy())
         return nest.pack_sequence_as(fetches, out) if nest.is_nested(fetches) else out[0]
 
-    def load(self, variable: Any, value: Any) -> None:
-        """Makes `value` the value of a variable in this session."""
+    def load(self, variable: _core._Variable, value: TensorLike) -> None:
+        """Make `value` the value of a variable in this session.
+
+        Args:
+            variable: the variable.
+            value: a tensor of its dtype and shape.
+        """
         with _core._Outside():
             self._values.write(variable, _core._to_tensor(value, variable.dtype))
 
@@ -175,7 +219,11 @@ class InteractiveSession(Session):
         _stack.sessions.append(self)
 
     def close(self) -> None:
-        """Ends the session."""
+        """End the session, which is the default one no more.
+
+        >>> import penstock as tf
+        >>> tf.compat.v1.InteractiveSession(graph=tf.Graph()).close()
+        """
         if self in _stack.sessions:
             _stack.sessions.remove(self)
         super().close()

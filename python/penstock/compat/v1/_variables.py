@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, initializers, raw_ops
 from penstock._runtime import v1_graph_state
@@ -13,6 +13,9 @@ from penstock._runtime.scope import name_scope
 from penstock._types.argument_names import shown
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
 
 __all__ = [
     "AUTO_REUSE",
@@ -42,17 +45,18 @@ class _AutoReuse:
 AUTO_REUSE = _AutoReuse()
 
 
-def to_float(x: Any, name: str = "ToFloat") -> _core.Tensor:
-    """The values as `float32`.
+def to_float(x: TensorLike, name: str = "ToFloat") -> _core.Tensor:
+    """Convert values to `float32`.
 
     Args:
         x: a tensor.
         name: ignored.
 
     Returns:
-        `float32`.
+        A tensor of the shape of `x`.
 
-    >>> to_float([1, 2]).numpy()
+    >>> import penstock as tf
+    >>> tf.compat.v1.to_float([1, 2]).numpy()
     array([1., 2.], dtype=float32)
     """
     return raw_ops.cast(x, dtype=_core.float32)
@@ -67,51 +71,134 @@ def _variable(ref: Any) -> Any:
 
 def assign(
     ref: Any,
-    value: Any,
+    value: TensorLike,
     validate_shape: bool | None = None,
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Makes `value` the value of a variable; returns as `Variable.assign`.
+    """Make `value` the value of a variable.
+
+    Args:
+        ref: a variable.
+        value: a tensor of its dtype and shape.
+        validate_shape: accepted and ignored.
+        use_locking: accepted and ignored.
+        name: ignored.
+
+    Returns:
+        As `Variable.assign`.
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> _ = assign(v, 2.0)
+    >>> _ = tf.compat.v1.assign(v, 2.0)
     >>> v.numpy()
     np.float32(2.0)
     """
     return _variable(ref).assign(value)
 
 
-def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Adds `value` to a variable; returns as `Variable.assign_add`."""
+def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Add `value` to a variable.
+
+    Args:
+        ref: a variable.
+        value: a tensor of its dtype and shape.
+        use_locking: accepted and ignored.
+        name: ignored.
+
+    Returns:
+        As `Variable.assign_add`.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> float(tf.compat.v1.assign_add(v, 2.0))
+    3.0
+    """
     return _variable(ref).assign_add(value)
 
 
-def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Subtracts `value` from a variable; returns as `Variable.assign_sub`."""
+def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Subtract `value` from a variable.
+
+    Args:
+        ref: a variable.
+        value: a tensor of its dtype and shape.
+        use_locking: accepted and ignored.
+        name: ignored.
+
+    Returns:
+        As `Variable.assign_sub`.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(1.0)
+    >>> float(tf.compat.v1.assign_sub(v, 2.0))
+    -1.0
+    """
     return _variable(ref).assign_sub(value)
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables of the default graph, of which only those whose names start with `scope`."""
+    """List the variables of the default graph.
+
+    Args:
+        scope: how the names of the variables begin.
+
+    Returns:
+        The variables; of a scope those alone that have such names.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     v = tf.Variable(1.0, name="v")
+    ...     [variable.name for variable in tf.compat.v1.global_variables()]
+    ['v:0']
+    """
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The trainable variables of the default graph."""
+    """List the trainable variables of the default graph.
+
+    Args:
+        scope: how the names of the variables begin.
+
+    Returns:
+        The variables; of a scope those alone that have such names.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     v = tf.Variable(1.0, trainable=False)
+    ...     tf.compat.v1.trainable_variables()
+    []
+    """
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Any, name: str = "init") -> Operation | None:
-    """An operation that gives variables their first values; None outside of a graph, where they have them."""
+def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
+    """Make an operation that gives variables their first values.
+
+    Args:
+        var_list: the variables.
+        name: a name for people.
+
+    Returns:
+        The operation; None outside of a graph, where they have them.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.variables_initializer([tf.Variable(1.0)])
+    <tf.Operation 'init'>
+    """
     return group(*[v.initializer for v in var_list], name=name)
 
 
 def global_variables_initializer() -> Operation | None:
-    """An operation that gives all variables of the default graph their first values.
+    """Make an operation that gives all variables of the default graph their first values.
 
-    >>> global_variables_initializer()
+    Returns:
+        The operation.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.global_variables_initializer()
     <tf.Operation 'init'>
     """
     graph = get_default_graph()
@@ -127,7 +214,15 @@ initialize_all_variables = global_variables_initializer
 
 
 def local_variables_initializer() -> Operation | None:
-    """An operation that does nothing: there are no local variables."""
+    """Make an operation that does nothing: there are no local variables.
+
+    Returns:
+        The operation; None outside of a graph.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.local_variables_initializer() is None
+    True
+    """
     return group(name="init_local")
 
 
@@ -156,25 +251,34 @@ class VariableScope:
         self.initializer = initializer
 
     def reuse_variables(self) -> None:
-        """From now on variables must be there already."""
+        """Demand of variables from now on that they be there already."""
         self.reuse = True
 
 
 def get_variable_scope() -> VariableScope:
-    """The innermost scope."""
+    """Find the innermost variable scope.
+
+    Returns:
+        The scope.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.variable_scope("layer"):
+    ...     tf.compat.v1.get_variable_scope().name
+    'layer'
+    """
     return _scopes.open[-1] if _scopes.open else VariableScope("", False, None)
 
 
 @contextmanager
 def variable_scope(
-    name_or_scope: Any,
+    name_or_scope: str | VariableScope | None,
     default_name: str | None = None,
     values: Any = None,
-    initializer: Any = None,
-    reuse: Any = None,
+    initializer: Callable[..., Any] | None = None,
+    reuse: bool | _AutoReuse | None = None,
     **kwargs: Any,
 ) -> Iterator[VariableScope]:
-    """Within it, `get_variable` makes and finds variables below a name.
+    """Make and find variables below a name, by `get_variable` within it.
 
     Args:
         name_or_scope: a name, or a scope that was open before.
@@ -183,6 +287,14 @@ def variable_scope(
         initializer: makes first values.
         reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
         **kwargs: ignored.
+
+    Returns:
+        A context manager, which gives the scope.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.variable_scope("layer"):
+    ...     tf.compat.v1.get_variable("w", [2]).name
+    'layer/w:0'
     """
     outer = get_variable_scope()
     if isinstance(name_or_scope, VariableScope):
@@ -202,15 +314,15 @@ def variable_scope(
 
 def get_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = _core.float32,
+    shape: ShapeLike = None,
+    dtype: DTypeLike = _core.float32,
     initializer: Any = None,
     regularizer: Any = None,
     trainable: bool | None = None,
     collections: Any = None,
     **kwargs: Any,
 ) -> Variable:
-    """The variable of a name in the innermost scope: a new one, or with reuse the one that is there.
+    """Make the variable of a name in the innermost scope; with reuse find the one that is there.
 
     Args:
         name: the name within the scope.
@@ -223,8 +335,16 @@ def get_variable(
         collections: ignored.
         **kwargs: ignored.
 
+    Returns:
+        The variable.
+
     Raises:
         ValueError: where the variable is there and should not be, or is not and should, or has another shape.
+
+    >>> import penstock as tf
+    >>> with tf.compat.v1.variable_scope("shared", reuse=tf.compat.v1.AUTO_REUSE):
+    ...     tf.compat.v1.get_variable("w", [2]) is tf.compat.v1.get_variable("w", [2])
+    True
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
