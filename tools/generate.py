@@ -2,7 +2,8 @@
 
 The declarations are read from the built extension. From them come `python/penstock/raw_ops.pyi`, which types
 and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the public functions of one
-elementwise operator each (`elementwise.py` beside this file lists them), and `docs/ops.md`, the table of
+elementwise operator each (`elementwise.py` beside this file lists them), those of the array standard in
+`python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), and `docs/ops.md`, the table of
 operators. With `--check` nothing is written, and the exit status is 1 if a file differs from what would be.
 """
 
@@ -14,6 +15,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import array_elementwise
 import elementwise
 from penstock import _core
 
@@ -270,6 +272,7 @@ def generated() -> dict[Path, str]:
     return {
         ROOT / "python" / "penstock" / "raw_ops.pyi": stub(ops, families),
         ROOT / "python" / "penstock" / "_ops" / "elementwise.py": elementwise.module(ops),
+        ROOT / "python" / "penstock" / "array_api" / "_elementwise.py": array_elementwise.module(),
         ROOT / "docs" / "ops.md": table(ops, families),
     }
 

@@ -20,6 +20,7 @@ import math as _math
 
 from penstock import _core
 from penstock.array_api import fft, linalg
+from penstock.array_api._clip import clip
 from penstock.array_api._creation import (
     arange,
     asarray,
@@ -63,7 +64,6 @@ from penstock.array_api._elementwise import (
     bitwise_right_shift,
     bitwise_xor,
     ceil,
-    clip,
     conj,
     copysign,
     cos,
