@@ -113,7 +113,9 @@ def test_the_stub_of_a_class_names_what_it_has(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_stub_of_a_class_derives_it_as_it_is(name: str) -> None:
-    bases = [ast.unparse(base) for base in CLASSES[name].bases] or ["object"]
+    # A parameter of types is for type checkers alone.
+    written = [ast.unparse(base) for base in CLASSES[name].bases]
+    bases = [base for base in written if not base.startswith("Generic[")] or ["object"]
     assert bases == [base.__name__ for base in getattr(_core, name).__bases__]
 
 

@@ -14,7 +14,7 @@ from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._dataset import Dataset
 from penstock.data._node import Kind
-from penstock.data._records import COMPRESSIONS, opened, reading, records
+from penstock.data._records import COMPRESSIONS, Reading, opened, records
 from penstock.data._rows import Pull, Rows
 from penstock.errors import InvalidArgumentError
 
@@ -27,7 +27,7 @@ def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str],
     def pieces() -> Iterator[bytes]:
         for name in np.atleast_1d(names.numpy()).tolist():
             text = name.decode()
-            with reading(text), opened(text, compression) as file:
+            with Reading(text), opened(text, compression) as file:
                 yield from split(file, text)
 
     source = pieces()

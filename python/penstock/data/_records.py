@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from penstock import _core
 from penstock.errors import DataLossError, FailedPreconditionError, NotFoundError
 
-__all__ = ["COMPRESSIONS", "Sink", "framed", "opened", "reading", "records"]
+__all__ = ["COMPRESSIONS", "Reading", "Sink", "framed", "opened", "records"]
 
 COMPRESSIONS = (None, "", "GZIP", "ZLIB")
 
@@ -20,25 +19,35 @@ COMPRESSIONS = (None, "", "GZIP", "ZLIB")
 _PIECE = 1 << 24
 
 
-@contextmanager
-def reading(name: str) -> Iterator[None]:
+class Reading:
     """Has errors of reading a file say what they mean.
+
+    It is no generator: one that raises another exception leaves a cycle, in which the frames of its callers are.
+
+    Args:
+        name: the name of the file.
 
     Raises:
         NotFoundError: where there is no such file.
         FailedPreconditionError: for a directory.
         DataLossError: where its compressed content is none.
     """
-    import gzip
 
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise NotFoundError(f"argument 'filenames': {error}") from None
-    except IsADirectoryError as error:
-        raise FailedPreconditionError(f"argument 'filenames': {error}") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataLossError(f"{name} is corrupted: {error}") from None
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import gzip
+
+        if isinstance(error, FileNotFoundError):
+            raise NotFoundError(f"argument 'filenames': {error}") from None
+        if isinstance(error, IsADirectoryError):
+            raise FailedPreconditionError(f"argument 'filenames': {error}") from None
+        if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+            raise DataLossError(f"{self._name} is corrupted: {error}") from None
 
 
 def opened(name: str, compression: str | None) -> IO[bytes]:

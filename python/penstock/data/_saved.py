@@ -26,7 +26,7 @@ from penstock import _core, nest, raw_ops
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.specs import TensorSpec
 from penstock.data._functions import EachRow, Traced
-from penstock.data._records import Sink, framed, opened, reading, records
+from penstock.data._records import Reading, Sink, framed, opened, records
 from penstock.data._rows import Pull, Rows, one
 from penstock.data._structure import NoneTensorSpec, Structure
 from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
@@ -336,7 +336,7 @@ def read_index(prefix: str) -> Index:
     """
     name = f"{prefix}.index"
     try:
-        with reading(name), opened(name, None) as file:
+        with Reading(name), opened(name, None) as file:
             found = list(records(file, name))
     except NotFoundError:
         raise NotFoundError(
@@ -392,7 +392,7 @@ def shard(prefix: str, told: Shard, compression: str | None, structure: Structur
     def pieces() -> Iterator[Rows]:
         count = checksum = 0
         try:
-            with reading(name), opened(name, compression) as file:
+            with Reading(name), opened(name, compression) as file:
                 for record in records(file, name):
                     rows = _unpacked(record, structure, name)
                     count, checksum = count + rows.count, _chained(checksum, record)
