@@ -22,7 +22,7 @@ _PIECE = 1 << 24
 class Reading:
     """Has errors of reading a file say what they mean.
 
-    It is no generator: one that raises another exception leaves a cycle, in which the frames of its callers are.
+    It is no generator: one that raises another exception leaves a cycle with the frames of its callers.
 
     Args:
         name: the name of the file.
