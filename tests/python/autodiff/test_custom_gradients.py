@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from derivative_cases import both, wrapped
+from support.derivative_cases import both, wrapped
 
 import penstock as tf
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from programs import STATE, StateWriter, Writer, shrunk
+from support.programs import STATE, StateWriter, Writer, shrunk
 
 import penstock as tf
 

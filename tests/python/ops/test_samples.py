@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy_reference import EXEMPT, REFERENCE
-from reference_models import BFLOAT16, HALVES, WIDER, Near, is_float
+from support.numpy_reference import EXEMPT, REFERENCE
+from support.reference_models import BFLOAT16, HALVES, WIDER, Near, is_float
 
 import penstock as tf
 from penstock import _core, raw_ops

@@ -9,7 +9,7 @@ import pytest
 
 import penstock as tf
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benches"))
 
 import run
 import svg

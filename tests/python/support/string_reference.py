@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from reference_models import (
+
+from support.reference_models import (
     Array,
     Model,
     is_float,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from derivative_cases import both, rosenbrock, rosenbrock_hessian, wrapped
 from hypothesis import given, settings, strategies as st
 from support import assert_same
+from support.derivative_cases import both, rosenbrock, rosenbrock_hessian, wrapped
 
 import penstock as tf
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as npst
-from test_op_grids import filled, shapes, tensor
+from support.strategies import filled, shapes, tensor
 
 import penstock as tf
 

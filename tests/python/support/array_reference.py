@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from reference_models import (
+
+from support.reference_models import (
     Array,
     Model,
     like,

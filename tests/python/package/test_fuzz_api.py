@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "fuzz_api.py"
+TOOL = Path(__file__).resolve().parents[3] / "tools" / "fuzz_api.py"
 
 
 def load() -> ModuleType:

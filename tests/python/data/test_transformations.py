@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
-from data_cases import BEHAVIOUR, INT, LENGTHS, asked, listed, numbers, plain
+from support.data_cases import BEHAVIOUR, INT, LENGTHS, asked, listed, numbers, plain
 
 import penstock as tf
 

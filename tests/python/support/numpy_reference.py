@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import image_reference
 import ml_dtypes
 import numpy as np
 import scipy.special
-from array_reference import ARRAY, index_dtype
-from reference_models import (
+
+from support import image_reference
+from support.array_reference import ARRAY, index_dtype
+from support.reference_models import (
     WIDER,
     Array,
     Model,
@@ -31,7 +32,7 @@ from reference_models import (
     single,
     special,
 )
-from string_reference import STRING
+from support.string_reference import STRING
 
 # --- elementwise ---
 

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from data_cases import BEHAVIOUR, INT, asked, listed, numbers
+from support.data_cases import BEHAVIOUR, INT, asked, listed, numbers
 
 import penstock as tf
 

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from data_cases import INT
+from support.data_cases import INT
 
 import penstock as tf
 

@@ -11,7 +11,7 @@ import pytest
 import penstock as tf
 
 pytest.importorskip("sklearn")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "convolutions.py"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "convolutions.py"
 
 
 @pytest.fixture(scope="module")

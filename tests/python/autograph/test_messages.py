@@ -334,7 +334,7 @@ def test_a_variable_that_an_iteration_reads_first_must_be_defined_before_the_loo
                 x = x + i
         return x
 
-    with pytest.raises(ValueError, match="'x' must be defined before the loop at .*test_autograph_errors.py"):
+    with pytest.raises(ValueError, match="'x' must be defined before the loop at .*test_messages.py"):
         f(tf.constant(3))
 
     @tf.function

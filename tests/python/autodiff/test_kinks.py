@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from derivative_cases import both, wrapped
+from support.derivative_cases import both, wrapped
 
 import penstock as tf
 

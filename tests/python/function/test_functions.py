@@ -385,7 +385,7 @@ def test_the_graph_lists_its_nodes():
     text = str(graph)
     assert "matmul" in text
     assert '"product"' in text
-    assert "test_function.py" in text
+    assert "test_functions.py" in text
 
 
 def test_retracing_can_be_reduced():
@@ -462,7 +462,7 @@ def test_an_error_at_run_time_names_the_line():
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="indices") as caught:
         f(tf.constant([1, 2]), tf.constant(5))
-    assert "test_function.py" in str(caught.value) or "test_function.py" in "".join(caught.value.__notes__)
+    assert "test_functions.py" in str(caught.value) or "test_functions.py" in "".join(caught.value.__notes__)
 
 
 def test_functions_can_run_eagerly():

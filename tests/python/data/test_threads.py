@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from data_cases import INT, asked, listed, numbers
+from support.data_cases import INT, asked, listed, numbers
 
 import penstock as tf
 
