@@ -1,6 +1,7 @@
 """Gradients registered by name."""
 
 import pytest
+from support import gradient
 
 import penstock as tf
 from penstock._autodiff.registered import gradient_override_map
@@ -21,14 +22,6 @@ def product(op, grad):
 
 
 tf.no_gradient("OurNothing")
-
-
-def gradient(function, *operands):
-    tensors = [tf.constant(x) for x in operands]
-    with tf.GradientTape() as tape:
-        tape.watch(tensors)
-        y = function(*tensors)
-    return tape.gradient(y, tensors)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])

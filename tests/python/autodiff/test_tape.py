@@ -2,17 +2,9 @@
 
 import numpy as np
 import pytest
-from support import assert_same
+from support import assert_same, gradient
 
 import penstock as tf
-
-
-def gradient(function, *values):
-    tensors = [tf.constant(v) for v in values]
-    with tf.GradientTape() as tape:
-        tape.watch(tensors)
-        y = function(*tensors)
-    return tape.gradient(y, tensors)
 
 
 def test_the_gradient_of_a_square_and_its_own_gradient():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support import plain
 
 import penstock as tf
 
@@ -26,12 +27,6 @@ def agrees(body: Any, spec: tf.TensorSpec = VECTOR, inputs: Any = LENGTHS) -> No
             # A list without elements leaves open what it holds.
             assert plain(tf.function(body)(given)) == due, values
     assert unknown.experimental_get_tracing_count() == 1
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return type(value)(map(plain, value))
-    return value.numpy().tolist() if hasattr(value, "numpy") else value
 
 
 def test_elements() -> None:

@@ -15,19 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from support import as_lists
 
 import penstock as tf
 
 FILE = __file__
-
-
-def plain(value: Any) -> Any:
-    """A result as Python numbers and lists."""
-    if isinstance(value, tuple | list):
-        return [plain(v) for v in value]
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    return value.numpy().tolist() if hasattr(value, "numpy") else value
 
 
 def agree(function: Callable[..., Any], *cases: Any) -> None:
@@ -35,8 +27,8 @@ def agree(function: Callable[..., Any], *cases: Any) -> None:
     traced = tf.function(function)
     for case in cases:
         args = case if isinstance(case, tuple) else (case,)
-        expected = plain(function(*args))
-        assert plain(traced(*[tf.constant(a) for a in args])) == expected, args
+        expected = as_lists(function(*args))
+        assert as_lists(traced(*[tf.constant(a) for a in args])) == expected, args
 
 
 # --- statements ---
@@ -356,7 +348,7 @@ def test_builtins_of_tensors() -> None:
             "bool": bool(x),
         }
 
-    found = plain(f(tf.constant([3, 1, 2]), tf.constant(4)))
+    found = as_lists(f(tf.constant([3, 1, 2]), tf.constant(4)))
     assert found == {
         "len": 3, "sum": 6, "min": 1, "max": 3, "both": [3, 4], "any": False, "all": True, "abs": 4,
         "int": 4, "float": 4.0, "reversed": [2, 1, 3],
@@ -370,7 +362,7 @@ def test_sorted() -> None:
     def f(v: Any) -> Any:
         return sorted(v), sorted(v, reverse=True)
 
-    assert plain(f(tf.constant([3, 1, 2]))) == [[1, 2, 3], [3, 2, 1]]
+    assert as_lists(f(tf.constant([3, 1, 2]))) == [[1, 2, 3], [3, 2, 1]]
 
 
 def test_generators_and_comprehensions_over_tensors() -> None:
@@ -387,7 +379,7 @@ def test_generators_and_comprehensions_over_tensors() -> None:
 
         return squares, table, total, flags, [y for y in pairs()], max(y for y in v)
 
-    found = plain(f(tf.constant([1, 2, 3])))
+    found = as_lists(f(tf.constant([1, 2, 3])))
     assert found == [[1, 4, 9], {0: 1, 1: 2, 2: 3}, 6, [True, False], [2, 3, 4], 3]
 
 
@@ -534,7 +526,7 @@ def test_what_can_be_done_with_a_list_that_grew() -> None:
             total += x
         return total, sum(out), max(out), out[1:3], len(out), any(out), [x for x in [1]]
 
-    assert plain(f(tf.constant(3))) == [18, 18, 9, [1, 1], 7, True, [1]]
+    assert as_lists(f(tf.constant(3))) == [18, 18, 9, [1, 1], 7, True, [1]]
 
     @tf.function
     def g(n: Any) -> Any:
@@ -552,7 +544,7 @@ def test_what_can_be_done_with_a_list_that_grew() -> None:
             out.append(i)
         return [x + 1 for x in out]
 
-    assert plain(h(tf.constant(3))) == [2, 1, 2, 3]
+    assert as_lists(h(tf.constant(3))) == [2, 1, 2, 3]
 
 
 def test_lists_as_stacks() -> None:

@@ -13,16 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import plain
 
 import penstock as tf
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return type(value)(map(plain, value))
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    return value.numpy().tolist() if hasattr(value, "numpy") else value
 
 
 def agrees(body: Any, *inputs: Any) -> None:

@@ -8,14 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support import plain
 
 import penstock as tf
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return type(value)(map(plain, value))
-    return value.numpy().tolist() if hasattr(value, "numpy") else value
 
 
 def greatest(v: Any) -> Any:

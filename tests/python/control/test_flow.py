@@ -1,13 +1,9 @@
 """cond, switch_case, case and while_loop, eagerly and traced."""
 
 import pytest
+from support import ways
 
 import penstock as tf
-
-
-def ways(function):
-    """The function itself, and traced."""
-    return [function, tf.function(function)]
 
 
 def test_cond_runs_one_branch():

@@ -63,10 +63,12 @@ def test_the_program_goes_on_while_elements_are_computed():
 
 def test_nothing_is_read_ahead_into_a_buffer_of_none():
     dataset, seen = asked(5)
+    # Threads of the tests before may still be ending.
+    before = data_threads()
     iterator = iter(dataset.prefetch(0))
     assert [int(next(iterator)) for _ in range(2)] == [0, 1]
     assert seen == [0, 1]
-    assert data_threads() == []
+    assert set(data_threads()) <= set(before)
 
 
 @pytest.mark.parametrize("call", [tf.py_function, tf.numpy_function])

@@ -3,6 +3,7 @@
 import types
 
 import pytest
+from support import guarded
 
 import penstock as tf
 
@@ -12,10 +13,6 @@ LAYERS = [types.SimpleNamespace(units=2.0), types.SimpleNamespace(units=3.0)]
 CONFIG = {"layers": LAYERS, "rate": 2.0, "nested": {"rates": (2.0, 5.0)}}
 HOLDER = types.SimpleNamespace(config=types.SimpleNamespace(rate=2.0, table={"a": 2.0}))
 SWITCH = {"on": False, "log": []}
-
-
-def guarded(function):
-    return tf.function(function, guard="globals")
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 Rules about types of arguments, signatures, concrete functions and retracing are in `test_tracing_rules.py`,
 `test_input_signature.py`, `test_concrete_functions.py` and `test_retracing.py`; control flow is in
-`test_autograph*.py`.
+`tests/python/autograph`.
 """
 
 import numpy as np

@@ -6,18 +6,9 @@ import math
 import types
 
 import pytest
+from support import counted, guarded
 
 import penstock as tf
-
-
-def counted(body=lambda *args: args[0], **options):
-    seen = []
-
-    def run(*args):
-        seen.append(args)
-        return body(*args)
-
-    return seen, tf.function(run, autograph=False, **options)
 
 
 def reasons(f):
@@ -168,11 +159,11 @@ def test_the_level_of_the_logger_silences_the_warning(logged):
 
 
 def shapes(seen):
-    return [args[0].shape.as_list() if args[0].shape.rank is not None else None for args in seen]
+    return [args[0].shape.as_list() if args[0].shape.rank is not None else None for args, _ in seen]
 
 
 def test_sizes_that_differ_become_unknown_in_the_second_trace():
-    seen, f = counted(reduce_retracing=True)
+    seen, f = counted(lambda x: x, reduce_retracing=True)
     for n in (1, 2, 3, 4):
         assert f(tf.zeros([n, 5])).shape == [n, 5]
     assert shapes(seen) == [[1, 5], [None, 5]]
@@ -220,7 +211,7 @@ def test_the_trace_that_was_not_used_for_longest_makes_place():
 
 
 def test_one_trace_only():
-    seen, f = counted(max_traces=1)
+    seen, f = counted(lambda x: x, max_traces=1)
     for n in (1, 1, 2, 2, 1):
         assert f(n).numpy() == n
     assert len(seen) == 3
@@ -241,10 +232,6 @@ CONFIG = types.SimpleNamespace(rate=2.0)
 
 def outer_rate():
     return RATE
-
-
-def guarded(function):
-    return tf.function(function, guard="globals")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from support import assert_same, both_ways
+from support import assert_same, both_ways, slope
 
 import penstock as tf
 
@@ -125,10 +125,6 @@ def test_pooling_reduces_windows(geometry, kind):
             padding = [padding[0], padding[-1], *padding[1:-1]]
     result = function(x, window, strides, padding, (FIRST if first else LAST)[axes])
     assert_same(result.numpy(), expected, 1e-12)
-
-
-def slope(f, x, direction, h=1e-5):
-    return (float(f(x + h * direction)) - float(f(x - h * direction))) / (2 * h)
 
 
 @given(geometries())

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import assert_same, both_ways
+from support import assert_same, both_ways, slope
 
 import penstock as tf
 from penstock import array_api as xp
@@ -77,10 +77,6 @@ def test_what_has_no_eigenvalues(bad, match):
 def weighted(y, seed):
     w = draw(y.dtype.name, *y.shape, seed=seed)
     return tf.math.real(tf.reduce_sum(y * w))
-
-
-def slope(f, x, direction, step=1e-6):
-    return float((f(tf.constant(x + step * direction)) - f(tf.constant(x - step * direction))) / (2 * step))
 
 
 def moments(e, seed):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from hypothesis import given, settings, strategies as st
-from support import assert_same, both_ways
+from support import assert_same, both_ways, slope
 
 import penstock as tf
 
@@ -282,10 +282,6 @@ def test_norms_of_matrices(dtype, axes):
         expected = np.linalg.norm(x, "fro" if order == "euclidean" else order, axes, keep)
         result = both_ways(lambda v, o=order, k=keep: tf.norm(v, o, axes, k), x)
         np.testing.assert_allclose(result.numpy(), expected, 1e-10)
-
-
-def slope(f, x, direction, h=1e-6):
-    return (float(f(x + h * direction)) - float(f(x - h * direction))) / (2 * h)
 
 
 def weighted(y, salt):

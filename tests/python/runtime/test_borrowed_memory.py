@@ -8,15 +8,12 @@ import weakref
 
 import numpy as np
 import pytest
+from support import place
 
 import penstock as tf
 from penstock import _core, array_api as xp
 
 SIZE = 1000
-
-
-def place(array):
-    return np.asarray(array).__array_interface__["data"][0]
 
 
 def writable_views():

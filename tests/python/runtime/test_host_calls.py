@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import ways
 
 import penstock as tf
-
-
-def ways(function):
-    return [function, tf.function(function)]
 
 
 def test_a_py_function_gets_eager_tensors_and_gives_the_declared_dtype():

@@ -7,13 +7,10 @@ import weakref
 
 import numpy as np
 import pytest
+from support import place
 
 import penstock as tf
 from penstock import _core
-
-
-def place(array):
-    return np.asarray(array).__array_interface__["data"][0]
 
 
 def test_a_chain_of_callbacks_copies_nothing():

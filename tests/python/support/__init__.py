@@ -30,6 +30,31 @@ def arrays(result: Any) -> list[np.ndarray]:
     return [np.asarray(leaf.numpy() if tf.is_tensor(leaf) else leaf) for leaf in leaves(result)]
 
 
+def plain(value: Any) -> Any:
+    """A value with Python's numbers and containers in place of tensors, arrays and data sets."""
+    if isinstance(value, tf.data.Dataset):
+        return [plain(x) for x in value]
+    if isinstance(value, tf.RaggedTensor):
+        return value.to_list()
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        items = map(plain, value)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    value = value.numpy() if hasattr(value, "numpy") else value
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def as_lists(value: Any) -> Any:
+    """What `plain` gives, with lists in place of tuples and text in place of bytes."""
+    value = plain(value)
+    if isinstance(value, tuple | list):
+        return [as_lists(v) for v in value]
+    if isinstance(value, dict):
+        return {k: as_lists(v) for k, v in value.items()}
+    return value.decode() if isinstance(value, bytes) else value
+
+
 def assert_same(got: Any, expected: Any, rtol: float | None = None) -> None:
     """Compares arrays: shapes, integers and strings exactly, floats to the dtype's tolerance."""
     got, expected = np.asarray(got), np.asarray(expected)
@@ -71,6 +96,36 @@ def both_ways(function: Callable[..., Any], *args: Any, open_shapes: bool = True
             assert a.dtype == b.dtype
             assert_same(b.numpy(), a.numpy())
     return eager
+
+
+def ways(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """The function itself, and traced."""
+    return [function, tf.function(function)]
+
+
+def guarded(function: Callable[..., Any]) -> Any:
+    """A traced function that is traced anew where a global that it reads has changed."""
+    return tf.function(function, guard="globals")
+
+
+def gradient(function: Callable[..., Any], *values: Any) -> list[Any]:
+    """The gradients of a function by its arguments, from a tape."""
+    tensors = [tf.constant(v) for v in values]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        y = function(*tensors)
+    return tape.gradient(y, tensors)
+
+
+def slope(function: Callable[..., Any], x: Any, direction: Any, step: float = 1e-6) -> float:
+    """The change of a scalar function along a direction, by central differences."""
+    ahead, behind = (function(tf.constant(x + d * direction)) for d in (step, -step))
+    return (float(ahead) - float(behind)) / (2 * step)
+
+
+def place(array: Any) -> int:
+    """The address of an array's memory."""
+    return np.asarray(array).__array_interface__["data"][0]
 
 
 def run_python(code: str, *, check: bool = True, timeout: float = 100) -> subprocess.CompletedProcess[str]:

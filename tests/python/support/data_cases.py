@@ -5,25 +5,11 @@ import collections
 import numpy as np
 
 import penstock as tf
+from support import plain
 
 Dataset = tf.data.Dataset
 INT = tf.TensorSpec([], tf.int64)
 Pair = collections.namedtuple("Pair", ["left", "right"])
-
-
-def plain(value):
-    """A value with Python's numbers and lists in place of tensors."""
-    if isinstance(value, Dataset):
-        return [plain(x) for x in value]
-    if isinstance(value, tf.RaggedTensor):
-        return value.to_list()
-    if isinstance(value, tf.Tensor):
-        return np.asarray(value.numpy()).tolist()
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple(plain(v) for v in value)
-    return value
 
 
 def listed(dataset):
@@ -208,3 +194,7 @@ BEHAVIOUR = {
     ),
     "apply": (numbers(3).apply(lambda ds: ds.take(1)), [0]),
 }
+
+
+def i64(value):
+    return tf.constant(value, tf.int64)

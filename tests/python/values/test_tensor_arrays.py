@@ -5,18 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from support import ways
 
 import penstock as tf
-
-
-def ways(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """The function itself, and traced."""
-    return [function, tf.function(function)]
 
 
 def test_elements_are_written_and_read_by_index() -> None:
