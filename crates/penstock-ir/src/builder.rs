@@ -485,13 +485,22 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
         let ints = tensor.to_ints().ok()?;
         return Some(ints.iter().map(|&n| usize::try_from(n).map_or(Dim::Unknown, Dim::Known)).collect());
     }
+    if graph.ty(value).shape().rank().is_none_or(|rank| rank > 1) {
+        return None;
+    }
     let seen = graph.def_inst(value).and_then(|inst| {
         let data = &graph.insts[inst];
         let of = |v: Value| known_dims(graph, v, fuel);
         let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok());
         match data.op.name {
             "shape" => graph.ty(data.operands[0]).shape().dims().map(Into::into),
-            "cast" | "identity" | "list_length" => of(data.operands[0]),
+            "identity" | "list_length" => of(data.operands[0]),
+            "cast" => {
+                let (from, to) = (graph.ty(data.operands[0]).dtype(), graph.ty(value).dtype());
+                let dims = of(data.operands[0]).filter(|_| from.is_integer() && to.is_integer())?;
+                let kept = |d: Dim| d.known().filter(|&n| holds(to, n)).map_or(Dim::Unknown, Dim::Known);
+                Some(dims.into_iter().map(kept).collect())
+            }
             "stack" => data.operands.iter().map(|&v| of(v).filter(|d| d.len() == 1).map(|d| d[0])).collect(),
             "concat" => {
                 let parts: Option<Vec<_>> = data.operands.iter().map(|&v| of(v)).collect();
@@ -501,7 +510,20 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
                 let dims = of(data.operands[0])?;
                 let (begin, end, stride) = (int(data.operands[1])?, int(data.operands[2])?, int(data.operands[3])?);
                 let mask = |name: &str| data.op.attr_index(name).map_or(0, |i| data.attrs.int(i));
-                pick(&dims, &begin, &end, &stride, mask("begin_mask"), mask("end_mask"), mask("shrink_axis_mask"))
+                match (mask("new_axis_mask"), mask("ellipsis_mask")) {
+                    (0, 0) => pick(
+                        &dims,
+                        &begin,
+                        &end,
+                        &stride,
+                        mask("begin_mask"),
+                        mask("end_mask"),
+                        mask("shrink_axis_mask"),
+                    ),
+                    // One number stays one number, in how many dimensions ever.
+                    _ if graph.ty(data.operands[0]).shape().rank() == Some(0) => Some(dims),
+                    _ => None,
+                }
             }
             _ => None,
         }
@@ -511,6 +533,12 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
         [Dim::Known(n)] if *n <= 64 => Some(SmallVec::from_elem(Dim::Unknown, *n)),
         _ => None,
     })
+}
+
+/// Whether an integer dtype has the number `n`.
+fn holds(dtype: DType, n: usize) -> bool {
+    let bits = 8 * dtype.size() as u32 - u32::from(!dtype.is_unsigned());
+    n.checked_shr(bits).unwrap_or(0) == 0
 }
 
 /// The length of a list, seen through the instructions that keep it: writes, and loops that only write.

@@ -206,11 +206,16 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
     """
     x = _core._to_tensor_hinted(shape_x, _core.int32)
     y = _core._to_tensor_hinted(shape_y, x.dtype)
-    n, m = raw_ops.size(x), raw_ops.size(y)
     one = _core._to_tensor(1, x.dtype)
-    longest = raw_ops.maximum(n, m)
-    x = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - n, [1]), one), x], axis=0)
-    y = raw_ops.concat([raw_ops.fill(raw_ops.reshape(longest - m, [1]), one), y], axis=0)
+    n: Any = x.shape.num_elements()
+    m: Any = y.shape.num_elements()
+    if n is None or m is None:
+        n, m = raw_ops.size(x), raw_ops.size(y)
+        longest: Any = raw_ops.maximum(n, m)
+    else:  # The result has a static length where the operands have.
+        longest = max(n, m)
+    x = raw_ops.concat([raw_ops.fill([longest - n], one), x], axis=0)
+    y = raw_ops.concat([raw_ops.fill([longest - m], one), y], axis=0)
     fits = raw_ops.reduce_all(
         raw_ops.logical_or(
             raw_ops.equal(x, y), raw_ops.logical_or(raw_ops.equal(x, one), raw_ops.equal(y, one))
