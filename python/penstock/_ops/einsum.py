@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axis_of, extents, known_rank, product, sizes
+from penstock._ops.contraction_order import ORDERS, contraction_order
+from penstock._runtime.arguments import axis_of, extents, known_rank, named, product, sizes
 from penstock._types.argument_names import expect
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import TensorLike
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> _core.Tensor:
-    """The sum of products over pairs of dimensions.
+
+def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Sum products over pairs of dimensions of two tensors.
 
     Args:
         a: a tensor.
         b: a tensor of the same dtype.
         axes: the number of last dimensions of `a` and first of `b`, or a pair of lists of dimensions.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same dtype: the dimensions of `a` that are left, then those of `b`.
 
     Raises:
         ValueError: where the lists have different lengths or name dimensions that are not there.
 
-    >>> tensordot([[1, 2], [3, 4]], [1, 10], 1).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.tensordot([[1, 2], [3, 4]], [1, 10], 1).numpy().tolist()
     [21, 43]
     """
     a = _core._to_tensor(a)
@@ -38,7 +46,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> _core.Tenso
             )
         of_a, of_b = list(range(n - axes, n)), list(range(axes))
     else:
-        pair = list(axes)
+        given: Any = axes
+        pair = list(given)
         if len(pair) != 2:
             raise ValueError(f"argument 'axes' must be an int or a pair of lists, got {axes!r}")
         of_a, of_b = (_axis_list(p, rank) for p, rank in zip(pair, (n, m), strict=True))
@@ -56,7 +65,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> _core.Tenso
         extents([product([dims_b[i] for i in of_b]), product([dims_b[i] for i in free_b])]),
     )
     result = raw_ops.matmul(left, right)
-    return raw_ops.reshape(result, extents([dims_a[i] for i in free_a] + [dims_b[i] for i in free_b]))
+    return raw_ops.reshape(
+        result, extents([dims_a[i] for i in free_a] + [dims_b[i] for i in free_b]), name=name
+    )
 
 
 def _known_axes(axes: _core.Tensor) -> Any:
@@ -74,8 +85,10 @@ def _axis_list(axes: Any, rank: int) -> list[int]:
     return [axis_of(a, rank, "axes") for a in axes]
 
 
-def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
-    """Sums of products by Einstein's convention.
+def einsum(
+    equation: str, *inputs: TensorLike, optimize: str = "greedy", name: str | None = None
+) -> _core.Tensor:
+    """Sum products by Einstein's convention.
 
     Args:
         equation: a letter for each dimension of each operand, operands separated by commas, then `->` and the
@@ -83,19 +96,26 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
             order. `...` stands for dimensions that broadcast. A letter that an operand repeats takes its
             diagonal.
         *inputs: the operands, of one dtype.
-        **kwargs: `optimize` and `name` are accepted and ignored; operands are contracted from left to right.
+        optimize: how to choose the order in which three operands or more are contracted, two at a time:
+            `"greedy"` takes the pair that leaves the fewest elements at each step, `"optimal"` compares all
+            orders, `"auto"`, `"branch-2"` and `"branch-all"` compare all where there are few. A size that is
+            not known while a function is traced counts as 1.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of the operands, with a dimension for each letter of the result.
 
     Raises:
-        ValueError: for an equation that is not well formed or does not fit the operands.
-        TypeError: for another keyword.
+        ValueError: for an equation that is not well formed or does not fit the operands, or another
+            `optimize`.
 
-    >>> einsum("ij,jk->ik", [[1, 2]], [[3], [4]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.einsum("ij,jk->ik", [[1, 2]], [[3], [4]]).numpy().tolist()
     [[11]]
     """
-    for key in kwargs:
-        if key not in ("optimize", "name"):
-            raise TypeError(f"einsum() got an unexpected keyword argument '{key}'")
-    tensors: list[Any] = []
+    if optimize not in ORDERS:
+        raise ValueError(f"einsum: argument 'optimize' must be one of {', '.join(ORDERS)}, got {optimize!r}")
+    tensors: list[_core.Tensor] = []
     for value in inputs:
         tensors.append(_core._to_tensor_hinted(value, tensors[0].dtype if tensors else None))
     labels, output = _parse(equation, tensors)
@@ -103,20 +123,32 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> _core.Tensor:
         _simplify(x, own, _outside(k, labels, output))
         for k, (x, own) in enumerate(zip(tensors, labels, strict=True))
     ]
-    x, own = terms[0]
-    for k, (other, its) in enumerate(terms[1:], 1):
-        later = set(output).union(*(names for _, names in terms[k + 1 :]))
-        x, own = _contract(x, own, other, its, later)
-    x, own = _simplify(x, own, set(output))
+    for i, j in _order(terms, output, optimize):
+        (b, of_b), (a, of_a) = terms.pop(j), terms.pop(i)
+        later = set(output).union(*(names for _, names in terms))
+        terms.append(_contract(a, of_a, b, of_b, later))
+    x, own = _simplify(*terms[0], set(output))
     perm = [own.index(label) for label in output]
-    return x if perm == list(range(len(perm))) else raw_ops.transpose(x, perm=perm)
+    return named(x if perm == list(range(len(perm))) else raw_ops.transpose(x, perm=perm), name)
+
+
+def _order(
+    terms: Sequence[tuple[_core.Tensor, list[str]]], output: list[str], optimize: str
+) -> list[tuple[int, int]]:
+    if len(terms) < 3:
+        return [(0, 1)] * (len(terms) - 1)
+    sizes: dict[str, int] = {}
+    for x, own in terms:
+        for label, size in zip(own, known_rank(x), strict=True):
+            sizes[label] = max(sizes.get(label, 1), size or 1)
+    return contraction_order([own for _, own in terms], output, sizes, optimize)
 
 
 def _outside(k: int, labels: Sequence[list[str]], output: list[str]) -> set[str]:
     return set(output).union(*(own for i, own in enumerate(labels) if i != k))
 
 
-def _parse(equation: str, tensors: list[Any]) -> tuple[list[list[str]], list[str]]:
+def _parse(equation: str, tensors: list[_core.Tensor]) -> tuple[list[list[str]], list[str]]:
     """The labels of each operand and of the result; those of an ellipsis are `.0`, `.1`, … from the last."""
     text = "".join(expect(equation, str, "equation", "a string").split())
     left, arrow, right = text.partition("->")

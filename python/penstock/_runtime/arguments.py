@@ -69,6 +69,13 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
 
 
+def named(result: _core.Tensor, name: str | None) -> _core.Tensor:
+    """The result of several operations, under a name in the graph where there is one."""
+    if name is None or not result._is_symbolic:
+        return result
+    return _OPS["identity"](result, name=name)  # type: ignore[no-any-return]
+
+
 def results(of_op: Any) -> list[Any]:
     """The results of an operator that may have several, as a list."""
     if of_op is None:
