@@ -80,7 +80,6 @@ from penstock._ops.indexing import (
     where as where,
 )
 from penstock._ops.shapes import (
-    as_string as as_string,
     broadcast_dynamic_shape as broadcast_dynamic_shape,
     broadcast_static_shape as broadcast_static_shape,
     broadcast_to as broadcast_to,
@@ -114,6 +113,7 @@ from penstock._ops.sorting import (
     unique as unique,
     unique_with_counts as unique_with_counts,
 )
+from penstock._ops.text import as_string as as_string
 from penstock._runtime import einops_backend as _einops_backend
 from penstock._runtime.conversion import (
     constant as constant,

@@ -320,9 +320,9 @@ class Identity(Initializer):
 
     def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
         """The tensor."""
-        dims = TensorShape(shape).as_list()
+        dims = [d for d in TensorShape(shape).as_list() if d is not None]
         if len(dims) != 2:
-            raise ValueError(f"argument 'shape' must have two dimensions, got {dims}")
+            raise ValueError(f"argument 'shape' must have two known dimensions, got {TensorShape(shape)}")
         return eye(dims[0], dims[1], dtype=dtype) * _core._to_tensor_hinted(self.gain, _core.DType(dtype))
 
 

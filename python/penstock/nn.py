@@ -6,6 +6,7 @@ import math as _math
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._ops.blocks import depth_to_space as depth_to_space, space_to_depth as space_to_depth
 from penstock._ops.conv import (
     conv1d as conv1d,
     conv1d_transpose as conv1d_transpose,
@@ -29,7 +30,6 @@ from penstock._ops.pooling import (
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
-from penstock._ops.shapes import depth_to_space as depth_to_space, space_to_depth as space_to_depth
 from penstock._ops.sorting import top_k as top_k
 from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank
 from penstock.math import (

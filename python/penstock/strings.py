@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
-from penstock._ops.shapes import as_string as as_string
+from penstock._ops.text import as_string as as_string
 from penstock._runtime.arguments import axes, extents, integer, known_rank, product, sizes
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor

@@ -3,41 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes as axis_list
 from penstock._values.indexed_slices import IndexedSlices
 
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, TensorLike
 
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """The values between two bounds, elementwise; the bounds broadcast.
+_Clipped: TypeAlias = "_core.Tensor | IndexedSlices"
+_Tensors: TypeAlias = "Sequence[TensorLike | IndexedSlices | None]"
+
+
+@overload
+def clip_by_value(
+    t: IndexedSlices, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def clip_by_value(
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
+) -> _core.Tensor: ...
+def clip_by_value(
+    t: TensorLike | IndexedSlices,
+    clip_value_min: TensorLike,
+    clip_value_max: TensorLike,
+    name: str | None = None,
+) -> _Clipped:
+    """Limit elements to what lies between two bounds.
 
     Args:
         t: a numeric tensor; `IndexedSlices` stay such, and each slice counts for itself.
         clip_value_min: the least value; broadcasts to `t`.
         clip_value_max: the greatest value; broadcasts to `t`.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> clip_by_value([-3, 2, 9], 0, 5).numpy()
+    Returns:
+        A tensor of the shape and dtype of `t`; `IndexedSlices` for such.
+
+    Raises:
+        InvalidArgumentError: where the bounds do not broadcast to the shape of `t`.
+
+    >>> import penstock as tf
+    >>> tf.clip_by_value([-3, 2, 9], 0, 5).numpy()
     array([0, 2, 5], dtype=int32)
     """
     x = _elements(t)
     low = _core._to_tensor_hinted(clip_value_min, x.dtype)
     high = _core._to_tensor_hinted(clip_value_max, x.dtype)
-    return _like(t, raw_ops.maximum(raw_ops.minimum(x, high), low))
+    return _like(t, raw_ops.maximum(raw_ops.minimum(x, high), low, name=name))
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """The tensor, scaled down where its Euclidean norm along `axes` (all by default) is above `clip_norm`.
+@overload
+def clip_by_norm(
+    t: IndexedSlices, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
+) -> IndexedSlices: ...
+@overload
+def clip_by_norm(
+    t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
+) -> _core.Tensor: ...
+def clip_by_norm(
+    t: TensorLike | IndexedSlices, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
+) -> _Clipped:
+    """Scale a tensor down where its Euclidean norm is above a limit.
 
     Args:
         t: a floating-point tensor; `IndexedSlices` stay such, and each slice counts for itself.
         clip_norm: the greatest norm.
         axes: the dimensions of what is clipped; all by default.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> clip_by_norm([3.0, 4.0], 1.0).numpy()
+    Returns:
+        A tensor of the shape and dtype of `t`; `IndexedSlices` for such.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> import penstock as tf
+    >>> tf.clip_by_norm([3.0, 4.0], 1.0).numpy()
     array([0.6, 0.8], dtype=float32)
     """
     x = _elements(t)
@@ -46,46 +89,55 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
     length = raw_ops.select(positive, raw_ops.sqrt(safe), squares)
-    return _like(t, x * limit / raw_ops.maximum(length, limit))
+    return _like(t, raw_ops.div(x * limit, raw_ops.maximum(length, limit), name=name))
 
 
-def global_norm(t_list: Sequence[Any], name: str | None = None) -> _core.Tensor:
-    """The Euclidean norm of all elements of all tensors of a list; `None` entries count nothing.
+def global_norm(t_list: _Tensors, name: str | None = None) -> _core.Tensor:
+    """Compute the Euclidean norm of all elements of the tensors of a list.
 
     Args:
         t_list: tensors, or None in their place; of `IndexedSlices` the slices count, each for itself.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         A scalar.
 
     Raises:
+        TypeError: where `t_list` is no sequence.
         ValueError: where there is no tensor.
 
-    >>> float(global_norm([[3.0], [4.0]]))
+    >>> import penstock as tf
+    >>> float(tf.linalg.global_norm([[3.0], [4.0]]))
     5.0
     """
     tensors = [_elements(t) for t in _sequence(t_list) if t is not None]
     if not tensors:
         raise ValueError("argument 't_list' must hold at least one tensor")
-    return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]))
+    return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]), name=name)
 
 
 def clip_by_global_norm(
-    t_list: Sequence[Any], clip_norm: Any, use_norm: Any = None, name: str | None = None
+    t_list: _Tensors,
+    clip_norm: TensorLike,
+    use_norm: TensorLike | None = None,
+    name: str | None = None,
 ) -> tuple[list[Any], _core.Tensor]:
-    """The tensors, all scaled by one factor where their common norm is above `clip_norm`.
+    """Scale all tensors of a list by one factor where their common norm is above a limit.
 
     Args:
         t_list: tensors; `None` entries stay, `IndexedSlices` stay such.
         clip_norm: the greatest norm that is left as it is.
         use_norm: the common norm where it is known already.
-        name: ignored.
+        name: a name for the results in a graph.
 
     Returns:
         The list, NaN throughout where the norm is not finite; and the norm.
 
-    >>> clipped, norm = clip_by_global_norm([[3.0], [4.0]], 1.0)
+    Raises:
+        TypeError: where `t_list` is no sequence.
+
+    >>> import penstock as tf
+    >>> clipped, norm = tf.clip_by_global_norm([[3.0], [4.0]], 1.0)
     >>> [t.numpy().tolist() for t in clipped], float(norm)
     ([[0.6000000238418579], [0.800000011920929]], 5.0)
     """
@@ -95,25 +147,25 @@ def clip_by_global_norm(
     # Infinity and NaN make every result NaN; nothing else changes the scale.
     scale = scale + (norm - norm)
 
-    def scaled(t: Any) -> Any:
+    def scaled(t: TensorLike | IndexedSlices | None) -> _Clipped | None:
         if t is None:
             return None
         values = _elements(t)
-        return _like(t, values * raw_ops.cast(scale, dtype=values.dtype))
+        return _like(t, raw_ops.mul(values, raw_ops.cast(scale, dtype=values.dtype), name=name))
 
     return [scaled(t) for t in _sequence(t_list)], norm
 
 
-def _sequence(t_list: Any) -> Sequence[Any]:
+def _sequence(t_list: object) -> _Tensors:
     if isinstance(t_list, _core.Tensor | _core._Variable) or not isinstance(t_list, Sequence):
         raise TypeError(f"argument 't_list' must be a sequence of tensors, got {type(t_list).__name__}")
     return t_list
 
 
-def _elements(t: Any) -> Any:
+def _elements(t: TensorLike | IndexedSlices) -> _core.Tensor:
     return _core._to_tensor(t.values if isinstance(t, IndexedSlices) else t)
 
 
-def _like(t: Any, values: Any) -> Any:
+def _like(t: TensorLike | IndexedSlices, values: _core.Tensor) -> _Clipped:
     """Values in the place of the elements of `t`."""
     return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values

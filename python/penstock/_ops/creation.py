@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axis_of, extents, integer, known_rank
+from penstock._runtime.arguments import axis_of, extents, integer, known_rank, named
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
 
 _ASSERT = getattr(raw_ops, "assert")
 
@@ -22,112 +25,160 @@ def _one(dtype: _core.DType) -> _core.Tensor:
     return _core._to_tensor(True if dtype == _core.bool else 1, dtype)
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of shape `dims` that holds the scalar `value` everywhere.
+def fill(
+    dims: SizesLike, value: TensorLike, name: str | None = None, layout: object | None = None
+) -> _core.Tensor:
+    """Make a tensor that holds one value everywhere.
 
     Args:
         dims: sizes: integers, a `TensorShape`, or an integer vector.
         value: a scalar of any dtype.
-        name: ignored.
+        name: a name for the result in a graph.
+        layout: accepted and ignored.
+
+    Returns:
+        A tensor of the dtype of `value` and of shape `dims`.
 
     Raises:
         InvalidArgumentError: for a negative size.
 
-    >>> fill([2, 2], 7).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.fill([2, 2], 7).numpy().tolist()
     [[7, 7], [7, 7]]
     """
-    return raw_ops.fill(extents(dims, "dims"), value)
+    return raw_ops.fill(extents(dims, "dims"), value, name=name)
 
 
 def zeros(
-    shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None
+    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object | None = None
 ) -> _core.Tensor:
-    """A tensor of zeros; of empty strings, or of false, for those dtypes.
+    """Make a tensor of zeros; of empty strings, or of false, for those dtypes.
 
     Args:
         shape: sizes: integers, a `TensorShape`, or an integer vector.
         dtype: the element type.
-        name: ignored.
+        name: a name for the result in a graph.
         layout: accepted and ignored.
+
+    Returns:
+        A tensor of `dtype` and of shape `shape`.
 
     Raises:
         InvalidArgumentError: for a negative size.
 
-    >>> zeros([2, 3], "int32").numpy().sum()
+    >>> import penstock as tf
+    >>> tf.zeros([2, 3], "int32").numpy().sum()
     np.int64(0)
     """
-    return raw_ops.fill(extents(shape), _zero(_core.DType(dtype)))
+    return raw_ops.fill(extents(shape), _zero(_core.DType(dtype)), name=name)
 
 
-def ones(shape: Any, dtype: Any = _core.float32, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """A tensor of ones; of true for `bool`.
+def ones(
+    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object | None = None
+) -> _core.Tensor:
+    """Make a tensor of ones; of true for `bool`.
 
     Args:
         shape: sizes: integers, a `TensorShape`, or an integer vector.
         dtype: the element type.
-        name: ignored.
+        name: a name for the result in a graph.
         layout: accepted and ignored.
 
+    Returns:
+        A tensor of `dtype` and of shape `shape`.
+
     Raises:
+        TypeError: for strings.
         InvalidArgumentError: for a negative size.
 
-    >>> ones([2], 'int32').numpy()
+    >>> import penstock as tf
+    >>> tf.ones([2], 'int32').numpy()
     array([1, 1], dtype=int32)
     """
-    return raw_ops.fill(extents(shape), _one(_core.DType(dtype)))
+    return raw_ops.fill(extents(shape), _one(_core.DType(dtype)), name=name)
 
 
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """Zeros in the shape of a tensor, and of its dtype unless another is given.
+def zeros_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object | None = None
+) -> _core.Tensor:
+    """Make a tensor of zeros in the shape of another.
 
     Args:
         input: a tensor.
         dtype: the element type, by default that of `input`.
-        name: ignored.
+        name: a name for the result in a graph.
         layout: accepted and ignored.
 
-    >>> zeros_like([5, 6]).numpy()
+    Returns:
+        A tensor of `dtype` and of the shape of `input`.
+
+    >>> import penstock as tf
+    >>> tf.zeros_like([5, 6]).numpy()
     array([0, 0], dtype=int32)
     """
     x = _core._to_tensor(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
-    return raw_ops.zeros_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _zero(target))
+    return (
+        raw_ops.zeros_like(x, name=name)
+        if target == x.dtype
+        else raw_ops.fill(raw_ops.shape(x), _zero(target), name=name)
+    )
 
 
-def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> _core.Tensor:
-    """Ones in the shape of a tensor, and of its dtype unless another is given.
+def ones_like(
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object | None = None
+) -> _core.Tensor:
+    """Make a tensor of ones in the shape of another.
 
     Args:
         input: a tensor.
         dtype: the element type, by default that of `input`.
-        name: ignored.
+        name: a name for the result in a graph.
         layout: accepted and ignored.
 
-    >>> ones_like([5, 6]).numpy()
+    Returns:
+        A tensor of `dtype` and of the shape of `input`.
+
+    Raises:
+        TypeError: for strings.
+
+    >>> import penstock as tf
+    >>> tf.ones_like([5, 6]).numpy()
     array([1, 1], dtype=int32)
     """
     x = _core._to_tensor(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
-    return raw_ops.ones_like(x) if target == x.dtype else raw_ops.fill(raw_ops.shape(x), _one(target))
+    return (
+        raw_ops.ones_like(x, name=name)
+        if target == x.dtype
+        else raw_ops.fill(raw_ops.shape(x), _one(target), name=name)
+    )
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = _core.float32,
+    num_rows: IntLike,
+    num_columns: IntLike | None = None,
+    batch_shape: SizesLike | None = None,
+    dtype: DTypeLike = _core.float32,
     name: str | None = None,
 ) -> _core.Tensor:
-    """A matrix with ones on its diagonal and zeros elsewhere, or a batch of them.
+    """Make a matrix with ones on its diagonal and zeros elsewhere, or a batch of them.
 
     Args:
         num_rows: the number of rows.
         num_columns: the number of columns; by default that of rows.
         batch_shape: the leading dimensions of the result.
         dtype: the element type.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> eye(2).numpy().tolist()
+    Returns:
+        A tensor of `dtype` and of shape `[*batch_shape, num_rows, num_columns]`.
+
+    Raises:
+        InvalidArgumentError: for a negative size.
+
+    >>> import penstock as tf
+    >>> tf.eye(2).numpy().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     target = _core.DType(dtype)
@@ -135,9 +186,11 @@ def eye(
     columns = rows if num_columns is None else raw_ops.range(0, num_columns, 1)
     matrix = raw_ops.cast(raw_ops.equal(raw_ops.expand_dims(rows, axis=1), columns), dtype=target)
     if batch_shape is None:
-        return matrix
+        return named(matrix, name)
     return raw_ops.broadcast_to(
-        matrix, raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0)
+        matrix,
+        raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0),
+        name=name,
     )
 
 
@@ -146,32 +199,40 @@ _RANGE_DTYPES = (_core.int32, _core.int64, _core.float16, _core.bfloat16, _core.
 
 
 def range(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
 ) -> _core.Tensor:
-    """The numbers from `start`, in steps of `delta`, up to but without `limit`.
+    """Count from `start`, in steps of `delta`, up to but without `limit`.
 
     Args:
         start: the first number; the limit, of a range from 0, where `limit` is not given.
         limit: where the range ends.
         delta: the step, not 0.
         dtype: the element type; by default one that all arguments have or can be cast to.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A vector of `dtype`.
 
     Raises:
         InvalidArgumentError: for a step of 0, or one that leads away from `limit`.
 
-    >>> range(1, 10, 4).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.range(1, 10, 4).numpy().tolist()
     [1, 5, 9]
     """
     if limit is None:
         start, limit = 0, start
     if dtype is None and type(start) is type(limit) is type(delta) is int:
         if max(start, limit, delta) < 2**31 and min(start, limit, delta) >= -(2**31):
-            return raw_ops.range(start, limit, delta)
+            return raw_ops.range(start, limit, delta, name=name)
         dtype = _core.int64
     if dtype is not None:
         target = _core.DType(dtype)
-        return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)))
+        return raw_ops.range(*(_as(v, target) for v in (start, limit, delta)), name=name)
     tensors = [v if isinstance(v, _core.Tensor) else _core._to_tensor(v) for v in (start, limit, delta)]
     found = [t.dtype for t in tensors]
     if all(d in _RANGE_DTYPES for d in found):
@@ -182,7 +243,7 @@ def range(
             for t, v in zip(tensors, (start, limit, delta), strict=True)
             if t.dtype not in _RANGE_DTYPES or hasattr(v, "dtype")
         )
-    return raw_ops.range(*(_as(t, target) for t in tensors))
+    return raw_ops.range(*(_as(t, target) for t in tensors), name=name)
 
 
 def _as(value: Any, dtype: _core.DType) -> _core.Tensor:
@@ -190,17 +251,26 @@ def _as(value: Any, dtype: _core.DType) -> _core.Tensor:
     return tensor if tensor.dtype == dtype else raw_ops.cast(tensor, dtype=dtype)
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> _core.Tensor:
-    """`num` values at equal distances from `start` to `stop`, both included.
+def linspace(
+    start: TensorLike, stop: TensorLike, num: IntLike, name: str | None = None, axis: IntLike = 0
+) -> _core.Tensor:
+    """Divide an interval evenly, from `start` to `stop`, both included.
 
     Args:
         start: the first value, or a tensor of first values.
         stop: the last value, of a shape that broadcasts with that of `start`.
         num: how many; 1 gives `start` alone.
-        name: ignored.
+        name: a name for the result in a graph.
         axis: where the result has its dimension of size `num`.
 
-    >>> linspace(0.0, 1.0, 3).numpy().tolist()
+    Returns:
+        A tensor of the dtype of `start`, `float64` for integers, with a dimension of size `num` at `axis`.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> import penstock as tf
+    >>> tf.linspace(0.0, 1.0, 3).numpy().tolist()
     [0.0, 0.5, 1.0]
     """
     start = _core._to_tensor(start)
@@ -221,32 +291,31 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     values = raw_ops.select(at_end, raw_ops.expand_dims(last, axis=0), values)
     position = axis_of(axis, len(column))
     if position == 0:
-        return values
+        return named(values, name)
     perm = list(builtins.range(1, len(column)))
     perm.insert(position, 0)
-    return raw_ops.transpose(values, perm=perm)
+    return raw_ops.transpose(values, perm=perm, name=name)
 
 
-def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
-    """Coordinates of a grid: for each vector a tensor that varies along one dimension of the grid.
+def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[_core.Tensor]:
+    """Make the coordinates of a grid: for each vector a tensor that varies along one dimension.
 
     Args:
         *args: the vectors, of one dtype.
-        **kwargs: `indexing="ij"` gives the vectors their dimensions in order, `"xy"` (the default) swaps
-            the first two; `name` is ignored.
+        indexing: `"ij"` gives the vectors their dimensions in order, `"xy"` swaps the first two.
+        name: a name for the results in a graph.
+
+    Returns:
+        As many tensors as there are vectors, all of the shape of the grid.
 
     Raises:
         ValueError: for another `indexing`.
-        TypeError: for another keyword.
 
-    >>> x, y = meshgrid([1, 2], [3, 4])
+    >>> import penstock as tf
+    >>> x, y = tf.meshgrid([1, 2], [3, 4])
     >>> x.numpy().tolist(), y.numpy().tolist()
     ([[1, 2], [1, 2]], [[3, 3], [4, 4]])
     """
-    indexing = kwargs.pop("indexing", "xy")
-    kwargs.pop("name", None)
-    if kwargs:
-        raise TypeError(f"meshgrid() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
     hint = next((a.dtype for a in args if isinstance(a, _core.Tensor | _core._Variable)), None)
@@ -264,20 +333,20 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[_core.Tensor]:
     for place, vector in zip(places, vectors, strict=True):
         column = [1] * len(vectors)
         column[place] = -1
-        out.append(raw_ops.broadcast_to(raw_ops.reshape(vector, column), dims))
+        out.append(raw_ops.broadcast_to(raw_ops.reshape(vector, column), dims, name=name))
     return out
 
 
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
-    axis: Any = None,
-    dtype: Any = None,
+    indices: TensorLike,
+    depth: IntLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
+    axis: IntLike | None = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """A new dimension of size `depth` with `on_value` at each index and `off_value` elsewhere.
+    """Mark indices by a value in a new dimension.
 
     Args:
         indices: integers; those outside of `[0, depth)` give `off_value` alone.
@@ -286,12 +355,17 @@ def one_hot(
         off_value: a scalar, 0 by default.
         axis: where the new dimension goes; last by default.
         dtype: the element type; by default that of the values, or `float32`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` with the shape of `indices` and the new dimension: `on_value` at each index,
+        `off_value` elsewhere.
 
     Raises:
         TypeError: where the values have different dtypes, or not `dtype`.
 
-    >>> one_hot([1, 0], 2).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.one_hot([1, 0], 2).numpy().tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
     target = None if dtype is None else _core.DType(dtype)
@@ -310,21 +384,26 @@ def one_hot(
         _one(target) if on is None else on,
         _zero(target) if off is None else off,
         axis=-1 if axis is None else integer(axis, "axis"),
+        name=name,
     )
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = _core.bool, name: str | None = None
+    lengths: TensorLike, maxlen: IntLike | None = None, dtype: DTypeLike = _core.bool, name: str | None = None
 ) -> _core.Tensor:
-    """For each length a row of `maxlen` elements that is true up to that length.
+    """Mark the first elements of rows: as many of each as a length says.
 
     Args:
         lengths: integers.
         maxlen: the size of the new last dimension; by default the greatest length.
         dtype: the element type.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> sequence_mask([1, 3], 3).numpy().tolist()
+    Returns:
+        A tensor of `dtype` and of shape `[*lengths.shape, maxlen]`.
+
+    >>> import penstock as tf
+    >>> tf.sequence_mask([1, 3], 3).numpy().tolist()
     [[True, False, False], [True, True, True]]
     """
     lengths = _core._to_tensor(lengths)
@@ -336,25 +415,29 @@ def sequence_mask(
         raw_ops.expand_dims(lengths, axis=-1),
     )
     target = _core.DType(dtype)
-    return mask if target == _core.bool else raw_ops.cast(mask, dtype=target)
+    return named(mask if target == _core.bool else raw_ops.cast(mask, dtype=target), name)
 
 
-def bitcast(input: Any, type: Any, name: str | None = None) -> _core.Tensor:
-    """The bits of a tensor as elements of another dtype.
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> _core.Tensor:
+    """Read the bits of a tensor as elements of another dtype.
 
     Args:
         input: numbers.
         type: the element type. Smaller elements add a last dimension; larger ones take the place of a last
             dimension of as many as make one.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of dtype `type` of the same bytes.
 
     Raises:
         TypeError: for booleans and strings.
         InvalidArgumentError: for a last dimension of another size.
 
-    >>> bitcast(1.0, "uint32").numpy()
+    >>> import penstock as tf
+    >>> tf.bitcast(1.0, "uint32").numpy()
     np.uint32(1065353216)
-    >>> bitcast([1.0, 2.0], "uint8").shape
+    >>> tf.bitcast([1.0, 2.0], "uint8").shape
     TensorShape([2, 4])
     """
-    return raw_ops.bitcast(input, dtype=_core.DType(type))
+    return raw_ops.bitcast(input, dtype=_core.DType(type), name=name)

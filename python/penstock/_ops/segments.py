@@ -2,125 +2,276 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import known_rank
+from penstock._runtime.arguments import known_rank, named
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, TensorLike
 
 _ASSERT = getattr(raw_ops, "assert")
 
 
-def _unsorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
-    raw = getattr(raw_ops, op)
-
-    def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> _core.Tensor:
-        x = _core._to_tensor(data)
-        if op == "unsorted_segment_mean" and x.dtype.is_integer:
-            x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
-        result: _core.Tensor = raw(x, segment_ids, num_segments)
-        return result
-
-    function.__name__ = function.__qualname__ = op
-    function.__doc__ = f"""{doc}
+def unsorted_segment_sum(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Sum the entries of each segment, in any order.
 
     Args:
         data: a tensor whose leading dimensions are those of `segment_ids`.
-        segment_ids: the segment of each entry, in any order, below `num_segments`. Entries of a negative
-            segment are left out.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
         num_segments: how many segments the result has, in place of those dimensions.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, of shape `[num_segments, *data.shape[segment_ids.ndim:]]`:
+        0 for a segment without entries.
 
     Raises:
         InvalidArgumentError: for an id that is not below `num_segments`.
 
     >>> import penstock as tf
-    >>> tf.math.{op}([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
-    {_UNSORTED[op]}
+    >>> tf.math.unsorted_segment_sum([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    [2, 4]
     """
-    return function
+    return raw_ops.unsorted_segment_sum(data, segment_ids, num_segments, name=name)
 
 
-def _sorted(op: str, doc: str) -> Callable[..., _core.Tensor]:
-    raw = getattr(raw_ops, op)
+def unsorted_segment_mean(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Compute the mean of the entries of each segment, in any order.
 
-    def function(data: Any, segment_ids: Any, name: str | None = None) -> _core.Tensor:
-        result: _core.Tensor = raw(data, segment_ids)
-        return result
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: a name for the result in a graph.
 
-    function.__name__ = function.__qualname__ = op
-    function.__doc__ = f"""{doc}
+    Returns:
+        A tensor of the dtype of `data`, a floating-point one for integers as in `truediv`, of shape
+        `[num_segments, *data.shape[segment_ids.ndim:]]`: 0 for a segment without entries.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.unsorted_segment_mean([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    [2.0, 2.0]
+    """
+    x = _core._to_tensor(data)
+    if x.dtype.is_integer:
+        x = raw_ops.cast(x, dtype=_core.float32 if x.dtype.size <= 2 else _core.float64)
+    return raw_ops.unsorted_segment_mean(x, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_max(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Find the greatest entries of each segment, in any order.
+
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, of shape `[num_segments, *data.shape[segment_ids.ndim:]]`:
+        the least finite value for a segment without entries.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.unsorted_segment_max([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    [2, 3]
+    """
+    return raw_ops.unsorted_segment_max(data, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_min(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Find the least entries of each segment, in any order.
+
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, of shape `[num_segments, *data.shape[segment_ids.ndim:]]`:
+        the greatest finite value for a segment without entries.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.unsorted_segment_min([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    [2, 1]
+    """
+    return raw_ops.unsorted_segment_min(data, segment_ids, num_segments, name=name)
+
+
+def unsorted_segment_prod(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Multiply the entries of each segment, in any order.
+
+    Args:
+        data: a tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, of shape `[num_segments, *data.shape[segment_ids.ndim:]]`:
+        1 for a segment without entries.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.unsorted_segment_prod([1, 2, 3, 4], [1, 0, 1, -1], 2).numpy().tolist()
+    [2, 3]
+    """
+    return raw_ops.unsorted_segment_prod(data, segment_ids, num_segments, name=name)
+
+
+def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Sum the entries of each segment, which lie behind one another.
 
     Args:
         data: a tensor.
         segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
             ascends.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        One entry for each segment up to the last.
+        A tensor of the dtype of `data` with one entry for each segment up to the last: 0 for a segment
+        without entries.
 
     Raises:
         InvalidArgumentError: for ids that are negative or do not ascend.
 
     >>> import penstock as tf
-    >>> tf.math.{op}([1, 3, 4], [0, 0, 2]).numpy().tolist()
-    {_SORTED[op]}
+    >>> tf.math.segment_sum([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    [4, 0, 4]
     """
-    return function
+    return raw_ops.segment_sum(data, segment_ids, name=name)
 
 
-_UNSORTED = {
-    "unsorted_segment_sum": [2, 4],
-    "unsorted_segment_mean": [2.0, 2.0],
-    "unsorted_segment_max": [2, 3],
-    "unsorted_segment_min": [2, 1],
-    "unsorted_segment_prod": [2, 3],
-}
-_SORTED = {
-    "segment_sum": [4, 0, 4],
-    "segment_mean": [2, 0, 4],
-    "segment_max": [3, 0, 4],
-    "segment_min": [1, 0, 4],
-    "segment_prod": [3, 1, 4],
-}
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the mean of the entries of each segment, which lie behind one another.
 
-unsorted_segment_sum = _unsorted(
-    "unsorted_segment_sum", "The sums of the entries of each segment, 0 for one without."
-)
-unsorted_segment_mean = _unsorted(
-    "unsorted_segment_mean",
-    "The means of the entries of each segment, 0 for one without; integers become floats, as in `truediv`.",
-)
-unsorted_segment_max = _unsorted(
-    "unsorted_segment_max", "The greatest entries of each segment, the least finite value for one without."
-)
-unsorted_segment_min = _unsorted(
-    "unsorted_segment_min", "The least entries of each segment, the greatest finite value for one without."
-)
-unsorted_segment_prod = _unsorted(
-    "unsorted_segment_prod", "The products of the entries of each segment, 1 for one without."
-)
-segment_sum = _sorted("segment_sum", "The sums of the entries of each segment, 0 for one without.")
-segment_mean = _sorted(
-    "segment_mean", "The means of the entries of each segment, 0 for one without; of integers rounded to 0."
-)
-segment_max = _sorted("segment_max", "The greatest entries of each segment, 0 for one without.")
-segment_min = _sorted("segment_min", "The least entries of each segment, 0 for one without.")
-segment_prod = _sorted("segment_prod", "The products of the entries of each segment, 1 for one without.")
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, rounded to 0 for integers, with one entry for each segment up to the
+        last: 0 for a segment without entries.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.segment_mean([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    [2, 0, 4]
+    """
+    return raw_ops.segment_mean(data, segment_ids, name=name)
+
+
+def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Find the greatest entries of each segment, which lie behind one another.
+
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data` with one entry for each segment up to the last: 0 for a segment
+        without entries.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.segment_max([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    [3, 0, 4]
+    """
+    return raw_ops.segment_max(data, segment_ids, name=name)
+
+
+def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Find the least entries of each segment, which lie behind one another.
+
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data` with one entry for each segment up to the last: 0 for a segment
+        without entries.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.segment_min([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    [1, 0, 4]
+    """
+    return raw_ops.segment_min(data, segment_ids, name=name)
+
+
+def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Multiply the entries of each segment, which lie behind one another.
+
+    Args:
+        data: a tensor.
+        segment_ids: the segment of each entry along the first dimension: a vector of integers from 0 that
+            ascends.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `data` with one entry for each segment up to the last: 1 for a segment
+        without entries.
+
+    Raises:
+        InvalidArgumentError: for ids that are negative or do not ascend.
+
+    >>> import penstock as tf
+    >>> tf.math.segment_prod([1, 3, 4], [0, 0, 2]).numpy().tolist()
+    [3, 1, 4]
+    """
+    return raw_ops.segment_prod(data, segment_ids, name=name)
 
 
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = _core.int32,
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: IntLike | None = None,
+    maxlength: IntLike | None = None,
+    dtype: DTypeLike = _core.int32,
     name: str | None = None,
-    axis: Any = None,
+    axis: int | None = None,
     binary_output: bool = False,
 ) -> _core.Tensor:
-    """How often each integer occurs.
+    """Count how often each integer occurs.
 
     Args:
         arr: integers from 0; all elements count together unless `axis` is -1.
@@ -128,14 +279,21 @@ def bincount(
         minlength: the least length of the result.
         maxlength: its greatest length; integers beyond are left out.
         dtype: the element type of counts.
-        name: ignored.
+        name: a name for the result in a graph.
         axis: None or 0 for one count of all, -1 for one of each row of a matrix.
         binary_output: whether to say only if an integer occurs.
 
+    Returns:
+        A vector of `dtype` with a count for each integer from 0, of the dtype of `weights` where they are
+        given; a matrix where `axis` is -1.
+
     Raises:
+        TypeError: where `arr` does not hold integers.
+        ValueError: for another `axis`.
         InvalidArgumentError: for a negative integer.
 
-    >>> bincount([1, 1, 3]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.math.bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
     """
     x = _core._to_tensor(arr)
@@ -153,7 +311,7 @@ def bincount(
         target = counts.dtype
     if binary_output:
         counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
-    return counts if counts.dtype == target else raw_ops.cast(counts, dtype=target)
+    return named(counts if counts.dtype == target else raw_ops.cast(counts, dtype=target), name)
 
 
 def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by_row: bool) -> _core.Tensor:
@@ -172,14 +330,14 @@ def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by
 
 
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    weights: Any = None,
-    dtype: Any = _core.int32,
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: IntLike | None = None,
+    weights: TensorLike | None = None,
+    dtype: DTypeLike = _core.int32,
     name: str | None = None,
 ) -> _core.Tensor:
-    """How often each class (row) was predicted as each class (column).
+    """Count how often each class (row) was predicted as each class (column).
 
     Args:
         labels: the true classes, a vector.
@@ -187,12 +345,16 @@ def confusion_matrix(
         num_classes: how many classes there are; by default one more than the greatest.
         weights: what to add for each pair in place of 1.
         dtype: the element type of the result.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A matrix of `dtype` and of shape `[num_classes, num_classes]`.
 
     Raises:
         InvalidArgumentError: for a class that is negative or not below `num_classes`.
 
-    >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.math.confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
     [[1, 0], [1, 1]]
     """
     pair = [
@@ -209,20 +371,24 @@ def confusion_matrix(
         what = raw_ops.fill(raw_ops.shape(pair[0]), _core._to_tensor(1, target))
     else:
         what = raw_ops.cast(_core._to_tensor(weights), dtype=target)
-    return raw_ops.scatter_nd(index, what, raw_ops.stack([count, count]))
+    return raw_ops.scatter_nd(index, what, raw_ops.stack([count, count]), name=name)
 
 
-def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
-    """The permutation that undoes one: `y[x[i]] == i`.
+def invert_permutation(x: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the permutation that undoes one: `y[x[i]] == i`.
 
     Args:
         x: a vector of the integers from 0 on, in any order.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A vector of the shape and dtype of `x`.
 
     Raises:
         InvalidArgumentError: where `x` is no permutation of the numbers from 0.
 
-    >>> invert_permutation([2, 0, 1]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.math.invert_permutation([2, 0, 1]).numpy().tolist()
     [1, 2, 0]
     """
     x = _core._to_tensor_hinted(x, _core.int32)
@@ -236,4 +402,4 @@ def invert_permutation(x: Any, name: str | None = None) -> _core.Tensor:
         x,
         message="invert_permutation: argument 'x' is no permutation:",
     )
-    return raw_ops.scatter_nd(place, raw_ops.range(zero, length, one), dims)
+    return raw_ops.scatter_nd(place, raw_ops.range(zero, length, one), dims, name=name)

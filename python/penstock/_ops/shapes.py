@@ -3,177 +3,226 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.creation import _as, _zero
-from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, product, results, sizes
+from penstock._runtime.arguments import (
+    axes,
+    axis_of,
+    extents,
+    integer,
+    known_rank,
+    named,
+    results,
+    sizes,
+)
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, DTypeLike, IntLike, ShapeLike, SizesLike, TensorLike
 
 _ASSERT = getattr(raw_ops, "assert")
 
 # --- shapes ---
 
 
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
-    """The sizes of the dimensions as a vector, of `int32` unless `out_type` says `int64`.
+def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
+    """Give the sizes of the dimensions as a vector.
 
     Args:
         input: a tensor.
         out_type: `int32`, the default, or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        An integer vector.
+        A vector of `out_type` with a size for each dimension.
 
-    >>> shape([[1, 2, 3]]).numpy()
+    >>> import penstock as tf
+    >>> tf.shape([[1, 2, 3]]).numpy()
     array([1, 3], dtype=int32)
     """
-    return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+    return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type), name=name)
 
 
-def shape_n(input: Sequence[Any], out_type: Any = _core.int32, name: str | None = None) -> list[_core.Tensor]:
-    """The shape of each tensor of a list.
+def shape_n(
+    input: Sequence[TensorLike], out_type: DTypeLike = _core.int32, name: str | None = None
+) -> list[_core.Tensor]:
+    """Give the shape of each tensor of a list.
 
     Args:
         input: tensors.
         out_type: `int32` or `int64`.
-        name: ignored.
+        name: a name for the results in a graph.
 
-    >>> [s.numpy().tolist() for s in shape_n([[1, 2], [[3]]])]
+    Returns:
+        A list of vectors of `out_type`.
+
+    >>> import penstock as tf
+    >>> [s.numpy().tolist() for s in tf.shape_n([[1, 2], [[3]]])]
     [[2], [1, 1]]
     """
-    return [shape(x, out_type) for x in input]
+    return [shape(x, out_type, name) for x in input]
 
 
-def size(input: Any, out_type: Any = None, name: str | None = None) -> _core.Tensor:
-    """The number of elements, an `int32` scalar unless `out_type` says `int64`.
+def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
+    """Count the elements.
 
     Args:
         input: a tensor.
         out_type: `int32`, the default, or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        An integer scalar.
+        A scalar of `out_type`.
 
-    >>> size([[1, 2, 3]]).numpy()
+    >>> import penstock as tf
+    >>> tf.size([[1, 2, 3]]).numpy()
     np.int32(3)
     """
-    return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type))
+    return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type), name=name)
 
 
-def rank(input: Any, name: str | None = None) -> _core.Tensor:
-    """The number of dimensions, an `int32` scalar.
+def rank(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Count the dimensions.
 
     Args:
         input: a tensor.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         An `int32` scalar.
 
-    >>> rank([[1, 2]]).numpy()
+    >>> import penstock as tf
+    >>> tf.rank([[1, 2]]).numpy()
     np.int32(2)
     """
-    return raw_ops.rank(input)
+    return raw_ops.rank(input, name=name)
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> _core.Tensor:
-    """The same elements, in row-major order, in another shape.
+def reshape(tensor: TensorLike, shape: SizesLike, name: str | None = None) -> _core.Tensor:
+    """Give elements another shape, in row-major order.
 
     Args:
         tensor: any tensor.
         shape: the sizes; one of them may be -1, which stands for what is left.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `tensor` and of shape `shape`.
 
     Raises:
         InvalidArgumentError: where the number of elements differs.
 
-    >>> reshape([1, 2, 3, 4, 5, 6], [2, -1]).shape
+    >>> import penstock as tf
+    >>> tf.reshape([1, 2, 3, 4, 5, 6], [2, -1]).shape
     TensorShape([2, 3])
     """
-    return raw_ops.reshape(tensor, extents(shape))
+    return raw_ops.reshape(tensor, extents(shape), name=name)
 
 
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor with a dimension of size 1 put in before `axis`; -1 puts it last.
+def expand_dims(input: TensorLike, axis: IntLike, name: str | None = None) -> _core.Tensor:
+    """Insert a dimension of size 1.
 
     Args:
         input: a tensor.
         axis: where the new dimension stands in the result; negative from the end.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype and the elements of `input`, with one dimension more.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range.
 
-    >>> expand_dims([1, 2], 1).shape
+    >>> import penstock as tf
+    >>> tf.expand_dims([1, 2], 1).shape
     TensorShape([2, 1])
     """
-    return raw_ops.expand_dims(input, axis=integer(axis, "axis"))
+    return raw_ops.expand_dims(input, axis=integer(axis, "axis"), name=name)
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """The tensor without the dimensions `axis`, or without all of size 1.
+def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -> _core.Tensor:
+    """Remove dimensions of size 1.
 
     Args:
         input: a tensor.
         axis: the dimensions to drop; by default all of size 1.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype and the elements of `input`, without those dimensions.
 
     Raises:
         InvalidArgumentError: where one of `axis` is not of size 1.
 
-    >>> squeeze([[[1], [2]]]).numpy()
+    >>> import penstock as tf
+    >>> tf.squeeze([[[1], [2]]]).numpy()
     array([1, 2], dtype=int32)
     """
     chosen = axes(axis)
-    return raw_ops.squeeze(input, axes=chosen or None)
+    return raw_ops.squeeze(input, axes=chosen or None, name=name)
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, known to have a shape, which is checked when the operation runs.
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> _core.Tensor:
+    """Check the shape of a tensor when the operation runs, and let it be known before.
 
     Args:
         x: a tensor.
         shape: sizes, `None` for any.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        The tensor, with a static shape that is at least as well known as `shape`.
 
     Raises:
         InvalidArgumentError: where it has another.
 
-    >>> ensure_shape([[1, 2]], [None, 2]).shape
+    >>> import penstock as tf
+    >>> tf.ensure_shape([[1, 2]], [None, 2]).shape
     TensorShape([1, 2])
     """
-    return raw_ops.ensure_shape(x, shape=TensorShape(shape))
+    return raw_ops.ensure_shape(x, shape=TensorShape(shape), name=name)
 
 
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, repeated along dimensions of size 1 and along new leading ones, until it has `shape`.
+def broadcast_to(input: TensorLike, shape: SizesLike, name: str | None = None) -> _core.Tensor:
+    """Repeat a tensor along dimensions of size 1 and along new leading ones, until it has a shape.
 
     Args:
         input: a tensor.
         shape: sizes: integers, a `TensorShape`, or an integer vector.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `shape`.
 
     Raises:
         InvalidArgumentError: where `input` does not broadcast to it.
 
-    >>> broadcast_to([1, 2], [2, 2]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.broadcast_to([1, 2], [2, 2]).numpy().tolist()
     [[1, 2], [1, 2]]
     """
-    return raw_ops.broadcast_to(input, extents(shape))
+    return raw_ops.broadcast_to(input, extents(shape), name=name)
 
 
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The shape of a broadcast of two shapes that are known now.
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
+    """Compute the shape of a broadcast of two shapes that are known now.
+
+    Args:
+        shape_x: a shape, of which sizes may be unknown.
+        shape_y: a shape, of which sizes may be unknown.
+
+    Returns:
+        The shape; a size that cannot be told is None.
 
     Raises:
         ValueError: where they do not broadcast.
 
-    >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
+    >>> import penstock as tf
+    >>> tf.broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
     TensorShape([2, 3])
     """
     a, b = TensorShape(shape_x), TensorShape(shape_y)
@@ -191,17 +240,21 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     return TensorShape(dims)
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
-    """The shape of a broadcast of two shapes that are integer vectors.
+def broadcast_dynamic_shape(shape_x: SizesLike, shape_y: SizesLike) -> _core.Tensor:
+    """Compute the shape of a broadcast of two shapes that are integer vectors.
 
     Args:
         shape_x: an integer vector.
         shape_y: an integer vector.
 
+    Returns:
+        A vector of the dtype of `shape_x`.
+
     Raises:
         InvalidArgumentError: where they do not broadcast.
 
-    >>> broadcast_dynamic_shape([2, 1], [3]).numpy()
+    >>> import penstock as tf
+    >>> tf.broadcast_dynamic_shape([2, 1], [3]).numpy()
     array([2, 3], dtype=int32)
     """
     x = _core._to_tensor_hinted(shape_x, _core.int32)
@@ -228,137 +281,180 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> _core.Tensor:
 # --- identities ---
 
 
-def identity(input: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of the same value: a snapshot, where `input` is a variable.
+def identity(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Copy a tensor: of a variable, take its value now.
 
     Args:
         input: a tensor.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> identity([1, 2]).numpy()
+    Returns:
+        A tensor of the same value.
+
+    >>> import penstock as tf
+    >>> tf.identity([1, 2]).numpy()
     array([1, 2], dtype=int32)
     """
-    return raw_ops.identity(input)
+    return raw_ops.identity(input, name=name)
 
 
-def identity_n(input: Sequence[Any], name: str | None = None) -> list[_core.Tensor]:
-    """A tensor of the same value for each of a list.
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[_core.Tensor]:
+    """Copy each tensor of a list.
 
     Args:
         input: tensors.
-        name: ignored.
+        name: a name for the results in a graph.
 
-    >>> [t.numpy().tolist() for t in identity_n([[1], [2.0]])]
+    Returns:
+        A list of tensors of the same values.
+
+    >>> import penstock as tf
+    >>> [t.numpy().tolist() for t in tf.identity_n([[1], [2.0]])]
     [[1], [2.0]]
     """
-    return [raw_ops.identity(x) for x in input]
+    return [raw_ops.identity(x, name=name) for x in input]
 
 
-def tuple(tensors: Sequence[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
-    """The tensors of a list, each of which is there once all are; `None` entries stay.
+def tuple(
+    tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
+) -> list[_core.Tensor | None]:
+    """Group tensors: each of the results is there once all are.
 
     Args:
         tensors: tensors, or None in their place.
         control_inputs: accepted and ignored.
-        name: ignored.
+        name: a name for the results in a graph.
 
-    >>> len(tuple([1.0, [2, 3]]))
+    Returns:
+        A list of tensors of the same values, None where one stands in `tensors`.
+
+    >>> import penstock as tf
+    >>> len(tf.tuple([1.0, [2, 3]]))
     2
     """
-    return [None if x is None else raw_ops.identity(x) for x in tensors]
+    return [None if x is None else raw_ops.identity(x, name=name) for x in tensors]
 
 
-def stop_gradient(input: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, taken as a constant by differentiation.
+def stop_gradient(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Copy a tensor as a constant for differentiation.
 
     Args:
         input: a tensor.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> stop_gradient([1.0]).numpy()
+    Returns:
+        A tensor of the same value, through which no gradient flows.
+
+    >>> import penstock as tf
+    >>> tf.stop_gradient([1.0]).numpy()
     array([1.], dtype=float32)
     """
-    return raw_ops.stop_gradient(input)
+    return raw_ops.stop_gradient(input, name=name)
 
 
 # --- joining and parting ---
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> _core.Tensor:
-    """Tensors that are alike but for one dimension, joined along it.
+def concat(values: TensorLike, axis: IntLike, name: str = "concat") -> _core.Tensor:
+    """Join tensors that are alike but for one dimension along it.
 
     Args:
         values: tensors of one dtype and rank, with equal sizes but along `axis`.
         axis: the dimension to join along.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same dtype and rank; the sizes along `axis` add up.
 
     Raises:
+        ValueError: for no tensor.
         InvalidArgumentError: for scalars, or shapes that differ in another dimension.
 
-    >>> concat([[[1, 2]], [[3, 4]]], axis=0).shape
+    >>> import penstock as tf
+    >>> tf.concat([[[1, 2]], [[3, 4]]], axis=0).shape
     TensorShape([2, 2])
     """
     if not isinstance(values, list | builtins.tuple):
-        return raw_ops.identity(values)
+        return raw_ops.identity(values, name=name)
     if not values:
         raise ValueError("concat: argument 'values' must hold at least one tensor")
-    return raw_ops.concat(list(values), axis=integer(axis, "axis"))
+    return raw_ops.concat(list(values), axis=integer(axis, "axis"), name=name)
 
 
-def stack(values: Any, axis: Any = 0, name: str = "stack") -> _core.Tensor:
-    """Tensors of one shape, joined along a new dimension.
+def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") -> _core.Tensor:
+    """Join tensors of one shape along a new dimension.
 
     Args:
         values: tensors of one dtype and shape.
         axis: where the new dimension stands in the result.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same dtype, with one dimension more, of the number of tensors.
 
     Raises:
+        ValueError: for no tensor.
         InvalidArgumentError: where the shapes differ.
 
-    >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
     items = list(values)
     if not items:
         raise ValueError("stack: argument 'values' must hold at least one tensor")
-    return raw_ops.stack(items, axis=integer(axis, "axis"))
+    return raw_ops.stack(items, axis=integer(axis, "axis"), name=name)
 
 
-def unstack(value: Any, num: int | None = None, axis: Any = 0, name: str = "unstack") -> list[_core.Tensor]:
-    """The slices along a dimension, which they lack.
+def unstack(
+    value: TensorLike, num: int | None = None, axis: IntLike = 0, name: str = "unstack"
+) -> list[_core.Tensor]:
+    """Take the slices along a dimension, which they lack.
 
     Args:
         value: a tensor.
         num: the size of that dimension, needed where it is not known.
         axis: the dimension.
-        name: ignored.
+        name: a name for the results in a graph.
+
+    Returns:
+        A list of as many tensors as the dimension has elements.
 
     Raises:
         InvalidArgumentError: where the size is not known, or not `num`.
 
-    >>> [row.numpy().tolist() for row in unstack([[1, 2], [3, 4]])]
+    >>> import penstock as tf
+    >>> [row.numpy().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
     [[1, 2], [3, 4]]
     """
-    return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis")))
+    return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis"), name=name))
 
 
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+    value: TensorLike,
+    num_or_size_splits: SizesLike,
+    axis: IntLike = 0,
+    num: int | None = None,
+    name: str = "split",
 ) -> list[_core.Tensor]:
-    """Parts along a dimension.
+    """Cut a tensor into parts along a dimension.
 
     Args:
         value: a tensor.
         num_or_size_splits: the number of equal parts, or the size of each; one size may be -1.
         axis: the dimension.
         num: how many sizes there are, needed where that is not known.
-        name: ignored.
+        name: a name for the results in a graph.
+
+    Returns:
+        A list of tensors that are alike but for the sizes along `axis`.
 
     Raises:
+        ValueError: where the number of sizes is not known.
         InvalidArgumentError: where the parts do not make up the dimension.
 
-    >>> [part.shape[0] for part in split([1, 2, 3, 4, 5], [2, 3])]
+    >>> import penstock as tf
+    >>> [part.shape[0] for part in tf.split([1, 2, 3, 4, 5], [2, 3])]
     [2, 3]
     """
     along = integer(axis, "axis")
@@ -368,19 +464,21 @@ def split(
     if isinstance(parts, _core.Tensor):
         known = _core._known_value(parts)
         if known is None:
-            return _split_by_tensor(_core._to_tensor(value), parts, along, num)
+            return _split_by_tensor(_core._to_tensor(value), parts, along, num, name)
         parts = known
     if hasattr(parts, "tolist"):
         parts = parts.tolist()
     if isinstance(parts, list | builtins.tuple):
         return results(
-            raw_ops.split(value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along)
+            raw_ops.split(
+                value, sizes=[integer(p, "num_or_size_splits") for p in parts], axis=along, name=name
+            )
         )
-    return results(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along))
+    return results(raw_ops.split(value, num=integer(parts, "num_or_size_splits"), axis=along, name=name))
 
 
 def _split_by_tensor(
-    value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None
+    value: _core.Tensor, parts: _core.Tensor, axis: int, num: int | None, name: str
 ) -> list[_core.Tensor]:
     """A split whose sizes are known only when the graph runs."""
     count = parts.shape[0] if parts.shape.rank == 1 else None
@@ -394,38 +492,52 @@ def _split_by_tensor(
     for part in sizes_of:
         begin = _core._to_tensor([*before, position, *after])
         length = _core._to_tensor([-1] * axis + [part] + [-1] * len(after))
-        out.append(raw_ops.slice(value, begin, length))
+        out.append(raw_ops.slice(value, begin, length, name=name))
         position = position + part
     return out
 
 
-def tile(input: Any, multiples: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor, repeated as a whole `multiples[i]` times along dimension `i`.
+def tile(input: TensorLike, multiples: SizesLike, name: str | None = None) -> _core.Tensor:
+    """Repeat a tensor as a whole `multiples[i]` times along dimension `i`.
 
     Args:
         input: a tensor.
         multiples: how often to repeat along each dimension: an integer vector.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same dtype and rank, with each size multiplied.
 
     Raises:
         InvalidArgumentError: for another number of multiples than dimensions, or a negative one.
 
-    >>> tile([1, 2], [2]).numpy()
+    >>> import penstock as tf
+    >>> tf.tile([1, 2], [2]).numpy()
     array([1, 2, 1, 2], dtype=int32)
     """
-    return raw_ops.tile(input, extents(multiples, "multiples"))
+    return raw_ops.tile(input, extents(multiples, "multiples"), name=name)
 
 
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> _core.Tensor:
-    """Each element, repeated where it stands.
+def repeat(
+    input: TensorLike, repeats: SizesLike, axis: IntLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Repeat each element where it stands.
 
     Args:
         input: a tensor.
         repeats: how often: a scalar, or a vector with a number for each element along `axis`.
         axis: the dimension; without it the tensor is flattened first.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> repeat([3, 4], [1, 2]).numpy().tolist()
+    Returns:
+        A tensor of the dtype of `input`; a vector where there is no `axis`, else of its rank.
+
+    Raises:
+        ValueError: where `repeats` has another number of entries than there are elements.
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> import penstock as tf
+    >>> tf.repeat([3, 4], [1, 2]).numpy().tolist()
     [3, 4, 4]
     """
     x = _core._to_tensor(input)
@@ -444,14 +556,14 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         before, after = known[: along + 1], known[along + 1 :]
         wide = raw_ops.broadcast_to(raw_ops.expand_dims(x, axis=along + 1), [*before, times[0], *after])
         before[-1] *= times[0]
-        return raw_ops.reshape(wide, [*before, *after])
+        return raw_ops.reshape(wide, [*before, *after], name=name)
     counts = _core._to_tensor_hinted(repeats, _core.int32)
     length = sizes(x)[along]
     if counts.shape.rank == 0 or counts.shape.dims == [1]:
         one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
         every = raw_ops.cast(_core._to_tensor(length), dtype=_core.int64)
         index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
-        return raw_ops.gather(x, index, axis=along)
+        return raw_ops.gather(x, index, axis=along, name=name)
     counts = raw_ops.cast(counts, dtype=_core.int64)
     most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
@@ -460,43 +572,58 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
             f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
         )
     index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
-    return raw_ops.gather(x, index, axis=along)
+    return raw_ops.gather(x, index, axis=along, name=name)
 
 
 # --- rearranging ---
 
 
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> _core.Tensor:
-    """The tensor with its dimensions permuted.
+def transpose(
+    a: TensorLike, perm: AxisLike = None, conjugate: bool = False, name: str = "transpose"
+) -> _core.Tensor:
+    """Permute the dimensions of a tensor.
 
     Args:
         a: a tensor.
         perm: which dimension comes at each place; by default they are reversed.
         conjugate: whether to take the complex conjugate too.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> transpose([[1, 2, 3]]).shape
+    Returns:
+        A tensor of the dtype of `a`, whose dimension `i` is dimension `perm[i]` of `a`.
+
+    Raises:
+        InvalidArgumentError: where `perm` is no permutation of the dimensions.
+
+    >>> import penstock as tf
+    >>> tf.transpose([[1, 2, 3]]).shape
     TensorShape([3, 1])
     """
-    x = raw_ops.transpose(a, perm=axes(perm))
-    return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
+    order = axes(perm)
+    if conjugate and (x := _core._to_tensor(a)).dtype.is_complex:
+        return raw_ops.conj(raw_ops.transpose(x, perm=order), name=name)
+    return raw_ops.transpose(a, perm=order, name=name)
 
 
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor with its elements in the opposite order along each dimension of `axis`.
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Reverse the order of elements along dimensions.
 
     Args:
         tensor: a tensor.
         axis: the dimensions to reverse.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `tensor`.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range or listed twice.
 
-    >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
     [[2, 1], [4, 3]]
     """
-    return raw_ops.reverse(tensor, axes=axes(axis) or [])
+    return raw_ops.reverse(tensor, axes=axes(axis) or [], name=name)
 
 
 def _known_ints(value: Any) -> list[int] | None:
@@ -505,26 +632,32 @@ def _known_ints(value: Any) -> list[int] | None:
     return listed if all(type(v) is int for v in listed) else None
 
 
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Tensor:
-    """The tensor with its elements moved along dimensions; those that leave at one end come in at the other.
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Move elements along dimensions; those that leave at one end come in at the other.
 
     Args:
         input: a tensor.
         shift: by how much: a scalar, or a vector with a number for each of `axis`.
         axis: the dimensions, which may repeat.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         ValueError: where `shift` has another number of entries than `axis`.
         InvalidArgumentError: for an axis that is out of range.
 
-    >>> roll([0, 1, 2, 3], 1, 0).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.roll([0, 1, 2, 3], 1, 0).numpy().tolist()
     [3, 0, 1, 2]
     """
     x = _core._to_tensor(input)
     shifts = raw_ops.reshape(_core._to_tensor(shift), [-1])
     if x.shape.rank is None or (isinstance(axis, _core.Tensor) and _core._known_value(axis) is None):
-        return _roll_flat(x, shifts, raw_ops.reshape(_core._to_tensor_hinted(axis, _core.int32), [-1]))
+        return named(
+            _roll_flat(x, shifts, raw_ops.reshape(_core._to_tensor_hinted(axis, _core.int32), [-1])), name
+        )
     along = axes(axis) or []
     moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
@@ -545,7 +678,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> _core.Te
         one, zero = _core._to_tensor(1, move.dtype), _core._to_tensor(0, move.dtype)
         index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
         x = raw_ops.gather(x, index, axis=place)
-    return x
+    return named(x, name)
 
 
 def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _core.Tensor:
@@ -583,9 +716,13 @@ def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _c
 
 
 def pad(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
+    tensor: TensorLike,
+    paddings: TensorLike,
+    mode: str = "CONSTANT",
+    constant_values: TensorLike = 0,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The tensor with elements added before and after it along each dimension.
+    """Add elements before and after a tensor along each dimension.
 
     Args:
         tensor: a tensor of rank n.
@@ -593,13 +730,17 @@ def pad(
         mode: `"CONSTANT"`; `"REFLECT"`, which mirrors at the last element; or `"SYMMETRIC"`, which mirrors
             behind it. Case does not matter.
         constant_values: the scalar to pad with.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `tensor`, with the sizes of both paddings added to each of its own.
 
     Raises:
         ValueError: for another mode.
         InvalidArgumentError: for a negative padding, or one that is wider than what can be mirrored.
 
-    >>> pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
     [3, 2, 1, 2, 3, 2]
     """
     kind = expect(mode, str, "mode", "a string").upper()
@@ -611,7 +752,7 @@ def pad(
         value = (
             _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
         )
-        return raw_ops.pad(x, amounts, value)
+        return raw_ops.pad(x, amounts, value, name=name)
     ndim = len(known_rank(x))
     if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
         raise ValueError(f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}")
@@ -635,95 +776,4 @@ def pad(
             index = raw_ops.select(index < 0, -1 - index, index)
             index = raw_ops.select(index >= length, 2 * length - 1 - index, index)
         x = raw_ops.gather(x, index, axis=axis)
-    return x
-
-
-def space_to_depth(
-    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> _core.Tensor:
-    """Blocks of `block_size` × `block_size` pixels as the channels of one pixel.
-
-    Args:
-        input: images, of the layout `data_format`.
-        block_size: at least 2; it divides height and width.
-        data_format: `"NHWC"` or `"NCHW"`.
-        name: ignored.
-
-    >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
-    [[[[1, 2, 3, 4]]]]
-    """
-    return _blocks(input, block_size, data_format, to_depth=True)
-
-
-def depth_to_space(
-    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> _core.Tensor:
-    """The channels of one pixel as a block of `block_size` × `block_size` pixels.
-
-    Args:
-        input: images, of the layout `data_format`; the square of `block_size` divides the channels.
-        block_size: at least 2.
-        data_format: `"NHWC"` or `"NCHW"`.
-        name: ignored.
-
-    >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
-    [[[[1], [2]], [[3], [4]]]]
-    """
-    return _blocks(input, block_size, data_format, to_depth=False)
-
-
-def _blocks(input: Any, block_size: int, data_format: str, to_depth: bool) -> _core.Tensor:
-    if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"argument 'data_format' must be 'NHWC' or 'NCHW', got {data_format!r}")
-    b = integer(block_size, "block_size")
-    if b < 2:
-        raise ValueError(f"argument 'block_size' must be at least 2, got {b}")
-    x = _core._to_tensor(input)
-    if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
-    if data_format == "NCHW":
-        x = raw_ops.transpose(x, perm=[0, 2, 3, 1])
-    n, h, w, c = sizes(x)
-    if to_depth:
-        for what, extent in (("height", h), ("width", w)):
-            if isinstance(extent, int) and extent % b:
-                raise ValueError(f"argument 'block_size' ({b}) must divide the {what} {extent}")
-        x = raw_ops.reshape(x, extents([n, h // b, b, w // b, b, c]))
-        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
-        x = raw_ops.reshape(x, extents([n, h // b, w // b, product([b * b, c])]))
-    else:
-        if isinstance(c, int) and c % (b * b):
-            raise ValueError(f"the square of argument 'block_size' ({b}) must divide the {c} channels")
-        d = c // (b * b)
-        x = raw_ops.reshape(x, extents([n, h, w, b, b, d]))
-        x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
-        x = raw_ops.reshape(x, extents([n, product([h, b]), product([w, b]), d]))
-    return raw_ops.transpose(x, perm=[0, 3, 1, 2]) if data_format == "NCHW" else x
-
-
-def as_string(
-    input: Any,
-    precision: int = -1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width: int = -1,
-    fill: str = "",
-    name: str | None = None,
-) -> _core.Tensor:
-    """Each element as text.
-
-    Args:
-        input: numbers or booleans.
-        precision: digits after the point, of floating point numbers.
-        scientific: whether to write an exponent.
-        shortest: whether to take the shorter of both forms.
-        width: the least number of characters.
-        fill: what to fill up to `width` with: blanks by default, or `"0"`.
-        name: ignored.
-
-    >>> as_string([1.5, 2.0], precision=2).numpy().tolist()
-    [b'1.50', b'2.00']
-    """
-    return raw_ops.as_string(
-        input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill
-    )
+    return named(x, name)

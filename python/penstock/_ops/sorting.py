@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, TensorLike
 
 
 class TopKV2(NamedTuple):
@@ -36,8 +39,10 @@ def _descending(direction: str) -> bool:
     return direction == "DESCENDING"
 
 
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> _core.Tensor:
-    """The elements in order along a dimension.
+def sort(
+    values: TensorLike, axis: IntLike = -1, direction: str = "ASCENDING", name: str | None = None
+) -> _core.Tensor:
+    """Sort the elements along a dimension.
 
     Equal elements keep their order, and NaN counts as greater than every number.
 
@@ -45,55 +50,67 @@ def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | 
         values: real numbers.
         axis: the dimension, the last by default.
         direction: `"ASCENDING"` or `"DESCENDING"`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `values`.
 
     Raises:
         ValueError: for another direction.
         InvalidArgumentError: for an axis that is out of range.
 
-    >>> sort([3, 1, 2], direction="DESCENDING").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.sort([3, 1, 2], direction="DESCENDING").numpy().tolist()
     [3, 2, 1]
     """
-    return raw_ops.sort(values, axis=integer(axis, "axis"), descending=_descending(direction))
+    return raw_ops.sort(values, axis=integer(axis, "axis"), descending=_descending(direction), name=name)
 
 
 def argsort(
-    values: Any,
-    axis: Any = -1,
+    values: TensorLike,
+    axis: IntLike = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The positions of the elements in order along a dimension, `int32`.
+    """Find the order of the elements along a dimension.
 
     Args:
         values: real numbers.
         axis: the dimension, the last by default.
         direction: `"ASCENDING"` or `"DESCENDING"`.
         stable: accepted; equal elements always keep their order.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        An `int32` tensor of the shape of `values`: the positions of the elements in order.
 
     Raises:
         ValueError: for another direction.
         InvalidArgumentError: for an axis that is out of range.
 
-    >>> argsort([3, 1, 2]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.argsort([3, 1, 2]).numpy().tolist()
     [1, 2, 0]
     """
-    return raw_ops.argsort(values, axis=integer(axis, "axis"), descending=_descending(direction))
+    return raw_ops.argsort(values, axis=integer(axis, "axis"), descending=_descending(direction), name=name)
 
 
 def top_k(
-    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = _core.int32, name: str | None = None
+    input: TensorLike,
+    k: IntLike = 1,
+    sorted: bool = True,
+    index_type: DTypeLike = _core.int32,
+    name: str | None = None,
 ) -> TopKV2:
-    """The `k` greatest elements along the last dimension, and their positions.
+    """Find the greatest elements along the last dimension, and their positions.
 
     Args:
         input: real numbers, of rank 1 or more. NaN counts as greater than every number.
         k: how many, at most the size of the last dimension.
         sorted: accepted; the greatest always comes first, and of equal elements the first.
         index_type: `int32` or `int64`, the dtype of the positions.
-        name: ignored.
+        name: a name for the results in a graph.
 
     Returns:
         `values` and `indices`, of the shape of `input` with `k` in place of the last size.
@@ -101,50 +118,54 @@ def top_k(
     Raises:
         InvalidArgumentError: for a scalar, or a `k` that is negative or too large.
 
-    >>> top_k([1, 4, 2, 3], k=2).indices.numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.math.top_k([1, 4, 2, 3], k=2).indices.numpy().tolist()
     [1, 3]
     """
-    return TopKV2(*raw_ops.top_k(input, k, dtype=_core.DType(index_type)))
+    return TopKV2(*raw_ops.top_k(input, k, dtype=_core.DType(index_type), name=name))
 
 
 def searchsorted(
-    sorted_sequence: Any,
-    values: Any,
+    sorted_sequence: TensorLike,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = _core.int32,
+    out_type: DTypeLike = _core.int32,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Where each value would be inserted into its row of an ascending sequence.
+    """Find where each value would be inserted into its row of an ascending sequence.
 
     Args:
         sorted_sequence: numbers that ascend along the last dimension.
         values: numbers of the same dtype, of the same shape but for the last dimension.
         side: `"left"` for the position before equal elements, `"right"` for the one after them.
         out_type: `int32` or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A position for each of `values`.
+        A tensor of `out_type` with the shape of `values`.
 
     Raises:
         ValueError: for another side.
         InvalidArgumentError: where the leading dimensions differ.
 
-    >>> searchsorted([1, 3, 3, 5], [3, 6]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.searchsorted([1, 3, 3, 5], [3, 6]).numpy().tolist()
     [1, 4]
     """
     if side not in ("left", "right"):
         raise ValueError(f"argument 'side' must be 'left' or 'right', got {side!r}")
-    return raw_ops.searchsorted(sorted_sequence, values, right=side == "right", dtype=_core.DType(out_type))
+    return raw_ops.searchsorted(
+        sorted_sequence, values, right=side == "right", dtype=_core.DType(out_type), name=name
+    )
 
 
-def unique(x: Any, out_idx: Any = _core.int32, name: str | None = None) -> Unique:
-    """The distinct elements of a vector, in the order in which they first occur.
+def unique(x: TensorLike, out_idx: DTypeLike = _core.int32, name: str | None = None) -> Unique:
+    """Find the distinct elements of a vector, in the order in which they first occur.
 
     Args:
         x: a vector. Every NaN is distinct; 0 and -0 are the same.
         out_idx: `int32` or `int64`, the dtype of `idx`.
-        name: ignored.
+        name: a name for the results in a graph.
 
     Returns:
         `y`, the distinct elements, and `idx`: `x[i]` is `y[idx[i]]`.
@@ -152,23 +173,34 @@ def unique(x: Any, out_idx: Any = _core.int32, name: str | None = None) -> Uniqu
     Raises:
         InvalidArgumentError: where `x` is no vector.
 
-    >>> y, idx = unique([5, 7, 5])
+    >>> import penstock as tf
+    >>> y, idx = tf.unique([5, 7, 5])
     >>> y.numpy().tolist(), idx.numpy().tolist()
     ([5, 7], [0, 1, 0])
     """
-    y, idx, _ = raw_ops.unique(x, dtype=_core.DType(out_idx))
+    y, idx, _ = raw_ops.unique(x, dtype=_core.DType(out_idx), name=name)
     return Unique(y, idx)
 
 
-def unique_with_counts(x: Any, out_idx: Any = _core.int32, name: str | None = None) -> UniqueWithCounts:
-    """As `unique`, with how often each distinct element occurs as `count`.
+def unique_with_counts(
+    x: TensorLike, out_idx: DTypeLike = _core.int32, name: str | None = None
+) -> UniqueWithCounts:
+    """Find the distinct elements of a vector, and count how often each occurs.
 
     Args:
         x: a vector.
         out_idx: the dtype of indices and counts, `int32` or `int64`.
-        name: ignored.
+        name: a name for the results in a graph.
 
-    >>> unique_with_counts([5, 7, 5]).count.numpy().tolist()
+    Returns:
+        `y`, the distinct elements in the order in which they first occur; `idx`, such that `x[i]` is
+        `y[idx[i]]`; and `count`, a number for each of `y`.
+
+    Raises:
+        InvalidArgumentError: where `x` is no vector.
+
+    >>> import penstock as tf
+    >>> tf.unique_with_counts([5, 7, 5]).count.numpy().tolist()
     [2, 1]
     """
-    return UniqueWithCounts(*raw_ops.unique(x, dtype=_core.DType(out_idx)))
+    return UniqueWithCounts(*raw_ops.unique(x, dtype=_core.DType(out_idx), name=name))
