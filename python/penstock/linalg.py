@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math as _math
-from typing import Any
+from collections.abc import Sequence as _Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.clipping import global_norm as global_norm
@@ -29,8 +30,11 @@ from penstock._ops.decompositions import (
     triangular_solve as triangular_solve,
 )
 from penstock._ops.einsum import einsum as einsum, tensordot as tensordot
-from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, sizes
+from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, named, sizes
 from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, DTypeLike, IntLike, TensorLike
 
 __all__ = [
     "adjoint",
@@ -73,20 +77,20 @@ __all__ = [
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
-    output_type: Any = None,
+    output_type: DTypeLike | None = None,
     grad_a: bool = False,
     grad_b: bool = False,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The matrix product, of each pair of matrices where there are leading dimensions; those broadcast.
+    """Multiply matrices, each pair where there are leading dimensions.
 
     Args:
         a: matrices, of rank 2 or more.
@@ -101,16 +105,21 @@ def matmul(
             in `int32` as they are; others are cast to it first.
         grad_a: accepted and ignored.
         grad_b: accepted and ignored.
-        name: a name for the result.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `a`, or of `output_type`, and of shape `[..., rows, columns]`; the leading
+        dimensions broadcast.
 
     Raises:
         ValueError: where an operand is both transposed and adjoint.
         InvalidArgumentError: where inner sizes differ, or an operand has rank below 2.
 
-    >>> matmul([[1, 2]], [[3], [4]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.matmul([[1, 2]], [[3], [4]]).numpy().tolist()
     [[11]]
-    >>> a = raw_ops.cast([[100, 100]], dtype='int8')
-    >>> matmul(a, a, transpose_b=True, output_type='int32').numpy().tolist()
+    >>> a = tf.cast([[100, 100]], "int8")
+    >>> tf.matmul(a, a, transpose_b=True, output_type="int32").numpy().tolist()
     [[20000]]
     """
     if transpose_a and adjoint_a:
@@ -137,15 +146,15 @@ def matmul(
 
 
 def matvec(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The product of matrices and vectors.
+    """Multiply matrices and vectors.
 
     Args:
         a: matrices, of rank 2 or more.
@@ -154,57 +163,71 @@ def matvec(
         adjoint_a: whether to transpose and conjugate them.
         a_is_sparse: accepted and ignored.
         b_is_sparse: accepted and ignored.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
+    Returns:
+        A tensor of the dtype of `a` and of shape `[..., rows]`; the leading dimensions broadcast.
+
+    Raises:
+        InvalidArgumentError: where inner sizes differ, or `a` has rank below 2.
+
+    >>> import penstock as tf
+    >>> tf.linalg.matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
     [3, 7]
     """
     product = matmul(a, raw_ops.expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a)
-    return raw_ops.squeeze(product, axes=[-1])
+    return raw_ops.squeeze(product, axes=[-1], name=name)
 
 
-def _swap_last(x: _core.Tensor) -> _core.Tensor:
+def _swap_last(x: _core.Tensor, name: str | None = None) -> _core.Tensor:
     rank = len(known_rank(x))
     if rank < 2:
         raise ValueError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
-    return raw_ops.transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2])
+    return raw_ops.transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2], name=name)
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> _core.Tensor:
-    """Each matrix, transposed; conjugated too, if asked.
+def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> _core.Tensor:
+    """Transpose each matrix; conjugate it too, if asked.
 
     Args:
         a: matrices, of shape `[..., m, n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
         conjugate: whether to conjugate as well.
 
     Returns:
-        Of shape `[..., n, m]`.
+        A tensor of the dtype of `a` and of shape `[..., n, m]`.
 
     Raises:
         ValueError: for a tensor of rank below 2.
 
-    >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    x = _swap_last(_core._to_tensor(a))
-    return raw_ops.conj(x) if conjugate and x.dtype.is_complex else x
+    x = _core._to_tensor(a)
+    if conjugate and x.dtype.is_complex:
+        return raw_ops.conj(_swap_last(x), name=name)
+    return _swap_last(x, name)
 
 
-def adjoint(matrix: Any, name: str | None = None) -> _core.Tensor:
-    """Each matrix, transposed and conjugated.
+def adjoint(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Transpose and conjugate each matrix.
 
     Args:
         matrix: matrices, of shape `[..., m, n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[..., n, m]`.
+        A tensor of the dtype of `matrix` and of shape `[..., n, m]`.
 
-    >>> adjoint([[1 + 2j]]).numpy().tolist()
+    Raises:
+        ValueError: for a tensor of rank below 2.
+
+    >>> import penstock as tf
+    >>> tf.linalg.adjoint([[1 + 2j]]).numpy().tolist()
     [[(1-2j)]]
     """
-    return matrix_transpose(matrix, conjugate=True)
+    return matrix_transpose(matrix, "adjoint" if name is None else name, conjugate=True)
 
 
 def _rows_and_columns(x: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, Any, Any]:
@@ -215,24 +238,30 @@ def _rows_and_columns(x: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, Any,
     return raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1), m, n
 
 
-def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> _core.Tensor:
-    """Each matrix with zeros outside of a band around its diagonal.
+def band_part(
+    input: TensorLike, num_lower: IntLike, num_upper: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Set each matrix to 0 outside of a band around its diagonal.
 
     Args:
         input: matrices.
         num_lower: how many diagonals below the main one to keep; all where negative.
         num_upper: how many above it; all where negative.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
     [[1, 0], [3, 4]]
     """
     x = _core._to_tensor(input)
     if isinstance(num_lower, int) and isinstance(num_upper, int):
-        return raw_ops.matrix_band_part(x, lower=num_lower, upper=num_upper)
+        return raw_ops.matrix_band_part(x, lower=num_lower, upper=num_upper, name=name)
     rows, columns, _, _ = _rows_and_columns(x)
     below = raw_ops.cast(_core._to_tensor(num_lower), dtype=_core.int64)
     above = raw_ops.cast(_core._to_tensor(num_upper), dtype=_core.int64)
@@ -241,7 +270,7 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
         raw_ops.logical_or(below < 0, distance <= below),
         raw_ops.logical_or(above < 0, -distance <= above),
     )
-    return raw_ops.select(keep, x, raw_ops.zeros_like(x))
+    return raw_ops.select(keep, x, raw_ops.zeros_like(x), name=name)
 
 
 def _band(k: Any, argument: str = "k") -> tuple[int, int]:
@@ -290,13 +319,17 @@ def _indent(k: Any, m: Any, n: Any, longest: Any, align: str) -> Any:
 
 
 def diag_part(
-    input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0, align: str = "RIGHT_LEFT"
+    input: TensorLike,
+    name: str = "diag_part",
+    k: IntLike | _Sequence[IntLike] = 0,
+    padding_value: TensorLike = 0,
+    align: str = "RIGHT_LEFT",
 ) -> _core.Tensor:
-    """A diagonal of each matrix, or a band of them.
+    """Take a diagonal of each matrix, or a band of them.
 
     Args:
         input: matrices, of shape `[..., m, n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
         k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
             second.
         padding_value: what stands beside the diagonals of a band that are shorter than the longest.
@@ -304,15 +337,17 @@ def diag_part(
             each.
 
     Returns:
-        Of shape `[..., length]`; of a band `[..., diagonals, longest]`, the highest first.
+        A tensor of the dtype of `input` and of shape `[..., length]`; of a band `[..., diagonals, longest]`,
+        the highest first.
 
     Raises:
         InvalidArgumentError: where the matrices have no such diagonal.
         ValueError: for a `k` or `align` that is none.
 
-    >>> diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]
-    >>> diag_part([[1, 2], [3, 4]], k=(0, 1), padding_value=9).numpy().tolist()
+    >>> tf.linalg.diag_part([[1, 2], [3, 4]], k=(0, 1), padding_value=9).numpy().tolist()
     [[9, 2], [1, 4]]
     """
     x = _core._to_tensor(input)
@@ -320,7 +355,7 @@ def diag_part(
     _, _, m, n = _rows_and_columns(x)
     _check_band(low, high, m, n)
     if low == high == 0:
-        return raw_ops.matrix_diag_part(x)
+        return raw_ops.matrix_diag_part(x, name=name)
     longest = _smaller(m + min(high, 0), n - max(low, 0))
     of = raw_ops.expand_dims(raw_ops.range(high, low - 1, -1), axis=1)
     indent, length = _indent(of, m, n, longest, align)
@@ -330,12 +365,12 @@ def diag_part(
     flat = raw_ops.reshape(x, extents([*sizes(x)[:-2], m * n]))
     found = raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1)
     if low == high:
-        return raw_ops.squeeze(found, axes=[-2])
-    return raw_ops.select(inside, found, _core._to_tensor_hinted(padding_value, x.dtype))
+        return raw_ops.squeeze(found, axes=[-2], name=name)
+    return raw_ops.select(inside, found, _core._to_tensor_hinted(padding_value, x.dtype), name=name)
 
 
 def _spread(
-    diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str
+    diagonal: _core.Tensor, low: int, high: int, m: Any, n: Any, elsewhere: Any, align: str, name: str
 ) -> _core.Tensor:
     """Matrices with these diagonals, and elsewhere other elements."""
     count, longest = high - low + 1, sizes(diagonal, 1)[-1]
@@ -346,7 +381,8 @@ def _spread(
     place = (high - k) * longest + raw_ops.minimum(rows, columns) + indent
     batch = sizes(diagonal)[: -1 if low == high else -2]
     flat = raw_ops.reshape(diagonal, extents([*batch, count * longest]))
-    return raw_ops.select(inside, raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1), elsewhere)
+    found = raw_ops.gather(flat, raw_ops.select(inside, place, 0), axis=-1)
+    return raw_ops.select(inside, found, elsewhere, name=name)
 
 
 def _check_count(diagonal: _core.Tensor, low: int, high: int, argument: str) -> None:
@@ -362,20 +398,20 @@ def _check_count(diagonal: _core.Tensor, low: int, high: int, argument: str) -> 
 
 
 def diag(
-    diagonal: Any,
+    diagonal: TensorLike,
     name: str = "diag",
-    k: Any = 0,
-    num_rows: Any = -1,
-    num_cols: Any = -1,
-    padding_value: Any = 0,
+    k: IntLike | _Sequence[IntLike] = 0,
+    num_rows: IntLike = -1,
+    num_cols: IntLike = -1,
+    padding_value: TensorLike = 0,
     align: str = "RIGHT_LEFT",
 ) -> _core.Tensor:
-    """Matrices with the given diagonals.
+    """Make matrices with given diagonals.
 
     Args:
         diagonal: the elements of the diagonal, along the last dimension; of a band one below the other, as
             `diag_part` gives them. Of known rank.
-        name: ignored.
+        name: a name for the result in a graph.
         k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
             second.
         num_rows: the number of rows; -1 for as many as are needed.
@@ -383,14 +419,18 @@ def diag(
         padding_value: what stands elsewhere.
         align: as for `diag_part`.
 
+    Returns:
+        A tensor of the dtype of `diagonal` and of shape `[..., rows, columns]`.
+
     Raises:
         InvalidArgumentError: where the diagonals do not fit the number of rows and columns, or are not as
             many.
         ValueError: for a `k` or `align` that is none.
 
-    >>> diag([1, 2]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
-    >>> diag([[9, 2], [1, 4]], k=(0, 1)).numpy().tolist()
+    >>> tf.linalg.diag([[9, 2], [1, 4]], k=(0, 1)).numpy().tolist()
     [[1, 2], [0, 4]]
     """
     x = _core._to_tensor(diagonal)
@@ -417,29 +457,37 @@ def diag(
         pad = raw_ops.cast(pad, dtype=x.dtype)
     if isinstance(longest, int) and longest == 0:
         batch = sizes(x)[: -1 if low == high else -2]
-        return raw_ops.fill(extents([*batch, rows, columns]), pad)
-    return _spread(x, low, high, rows, columns, pad, align)
+        return raw_ops.fill(extents([*batch, rows, columns]), pad, name=name)
+    return _spread(x, low, high, rows, columns, pad, align, name)
 
 
 def set_diag(
-    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+    input: TensorLike,
+    diagonal: TensorLike,
+    name: str = "set_diag",
+    k: IntLike | _Sequence[IntLike] = 0,
+    align: str = "RIGHT_LEFT",
 ) -> _core.Tensor:
-    """Each matrix with another diagonal, or other ones.
+    """Replace a diagonal of each matrix, or a band of them.
 
     Args:
         input: matrices, of shape `[..., m, n]` and known rank.
         diagonal: the new diagonals, along the last dimension; of a band one below the other, as `diag_part`
             gives them.
-        name: ignored.
+        name: a name for the result in a graph.
         k: which diagonal: 0 is the main one, positive ones are above it. Of a pair, all from the first to the
             second.
         align: as for `diag_part`.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         InvalidArgumentError: where the matrices have no such diagonal, or one of another length.
         ValueError: for a `k` or `align` that is none.
 
-    >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
     [[0, 2], [3, 0]]
     """
     x = _core._to_tensor(input)
@@ -455,58 +503,67 @@ def set_diag(
             f"argument 'diagonal' has {longest} elements, diagonal {k} of {m} by {n} has another number"
         )
     if isinstance(longest, int) and longest == 0:
-        return raw_ops.identity(x)
-    return _spread(diagonal, low, high, m, n, x, align)
+        return raw_ops.identity(x, name=name)
+    return _spread(diagonal, low, high, m, n, x, align, name)
 
 
-def trace(x: Any, name: str | None = None) -> _core.Tensor:
-    """The sum of the diagonal of each matrix.
+def trace(x: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Sum the diagonal of each matrix.
 
     Args:
         x: matrices, of shape `[..., m, n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[...]`.
+        A tensor of the dtype of `x` and of shape `[...]`.
 
-    >>> int(trace([[1, 2], [3, 4]]))
+    Raises:
+        ValueError: for a tensor of rank below 2.
+
+    >>> import penstock as tf
+    >>> int(tf.linalg.trace([[1, 2], [3, 4]]))
     5
     """
-    return raw_ops.reduce_sum(diag_part(x), axes=[-1])
+    return raw_ops.reduce_sum(diag_part(x), axes=[-1], name=name)
 
 
-def tensor_diag(diagonal: Any, name: str | None = None) -> _core.Tensor:
-    """A tensor of twice the rank, with the elements of `diagonal` where both halves of a position agree.
+def tensor_diag(diagonal: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Make a tensor of twice the rank, with given elements where both halves of a position agree.
 
     Args:
         diagonal: a tensor of known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[*diagonal.shape, *diagonal.shape]`.
+        A tensor of the dtype of `diagonal` and of shape `[*diagonal.shape, *diagonal.shape]`, 0 elsewhere.
 
-    >>> tensor_diag([1, 2]).numpy().tolist()
+    Raises:
+        ValueError: for a tensor of unknown rank.
+
+    >>> import penstock as tf
+    >>> tf.linalg.tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
     """
     x = _core._to_tensor(diagonal)
     dims = sizes(x)
-    return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims))
+    return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims), name=name)
 
 
-def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
-    """The elements of a tensor of even rank where both halves of the position are alike.
+def tensor_diag_part(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Take the elements of a tensor of even rank where both halves of the position are alike.
 
     Args:
         input: of shape `[*shape, *shape]`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `shape`.
+        A tensor of the dtype of `input` and of shape `shape`.
 
     Raises:
         ValueError: where the rank is odd, or both halves of the shape differ.
 
-    >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]
     """
     x = _core._to_tensor(input)
@@ -516,21 +573,25 @@ def tensor_diag_part(input: Any, name: str | None = None) -> _core.Tensor:
         raise ValueError(f"argument 'input' must have a shape of two equal halves, got {x.shape}")
     count = raw_ops.reduce_prod(raw_ops.shape(x)[:half])
     square = raw_ops.reshape(x, raw_ops.stack([count, count]))
-    return raw_ops.reshape(diag_part(square), extents(dims[:half]))
+    return raw_ops.reshape(diag_part(square), extents(dims[:half]), name=name)
 
 
-def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
-    """The cross product of vectors of 3 elements along the last dimension.
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the cross product of vectors of 3 elements.
 
     Args:
         a: vectors of 3 elements along the last dimension.
         b: vectors of the same dtype; the other dimensions broadcast.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `a`, of the shape to which the operands broadcast.
 
     Raises:
         ValueError: for vectors of another length.
 
-    >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]
     """
     a, b = _core._to_tensor(a), _core._to_tensor(b)
@@ -540,19 +601,21 @@ def cross(a: Any, b: Any, name: str | None = None) -> _core.Tensor:
                 f"argument '{argument}' must have 3 elements along its last dimension, got shape {x.shape}"
             )
     forward, back = [1, 2, 0], [2, 0, 1]
-    return raw_ops.gather(a, forward, axis=-1) * raw_ops.gather(b, back, axis=-1) - raw_ops.gather(
-        a, back, axis=-1
-    ) * raw_ops.gather(b, forward, axis=-1)
+    return named(
+        raw_ops.gather(a, forward, axis=-1) * raw_ops.gather(b, back, axis=-1)
+        - raw_ops.gather(a, back, axis=-1) * raw_ops.gather(b, forward, axis=-1),
+        name,
+    )
 
 
 def norm(
-    tensor: Any,
-    ord: Any = "euclidean",
-    axis: Any = None,
+    tensor: TensorLike,
+    ord: str | float = "euclidean",
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The norm of vectors, or of matrices.
+    """Compute the norm of vectors, or of matrices.
 
     Args:
         tensor: floating point or complex.
@@ -561,12 +624,16 @@ def norm(
         axis: the dimension of the vectors, a pair of them for matrices, or None to take all elements as one
             vector.
         keepdims: whether the dimensions stay, with size 1.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A real tensor without the dimensions of `axis`.
 
     Raises:
         ValueError: for another `ord` or `axis`.
 
-    >>> norm([3.0, 4.0]).numpy()
+    >>> import penstock as tf
+    >>> tf.norm([3.0, 4.0]).numpy()
     np.float32(5.0)
     """
     x = _core._to_tensor(tensor)
@@ -583,13 +650,13 @@ def norm(
     if isinstance(ord, str):
         if ord not in ("euclidean", "fro") or (ord == "fro" and not is_matrix and axis is not None):
             raise ValueError(f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}")
-        return raw_ops.sqrt(raw_ops.reduce_sum(_squared(x), axes=along, keepdims=keep))
+        return raw_ops.sqrt(raw_ops.reduce_sum(_squared(x), axes=along, keepdims=keep), name=name)
     if not (isinstance(ord, int | float) and ord > 0):
         raise ValueError(f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}")
     size = raw_ops.abs(x)
     if is_matrix and along is not None:
         if ord == 2:
-            return _spectral_norm(x, along, keep)
+            return named(_spectral_norm(x, along, keep), name)
         if ord not in (1, _math.inf):
             raise ValueError(
                 f"argument 'ord' must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}"
@@ -598,14 +665,14 @@ def norm(
         result = raw_ops.reduce_max(
             raw_ops.reduce_sum(size, axes=[summed], keepdims=True), axes=[greatest], keepdims=True
         )
-        return result if keep else raw_ops.squeeze(result, axes=sorted(along))
+        return named(result if keep else raw_ops.squeeze(result, axes=sorted(along)), name)
     if ord == _math.inf:
-        return raw_ops.reduce_max(size, axes=along, keepdims=keep)
+        return raw_ops.reduce_max(size, axes=along, keepdims=keep, name=name)
     if ord == 1:
-        return raw_ops.reduce_sum(size, axes=along, keepdims=keep)
+        return raw_ops.reduce_sum(size, axes=along, keepdims=keep, name=name)
     if ord == 2:
-        return raw_ops.sqrt(raw_ops.reduce_sum(_squared(x), axes=along, keepdims=keep))
-    return raw_ops.reduce_sum(size**ord, axes=along, keepdims=keep) ** (1.0 / ord)
+        return raw_ops.sqrt(raw_ops.reduce_sum(_squared(x), axes=along, keepdims=keep), name=name)
+    return named(raw_ops.reduce_sum(size**ord, axes=along, keepdims=keep) ** (1.0 / ord), name)
 
 
 def _spectral_norm(x: _core.Tensor, along: list[int], keep: bool) -> _core.Tensor:
@@ -625,14 +692,27 @@ def _squared(x: _core.Tensor) -> _core.Tensor:
 
 
 def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+    tensor: TensorLike, ord: str | float = "euclidean", axis: AxisLike = None, name: str | None = None
 ) -> tuple[_core.Tensor, _core.Tensor]:
-    """The tensor divided by its norm, and the norm with dimensions of size 1; arguments as for `norm`.
+    """Divide vectors, or matrices, by their norm.
 
-    >>> unit, length = normalize([3.0, 4.0])
+    Args:
+        tensor: floating point or complex.
+        ord: as for `norm`.
+        axis: as for `norm`.
+        name: a name for the result in a graph.
+
+    Returns:
+        The tensor divided, of the shape and dtype of `tensor`; and the norm, with dimensions of size 1.
+
+    Raises:
+        ValueError: for another `ord` or `axis`.
+
+    >>> import penstock as tf
+    >>> unit, length = tf.linalg.normalize([3.0, 4.0])
     >>> length.numpy().tolist()
     [5.0]
     """
     x = _core._to_tensor(tensor)
     length = norm(x, ord, axis, True)
-    return x / raw_ops.cast(length, dtype=x.dtype), length
+    return raw_ops.div(x, raw_ops.cast(length, dtype=x.dtype), name=name), length

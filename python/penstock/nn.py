@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math as _math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.blocks import depth_to_space as depth_to_space, space_to_depth as space_to_depth
@@ -31,7 +32,7 @@ from penstock._ops.pooling import (
     max_pool3d as max_pool3d,
 )
 from penstock._ops.sorting import top_k as top_k
-from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank
+from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank, named
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -42,6 +43,9 @@ from penstock.math import (
     tanh as tanh,
     zero_fraction as zero_fraction,
 )
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, IntLike, SizesLike, TensorLike
 
 __all__ = [
     "avg_pool",
@@ -95,13 +99,16 @@ __all__ = [
 ]
 
 
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _core.Tensor:
-    """`x` where it is positive, else `alpha * x`, elementwise.
+def leaky_relu(features: TensorLike, alpha: TensorLike = 0.2, name: str | None = None) -> _core.Tensor:
+    """Multiply negative features by a slope.
 
     Args:
         features: a floating-point tensor.
         alpha: the slope below 0.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `features`, `float32` for integers.
 
     >>> import penstock as tf
     >>> tf.nn.leaky_relu([-1.0, 2.0], alpha=0.5).numpy().tolist()
@@ -110,16 +117,22 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> _cor
     x = _core._to_tensor(features)
     if x.dtype.is_integer:
         x = raw_ops.cast(x, dtype=_core.float32)
-    return raw_ops.select(x > 0, x, x * _core._to_tensor_hinted(alpha, x.dtype))
+    return raw_ops.select(x > 0, x, x * _core._to_tensor_hinted(alpha, x.dtype), name=name)
 
 
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _core.Tensor:
-    """`x` times the normal distribution's probability of less than `x`, elementwise.
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> _core.Tensor:
+    """Compute `x` times the normal distribution's probability of less than `x`, elementwise.
 
     Args:
         features: floating point.
         approximate: whether to compute the probability by a hyperbolic tangent.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `features`.
+
+    Raises:
+        ValueError: for another dtype.
 
     >>> import penstock as tf
     >>> tf.nn.gelu([0.0, 10.0]).numpy().tolist()
@@ -130,16 +143,19 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> _
         raise ValueError(f"argument 'features' must be floating point, got {x.dtype.name}")
     if approximate:
         inner = _math.sqrt(2.0 / _math.pi) * (x + 0.044715 * (x * x * x))
-        return 0.5 * x * (1.0 + raw_ops.tanh(inner))
-    return 0.5 * x * (1.0 + raw_ops.erf(x * _math.sqrt(0.5)))
+        return raw_ops.mul(0.5 * x, 1.0 + raw_ops.tanh(inner), name=name)
+    return raw_ops.mul(0.5 * x, 1.0 + raw_ops.erf(x * _math.sqrt(0.5)), name=name)
 
 
-def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
-    """`x * sigmoid(beta * x)`, elementwise.
+def silu(features: TensorLike, beta: TensorLike = 1.0) -> _core.Tensor:
+    """Compute `x * sigmoid(beta * x)` elementwise.
 
     Args:
         features: a floating-point tensor.
         beta: the factor of the argument of the sigmoid.
+
+    Returns:
+        A tensor of the shape and dtype of `features`.
 
     >>> import penstock as tf
     >>> tf.nn.silu([0.0, 100.0]).numpy().tolist()
@@ -152,72 +168,98 @@ def silu(features: Any, beta: Any = 1.0) -> _core.Tensor:
 swish = silu
 
 
-def crelu(features: Any, axis: Any = -1, name: str | None = None) -> _core.Tensor:
-    """`relu(x)` and `relu(-x)`, joined along an axis.
+def crelu(features: TensorLike, axis: IntLike = -1, name: str | None = None) -> _core.Tensor:
+    """Join `relu(x)` and `relu(-x)` along a dimension.
 
     Args:
         features: a floating-point tensor.
         axis: the dimension to join both halves along.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `features`, with the size along `axis` doubled.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range.
 
     >>> import penstock as tf
     >>> tf.nn.crelu([-1.0, 2.0]).numpy().tolist()
     [0.0, 2.0, 1.0, 0.0]
     """
     x = _core._to_tensor(features)
-    return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")))
+    return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")), name=name)
 
 
-def l2_loss(t: Any, name: str | None = None) -> _core.Tensor:
-    """Half the sum of squares.
+def l2_loss(t: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute half the sum of squares.
 
     Args:
         t: a floating-point tensor.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A scalar.
+        A scalar of the dtype of `t`.
 
     >>> import penstock as tf
     >>> float(tf.nn.l2_loss([3.0, 4.0]))
     12.5
     """
     t = _core._to_tensor(t)
-    return raw_ops.reduce_sum(raw_ops.square(t)) / _core._to_tensor(2, t.dtype)
+    return named(raw_ops.reduce_sum(raw_ops.square(t)) / _core._to_tensor(2, t.dtype), name)
 
 
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> _core.Tensor:
-    """The tensor plus a vector along its channels: the last dimension, or the second of `"NCHW"` and such.
+def bias_add(
+    value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Add a vector along the channels: the last dimension, or the second of `"NCHW"` and such.
+
+    Args:
+        value: a tensor of rank 2 or more.
+        bias: a vector of the same dtype, with an element for each channel.
+        data_format: None, `"NHWC"`, `"NWC"` or `"NDHWC"` for channels last; `"NCHW"`, `"NCW"` or `"NCDHW"`
+            for channels second.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `value`.
 
     Raises:
         ValueError: for another `data_format`.
+        InvalidArgumentError: where `bias` has another size than the channels.
 
     >>> import penstock as tf
     >>> tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]).numpy().tolist()
     [[11.0, 22.0]]
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC"):
-        return raw_ops.bias_add(value, bias)
+        return raw_ops.bias_add(value, bias, name=name)
     if data_format not in ("NCHW", "NCW", "NCDHW"):
         raise ValueError(
             f"argument 'data_format' must be None, or have C second or last, got {data_format!r}"
         )
     x = _core._to_tensor(value)
     bias = _core._to_tensor_hinted(bias, x.dtype)
-    return x + raw_ops.reshape(bias, [-1] + [1] * (len(known_rank(x)) - 2))
+    return named(x + raw_ops.reshape(bias, [-1] + [1] * (len(known_rank(x)) - 2)), name)
 
 
 def dropout(
-    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+    x: TensorLike,
+    rate: TensorLike,
+    noise_shape: SizesLike | Sequence[int | None] | None = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The tensor with a random part of its elements set to 0 and the others divided by `1 - rate`.
+    """Set a random part of the elements to 0, and divide the others by `1 - rate`.
 
     Args:
         x: floating point.
         rate: the probability of an element to be set to 0, at least 0 and below 1.
         noise_shape: the shape of what is drawn, which broadcasts to that of `x`; None is the size of `x`.
         seed: makes what is drawn repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
 
     Raises:
         ValueError: for another rate, or a tensor of integers.
@@ -245,20 +287,30 @@ def dropout(
             noise_shape = [shape[i] if n is None else n for i, n in enumerate(noise_shape)]
         shape = extents(noise_shape, "noise_shape")
     keep = random.uniform(shape, dtype=v.dtype, seed=seed) >= rate
-    return raw_ops.select(keep, v / (1.0 - rate), raw_ops.zeros_like(v))
+    return raw_ops.select(keep, v / (1.0 - rate), raw_ops.zeros_like(v), name=name)
 
 
 def moments(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    shift: object | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[_core.Tensor, _core.Tensor]:
-    """The mean and the population variance over axes.
+    """Compute the mean and the population variance over dimensions.
 
     Args:
         x: a tensor.
         axes: the dimensions.
         shift: accepted and ignored.
         keepdims: whether the dimensions stay, with size 1.
-        name: ignored.
+        name: a name for the results in a graph.
+
+    Returns:
+        The mean and the variance, both of the dtype of `x`, without the dimensions of `axes`.
+
+    Raises:
+        InvalidArgumentError: for an axis that is out of range or listed twice.
 
     >>> import penstock as tf
     >>> mean, variance = tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0])
@@ -277,13 +329,22 @@ def moments(
     if not keepdims:
         # The mean stands there already; its shape is that of the variance.
         mean = raw_ops.squeeze(mean, axes=along) if along else raw_ops.reshape(mean, raw_ops.shape(variance))
-    return raw_ops.cast(mean, dtype=own), raw_ops.cast(variance, dtype=own)
+    return (
+        named(raw_ops.cast(mean, dtype=own), name),
+        named(raw_ops.cast(variance, dtype=own), name),
+    )
 
 
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
+    x: TensorLike,
+    mean: TensorLike,
+    variance: TensorLike,
+    offset: TensorLike | None,
+    scale: TensorLike | None,
+    variance_epsilon: TensorLike,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """`(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`.
+    """Compute `(x - mean) / sqrt(variance + variance_epsilon) * scale + offset`.
 
     Args:
         x: a tensor.
@@ -292,7 +353,13 @@ def batch_normalization(
         offset: what to add, or None.
         scale: what to multiply by, or None.
         variance_epsilon: keeps the division from 0.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `x`, of the shape to which all broadcast.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
 
     >>> import penstock as tf
     >>> y = tf.nn.batch_normalization(tf.constant([1.0, 3.0]), 2.0, 1.0, 10.0, 5.0, 0.0)
@@ -306,11 +373,29 @@ def batch_normalization(
     shift = -_core._to_tensor_hinted(mean, v.dtype) * factor
     if offset is not None:
         shift = shift + offset
-    return v * raw_ops.cast(factor, dtype=v.dtype) + raw_ops.cast(shift, dtype=v.dtype)
+    return named(v * raw_ops.cast(factor, dtype=v.dtype) + raw_ops.cast(shift, dtype=v.dtype), name)
 
 
-def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> _core.Tensor:
-    """The rows of `params` at `ids`, each scaled down where its norm is above `max_norm`.
+def embedding_lookup(
+    params: TensorLike | Sequence[TensorLike],
+    ids: TensorLike,
+    max_norm: TensorLike | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Take rows of a table, each scaled down where its norm is above a limit.
+
+    Args:
+        params: a table: a tensor of rank 1 or more.
+        ids: `int32` or `int64`: the rows to take.
+        max_norm: the greatest Euclidean norm of a row; None for no limit.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `params` and of shape `[*ids.shape, *params.shape[1:]]`.
+
+    Raises:
+        ValueError: for a table in several parts.
+        InvalidArgumentError: for a number that is no row.
 
     >>> import penstock as tf
     >>> tf.nn.embedding_lookup(tf.constant([[1.0], [2.0], [3.0]]), [2, 0]).numpy().tolist()
@@ -323,28 +408,30 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
             )
         params = params[0]
     ids = _core._to_tensor_hinted(ids, _core.int32)
-    rows = raw_ops.gather(params, ids, sparse_gradient=True)
     if max_norm is None:
-        return rows
+        return raw_ops.gather(params, ids, sparse_gradient=True, name=name)
+    rows = raw_ops.gather(params, ids, sparse_gradient=True)
     from penstock._ops.clipping import clip_by_norm
 
     each_row = list(range(len(known_rank(ids)), len(known_rank(rows))))
-    clipped: _core.Tensor = clip_by_norm(rows, max_norm, each_row)
-    return clipped
+    return clip_by_norm(rows, max_norm, each_row, name)
 
 
 # --- losses ---
 
 
 def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
-    """`-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x))`, elementwise, without overflow.
+    """Compute `-y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x))` elementwise, without overflow.
 
     Args:
         labels: probabilities `y`, of the shape and dtype of `logits`.
         logits: `x`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `logits`.
 
     Raises:
         ValueError: where one is missing, or the shapes differ.
@@ -358,13 +445,28 @@ def sigmoid_cross_entropy_with_logits(
     zero = raw_ops.zeros_like(x)
     positive = x >= zero
     size = raw_ops.select(positive, -x, x)
-    return raw_ops.select(positive, x, zero) - x * y + raw_ops.log1p(raw_ops.exp(size))
+    return named(raw_ops.select(positive, x, zero) - x * y + raw_ops.log1p(raw_ops.exp(size)), name)
 
 
 def weighted_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    pos_weight: TensorLike | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """`sigmoid_cross_entropy_with_logits` with the term of `y` multiplied by `pos_weight`.
+    """Compute `-w y log(sigmoid(x)) - (1 - y) log(1 - sigmoid(x))` elementwise, without overflow.
+
+    Args:
+        labels: probabilities `y`, of the shape and dtype of `logits`.
+        logits: `x`, a floating-point tensor.
+        pos_weight: `w`, which broadcasts with `logits`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `logits`, of the shape to which all broadcast.
+
+    Raises:
+        ValueError: where one is missing, or the shapes of `labels` and `logits` differ.
 
     >>> import penstock as tf
     >>> loss = tf.nn.weighted_cross_entropy_with_logits(labels=[0.0], logits=[-100.0], pos_weight=2.0)
@@ -375,7 +477,9 @@ def weighted_cross_entropy_with_logits(
         raise ValueError("argument 'pos_weight' must be given")
     y, x = _labels_and_logits(labels, logits)
     weight = 1 + (_core._to_tensor_hinted(pos_weight, x.dtype) - 1) * y
-    return (1 - y) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
+    return named(
+        (1 - y) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x)), name
+    )
 
 
 def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Tensor]:
@@ -391,15 +495,21 @@ def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Te
 
 
 def softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, axis: Any = -1, name: str | None = None
+    labels: TensorLike, logits: TensorLike, axis: IntLike = -1, name: str | None = None
 ) -> _core.Tensor:
-    """The cross entropy of `labels` and `softmax(logits)` along an axis, computed without overflow.
+    """Compute the cross entropy of `labels` and `softmax(logits)` along a dimension, without overflow.
 
     Args:
         labels: probabilities, of a shape that broadcasts with that of `logits`.
         logits: floating point.
         axis: the dimension of the classes, which the result lacks.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `logits` and of its shape without the dimension.
+
+    Raises:
+        InvalidArgumentError: where the shapes do not broadcast.
 
     >>> import penstock as tf
     >>> loss = tf.nn.softmax_cross_entropy_with_logits([[1.0, 0.0]], [[100.0, 0.0]])
@@ -416,18 +526,21 @@ def softmax_cross_entropy_with_logits(
     if place != rank - 1:
         perm = [i for i in range(rank) if i != place] + [place]
         x, y = raw_ops.transpose(x, perm=perm), raw_ops.transpose(y, perm=perm)
-    return raw_ops.softmax_cross_entropy(x, y)[0]
+    return raw_ops.softmax_cross_entropy(x, y, name=name)[0]
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, name: str | None = None
+    labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> _core.Tensor:
-    """The cross entropy of one class each and `softmax(logits)` along the last dimension.
+    """Compute the cross entropy of one class each and `softmax(logits)` along the last dimension.
 
     Args:
         labels: the classes, `int32` or `int64`, of the shape of `logits` without its last dimension.
         logits: floating point.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `logits` and of the shape of `labels`.
 
     Raises:
         ValueError: where the shapes do not fit.
@@ -443,4 +556,4 @@ def sparse_softmax_cross_entropy_with_logits(
         raise ValueError(
             f"argument 'labels' must have shape {x.shape[:-1]} for logits of shape {x.shape}, got {y.shape}"
         )
-    return raw_ops.sparse_softmax_cross_entropy(x, y)[0]
+    return raw_ops.sparse_softmax_cross_entropy(x, y, name=name)[0]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._ops.fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank
+from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank, named
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, TensorLike
 
 __all__ = [
     "fft",
@@ -81,146 +84,154 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
     return x, along, _lengths(fft_length, len(along))
 
 
-def fft(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last dimension.
+def fft(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the discrete Fourier transform along the last dimension.
 
     Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> fft([1.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.fft([1.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input, 1)
-    return complex_transform(x, axes, [None] * 1, False)
+    return named(complex_transform(x, axes, [None] * 1, False), name)
 
 
-def ifft(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last dimension.
+def ifft(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the inverse discrete Fourier transform along the last dimension.
 
     Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> ifft([4.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.ifft([4.0 + 0j, 0j, 0j, 0j]).numpy().real.tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input, 1)
-    return complex_transform(x, axes, [None] * 1, True)
+    return named(complex_transform(x, axes, [None] * 1, True), name)
 
 
-def fft2d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last two dimensions.
+def fft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the discrete Fourier transform along the last two dimensions.
 
     Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> fft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.fft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
     [[4.0, 4.0]]
     """
     x, axes = _last(input, 2)
-    return complex_transform(x, axes, [None] * 2, False)
+    return named(complex_transform(x, axes, [None] * 2, False), name)
 
 
-def ifft2d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last two dimensions.
+def ifft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the inverse discrete Fourier transform along the last two dimensions.
 
     Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> ifft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.ifft2d([[4.0 + 0j, 0j]]).numpy().real.tolist()
     [[2.0, 2.0]]
     """
     x, axes = _last(input, 2)
-    return complex_transform(x, axes, [None] * 2, True)
+    return named(complex_transform(x, axes, [None] * 2, True), name)
 
 
-def fft3d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform along the last three dimensions.
+def fft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the discrete Fourier transform along the last three dimensions.
 
     Element `k` of `n` is the sum of `x[j] exp(-2 pi i j k / n)`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> fft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.fft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
     [[[4.0, 4.0]]]
     """
     x, axes = _last(input, 3)
-    return complex_transform(x, axes, [None] * 3, False)
+    return named(complex_transform(x, axes, [None] * 3, False), name)
 
 
-def ifft3d(input: Any, name: str | None = None) -> _core.Tensor:
-    """The inverse discrete Fourier transform along the last three dimensions.
+def ifft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the inverse discrete Fourier transform along the last three dimensions.
 
     Element `j` of `n` is the sum of `x[k] exp(2 pi i j k / n)`, divided by `n`.
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the dtype and shape of `input`.
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank.
 
-    >>> ifft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.ifft3d([[[4.0 + 0j, 0j]]]).numpy().real.tolist()
     [[[2.0, 2.0]]]
     """
     x, axes = _last(input, 3)
-    return complex_transform(x, axes, [None] * 3, True)
+    return named(complex_transform(x, axes, [None] * 3, True), name)
 
 
-def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform of real numbers along the last dimension.
+def rfft(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the discrete Fourier transform of real numbers along the last dimension.
 
     The last dimension keeps the first `n / 2 + 1` coefficients; the others are their conjugates.
 
@@ -228,47 +239,53 @@ def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> 
         input_tensor: `float32` or `float64`, of shape `[..., n]` and known rank.
         fft_length: a vector of 1: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Complex, of shape `[..., n / 2 + 1]`.
+        A complex tensor of shape `[..., n / 2 + 1]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> rfft([1.0, 0.0, 0.0, 0.0]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.rfft([1.0, 0.0, 0.0, 0.0]).numpy().real.tolist()
     [1.0, 1.0, 1.0]
     """
     x, axes = _last(input_tensor, 1, "input_tensor")
-    return real_transform(x, axes, _lengths(fft_length, 1))
+    return named(real_transform(x, axes, _lengths(fft_length, 1)), name)
 
 
-def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The real numbers of which `rfft` gives these coefficients.
+def irfft(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the real numbers of which `rfft` gives these coefficients.
 
     Args:
         input_tensor: complex, of shape `[..., n / 2 + 1]` and known rank.
         fft_length: a vector of 1: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Real, of shape `[..., n]`.
+        A real tensor of shape `[..., n]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> irfft([4.0 + 0j, 0j, 0j]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.signal.irfft([4.0 + 0j, 0j, 0j]).numpy().tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input_tensor, 1, "input_tensor")
-    return inverse_real_transform(x, axes, _lengths(fft_length, 1))
+    return named(inverse_real_transform(x, axes, _lengths(fft_length, 1)), name)
 
 
-def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform of real numbers along the last two dimensions.
+def rfft2d(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the discrete Fourier transform of real numbers along the last two dimensions.
 
     The last dimension keeps the first `m / 2 + 1` coefficients; the others are their conjugates.
 
@@ -276,47 +293,53 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
         input_tensor: `float32` or `float64`, of shape `[..., n, m]` and known rank.
         fft_length: a vector of 2: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Complex, of shape `[..., n, m / 2 + 1]`.
+        A complex tensor of shape `[..., n, m / 2 + 1]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> rfft2d([[1.0, 0.0, 0.0, 0.0]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.rfft2d([[1.0, 0.0, 0.0, 0.0]]).numpy().real.tolist()
     [[1.0, 1.0, 1.0]]
     """
     x, axes = _last(input_tensor, 2, "input_tensor")
-    return real_transform(x, axes, _lengths(fft_length, 2))
+    return named(real_transform(x, axes, _lengths(fft_length, 2)), name)
 
 
-def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The real numbers of which `rfft2d` gives these coefficients.
+def irfft2d(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the real numbers of which `rfft2d` gives these coefficients.
 
     Args:
         input_tensor: complex, of shape `[..., n, m / 2 + 1]` and known rank.
         fft_length: a vector of 2: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Real, of shape `[..., n, m]`.
+        A real tensor of shape `[..., n, m]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> irfft2d([[4.0 + 0j, 0j, 0j]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.signal.irfft2d([[4.0 + 0j, 0j, 0j]]).numpy().tolist()
     [[1.0, 1.0, 1.0, 1.0]]
     """
     x, axes = _last(input_tensor, 2, "input_tensor")
-    return inverse_real_transform(x, axes, _lengths(fft_length, 2))
+    return named(inverse_real_transform(x, axes, _lengths(fft_length, 2)), name)
 
 
-def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The discrete Fourier transform of real numbers along the last three dimensions.
+def rfft3d(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the discrete Fourier transform of real numbers along the last three dimensions.
 
     The last dimension keeps the first `k / 2 + 1` coefficients; the others are their conjugates.
 
@@ -324,103 +347,177 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
         input_tensor: `float32` or `float64`, of shape `[..., n, m, k]` and known rank.
         fft_length: a vector of 3: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Complex, of shape `[..., n, m, k / 2 + 1]`.
+        A complex tensor of shape `[..., n, m, k / 2 + 1]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> rfft3d([[[1.0, 0.0, 0.0, 0.0]]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.rfft3d([[[1.0, 0.0, 0.0, 0.0]]]).numpy().real.tolist()
     [[[1.0, 1.0, 1.0]]]
     """
     x, axes = _last(input_tensor, 3, "input_tensor")
-    return real_transform(x, axes, _lengths(fft_length, 3))
+    return named(real_transform(x, axes, _lengths(fft_length, 3)), name)
 
 
-def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> _core.Tensor:
-    """The real numbers of which `rfft3d` gives these coefficients.
+def irfft3d(
+    input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
+) -> _core.Tensor:
+    """Compute the real numbers of which `rfft3d` gives these coefficients.
 
     Args:
         input_tensor: complex, of shape `[..., n, m, k / 2 + 1]` and known rank.
         fft_length: a vector of 3: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Real, of shape `[..., n, m, k]`.
+        A real tensor of shape `[..., n, m, k]`.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for a tensor of lower or unknown rank, or another number of lengths.
 
-    >>> irfft3d([[[4.0 + 0j, 0j, 0j]]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.signal.irfft3d([[[4.0 + 0j, 0j, 0j]]]).numpy().tolist()
     [[[1.0, 1.0, 1.0, 1.0]]]
     """
     x, axes = _last(input_tensor, 3, "input_tensor")
-    return inverse_real_transform(x, axes, _lengths(fft_length, 3))
+    return named(inverse_real_transform(x, axes, _lengths(fft_length, 3)), name)
 
 
 def fftnd(
-    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: TensorLike | None = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The discrete Fourier transform along several dimensions.
+    """Compute the discrete Fourier transform along several dimensions.
 
     Args:
-        input: `complex64` or `complex128`, of known rank.
+        input_tensor: `complex64` or `complex128`, of known rank.
         fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
         norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
-            lengths, `"ortho"` by their roots.
-        name: ignored.
+            lengths, `"ortho"` for division by their roots.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input_tensor`, of its shape but for the lengths.
 
     Raises:
         TypeError: for another dtype.
         ValueError: for dimensions that there are not or that are listed twice, or another `norm`.
 
-    >>> fftnd([[1.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
+    >>> import penstock as tf
+    >>> tf.signal.fftnd([[1.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    x, along, lengths = _chosen(input, fft_length, axes)
-    return complex_transform(x, along, lengths, False, _norm(norm))
+    x, along, lengths = _chosen(input_tensor, fft_length, axes)
+    return named(complex_transform(x, along, lengths, False, _norm(norm)), name)
 
 
 def ifftnd(
-    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: TensorLike | None = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The inverse of `fftnd`, with its arguments: `"backward"` divides by the lengths, `"forward"` does not.
+    """Compute the inverse discrete Fourier transform along several dimensions.
 
-    >>> ifftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
+    Args:
+        input_tensor: `complex64` or `complex128`, of known rank.
+        fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
+        axes: the dimensions; by default the last ones, as many as there are lengths, or all.
+        norm: `"backward"`, the default, for division by the lengths; `"forward"` for results that are not
+            scaled, `"ortho"` for division by their roots.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input_tensor`, of its shape but for the lengths.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for dimensions that there are not or that are listed twice, or another `norm`.
+
+    >>> import penstock as tf
+    >>> tf.signal.ifftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().real.tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    x, along, lengths = _chosen(input, fft_length, axes)
-    return complex_transform(x, along, lengths, True, _norm(norm))
+    x, along, lengths = _chosen(input_tensor, fft_length, axes)
+    return named(complex_transform(x, along, lengths, True, _norm(norm)), name)
 
 
 def rfftnd(
-    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: TensorLike | None = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """As `fftnd`, of real numbers; the last of the dimensions keeps the first half of coefficients.
+    """Compute the discrete Fourier transform of real numbers along several dimensions.
 
-    >>> rfftnd([[1.0, 0.0], [0.0, 0.0]]).numpy().real.tolist()
+    The last of the dimensions keeps the first half of the coefficients; the others are their conjugates.
+
+    Args:
+        input_tensor: `float32` or `float64`, of known rank.
+        fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
+        axes: the dimensions; by default the last ones, as many as there are lengths, or all.
+        norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
+            lengths, `"ortho"` for division by their roots.
+        name: a name for the result in a graph.
+
+    Returns:
+        A complex tensor, of the shape of `input_tensor` but for the lengths, `n / 2 + 1` for the last.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for dimensions that there are not or that are listed twice, or another `norm`.
+
+    >>> import penstock as tf
+    >>> tf.signal.rfftnd([[1.0, 0.0], [0.0, 0.0]]).numpy().real.tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    x, along, lengths = _chosen(input, fft_length, axes)
-    return real_transform(x, along, lengths, _norm(norm))
+    x, along, lengths = _chosen(input_tensor, fft_length, axes)
+    return named(real_transform(x, along, lengths, _norm(norm)), name)
 
 
 def irfftnd(
-    input: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+    input_tensor: TensorLike,
+    fft_length: TensorLike | None = None,
+    axes: AxisLike = None,
+    norm: str | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The real numbers of which `rfftnd` gives these coefficients; without lengths the last is even.
+    """Compute the real numbers of which `rfftnd` gives these coefficients.
 
-    >>> irfftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().tolist()
+    Args:
+        input_tensor: complex, of known rank.
+        fft_length: for each dimension how many elements to transform, cut or filled up with zeros.
+        axes: the dimensions; by default the last ones, as many as there are lengths, or all.
+        norm: `"backward"`, the default, for division by the lengths; `"forward"` for results that are not
+            scaled, `"ortho"` for division by their roots.
+        name: a name for the result in a graph.
+
+    Returns:
+        A real tensor, of the shape of `input_tensor` but for the lengths; without lengths the last is even.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for dimensions that there are not or that are listed twice, or another `norm`.
+
+    >>> import penstock as tf
+    >>> tf.signal.irfftnd([[4.0 + 0j, 0j], [0j, 0j]]).numpy().tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    x, along, lengths = _chosen(input, fft_length, axes)
-    return inverse_real_transform(x, along, lengths, _norm(norm))
+    x, along, lengths = _chosen(input_tensor, fft_length, axes)
+    return named(inverse_real_transform(x, along, lengths, _norm(norm)), name)
 
 
 def _norm(norm: str | None) -> str:
@@ -431,27 +528,48 @@ def _norm(norm: str | None) -> str:
     return norm
 
 
-def fftshift(x: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
-    """The elements with the first of each dimension in its middle, where frequency 0 is between the others.
+def fftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> _core.Tensor:
+    """Move the first element of each dimension to its middle, where frequency 0 is between the others.
 
     Args:
         x: a tensor of known rank.
         axes: a dimension, or several; all by default.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> fftshift([0, 1, 2, -2, -1]).numpy().tolist()
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: for a tensor of unknown rank.
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> import penstock as tf
+    >>> tf.signal.fftshift([0, 1, 2, -2, -1]).numpy().tolist()
     [-2, -1, 0, 1, 2]
     """
-    return _shifted(x, axes, False)
+    return named(_shifted(x, axes, False), name)
 
 
-def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> _core.Tensor:
-    """The inverse of `fftshift`, with its arguments.
+def ifftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> _core.Tensor:
+    """Move the middle element of each dimension to its front: undo `fftshift`.
 
-    >>> ifftshift([-2, -1, 0, 1, 2]).numpy().tolist()
+    Args:
+        x: a tensor of known rank.
+        axes: a dimension, or several; all by default.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: for a tensor of unknown rank.
+        InvalidArgumentError: for an axis that is out of range.
+
+    >>> import penstock as tf
+    >>> tf.signal.ifftshift([-2, -1, 0, 1, 2]).numpy().tolist()
     [0, 1, 2, -2, -1]
     """
-    return _shifted(x, axes, True)
+    return named(_shifted(x, axes, True), name)
 
 
 def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.conv_arguments import (
     channels_first,
     channels_last,
     is_channels_first,
-    many_batches,
-    one_batch,
+    on_images,
     spatial,
     window_attributes,
 )
-from penstock._runtime.arguments import extents, product, sizes
+from penstock._runtime.arguments import extents, named, product, sizes
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import PaddingLike, SizesLike, TensorLike, WindowLike
 
 __all__ = [
     "conv1d",
@@ -31,15 +33,15 @@ __all__ = [
 
 
 def convolution(
-    input: Any,
-    filters: Any,
-    strides: Any = None,
-    padding: Any = "VALID",
+    input: TensorLike,
+    filters: TensorLike,
+    strides: WindowLike | None = None,
+    padding: PaddingLike = "VALID",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The convolution of images with filters over one to three spatial dimensions.
+    """Convolve images with filters over one to three spatial dimensions.
 
     As in neural networks the filter is not mirrored: an output is the sum of the products of a filter and the
     window of the input that it lies over.
@@ -55,11 +57,12 @@ def convolution(
             stride; or a pair of sizes for every dimension of the input, 0 for batch and channels.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
         dilations: elements of the input from one element of a filter to the next, as `strides`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[batch, out.., out_channels]`, or with channels second. Without padding an extent is
-        `ceil((in - (window - 1) * dilation) / stride)`, with `"SAME"` it is `ceil(in / stride)`.
+        A tensor of the dtype of `input` and of shape `[batch, out.., out_channels]`, or with channels second.
+        Without padding an extent is `ceil((in - (window - 1) * dilation) / stride)`, with `"SAME"` it is
+        `ceil(in / stride)`.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -76,7 +79,9 @@ def convolution(
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
         raise ValueError("the rank of argument 'input' or 'filters' must be known")
-    return _convolution(x, f, _axes(rank), 1 if strides is None else strides, padding, data_format, dilations)
+    return _convolution(
+        x, f, _axes(rank), 1 if strides is None else strides, padding, data_format, dilations, name
+    )
 
 
 def _axes(rank: int) -> int:
@@ -89,23 +94,23 @@ def _convolution(
     x: _core.Tensor,
     filters: _core.Tensor,
     axes: int,
-    strides: Any,
-    padding: Any,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None,
-    dilations: Any,
+    dilations: WindowLike | None,
+    name: str | None,
 ) -> _core.Tensor:
     first = is_channels_first(data_format, axes)
     attributes = window_attributes(padding, strides, axes, first)
     if dilations is not None:
         attributes["dilations"] = spatial(dilations, axes, first, "dilations")
-    x, batch = one_batch(x, axes)
-    x = channels_last(x, axes) if first else x
     conv = _whole if x.dtype == filters.dtype == _core.int32 else raw_ops.conv
-    y = conv(x, filters, **attributes)
-    return many_batches(channels_first(y, axes) if first else y, batch)
+    return on_images(conv, x, filters, axes=axes, channels_second=first, name=name, **attributes)
 
 
-def _whole(x: _core.Tensor, filters: _core.Tensor, **attributes: Any) -> _core.Tensor:
+def _whole(
+    x: _core.Tensor, filters: _core.Tensor, name: str | None = None, **attributes: Any
+) -> _core.Tensor:
     """The convolution of `int32`, which wraps, by exact ones of halves: of `x = 2**16 * high + low`."""
 
     def halves(v: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
@@ -119,19 +124,19 @@ def _whole(x: _core.Tensor, filters: _core.Tensor, **attributes: Any) -> _core.T
         for a, b in ((x_low, f_low), (x_high, f_low), (x_low, f_high))
     )
     shift = _core._to_tensor(16, _core.int64)
-    return raw_ops.cast(low + raw_ops.left_shift(high[0] + high[1], shift), dtype=_core.int32)
+    return raw_ops.cast(low + raw_ops.left_shift(high[0] + high[1], shift), dtype=_core.int32, name=name)
 
 
 def conv1d(
-    input: Any,
-    filters: Any,
-    stride: Any,
-    padding: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    stride: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`convolution` over one spatial dimension.
+    """Convolve sequences with filters, as `convolution` over one spatial dimension.
 
     Args:
         input: of shape `[batch, width, channels]`, or `[batch, channels, width]`.
@@ -140,7 +145,10 @@ def conv1d(
         padding: as for `convolution`.
         data_format: `"NWC"` or `"NCW"`.
         dilations: elements of the input from one element of a filter to the next.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out, out_channels]`, or with channels second.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -150,33 +158,34 @@ def conv1d(
     >>> tf.nn.conv1d(tf.ones([1, 5, 2]), tf.ones([3, 2, 1]), 2, "SAME")[0, :, 0].numpy().tolist()
     [4.0, 6.0, 4.0]
     """
-    return _of_rank(1, input, filters, stride, padding, data_format, dilations)
+    return _of_rank(1, input, filters, stride, padding, data_format, dilations, name)
 
 
 def _of_rank(
     axes: int,
-    input: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None,
-    dilations: Any,
+    dilations: WindowLike | None,
+    name: str | None,
 ) -> _core.Tensor:
     x = _core._to_tensor(input)
     f = _core._to_tensor_hinted(filters, x.dtype)
-    return _convolution(x, f, axes, strides, padding, data_format, dilations)
+    return _convolution(x, f, axes, strides, padding, data_format, dilations, name)
 
 
 def conv2d(
-    input: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`convolution` over two spatial dimensions.
+    """Convolve images with filters, as `convolution` over two spatial dimensions.
 
     Args:
         input: of shape `[batch, height, width, channels]`, or `[batch, channels, height, width]`.
@@ -185,7 +194,11 @@ def conv2d(
         padding: as for `convolution`.
         data_format: `"NHWC"` or `"NCHW"`.
         dilations: elements of the input from one element of a filter to the next, as `strides`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_height, out_width, out_channels]`, or with
+        channels second.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -196,38 +209,56 @@ def conv2d(
     >>> tf.nn.conv2d(x, tf.ones([2, 2, 1, 1]), strides=1, padding="VALID")[0, :, :, 0].numpy().tolist()
     [[8.0, 12.0], [20.0, 24.0]]
     """
-    return _of_rank(2, input, filters, strides, padding, data_format, dilations)
+    return _of_rank(2, input, filters, strides, padding, data_format, dilations, name)
 
 
 def conv3d(
-    input: Any,
-    filters: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`convolution` over three spatial dimensions, arguments and errors as for `conv2d`.
+    """Convolve volumes with filters, as `convolution` over three spatial dimensions.
+
+    Args:
+        input: of shape `[batch, depth, height, width, channels]`, or `[batch, channels, depth, height,
+            width]`.
+        filters: of shape `[window_depth, window_height, window_width, in_channels, out_channels]`.
+        strides: elements from one window to the next: one, three, or one for every dimension.
+        padding: as for `convolution`.
+        data_format: `"NDHWC"` or `"NCDHW"`.
+        dilations: elements of the input from one element of a filter to the next, as `strides`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_depth, out_height, out_width,
+        out_channels]`, or with channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where shapes do not fit.
 
     >>> import penstock as tf
     >>> tf.nn.conv3d(tf.ones([1, 3, 3, 3, 1]), tf.ones([3, 3, 3, 1, 2]), 1, "VALID").numpy().tolist()
     [[[[[27.0, 27.0]]]]]
     """
-    return _of_rank(3, input, filters, strides, padding, data_format, dilations)
+    return _of_rank(3, input, filters, strides, padding, data_format, dilations, name)
 
 
 def conv_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: SizesLike,
+    strides: WindowLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The transpose of a convolution over one to three spatial dimensions: its gradient by the input.
+    """Transpose a convolution over one to three spatial dimensions: compute its gradient by the input.
 
     Args:
         input: what the convolution would give: of shape `[batch, in.., in_channels]`, or with channels
@@ -238,7 +269,10 @@ def conv_transpose(
         padding: that of the convolution.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
         dilations: those of the convolution.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `output_shape`.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -254,18 +288,19 @@ def conv_transpose(
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
         raise ValueError("the rank of argument 'input' or 'filters' must be known")
-    return _transposed(_axes(rank), x, f, output_shape, strides, padding, data_format, dilations)
+    return _transposed(_axes(rank), x, f, output_shape, strides, padding, data_format, dilations, name)
 
 
 def _transposed(
     axes: int,
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: SizesLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None,
-    dilations: Any,
+    dilations: WindowLike | None,
+    name: str | None,
 ) -> _core.Tensor:
     y = _core._to_tensor(input)
     f = _core._to_tensor_hinted(filters, y.dtype)
@@ -278,40 +313,58 @@ def _transposed(
         raise ValueError(f"argument 'output_shape' must have {axes + 2} sizes, got {output_shape!r}")
     if first:
         shape = raw_ops.gather(shape, [0, *range(2, axes + 2), 1])
-        return channels_first(raw_ops.conv_input_grad(shape, f, channels_last(y, axes), **attributes), axes)
-    return raw_ops.conv_input_grad(shape, f, y, **attributes)
+        made = raw_ops.conv_input_grad(shape, f, channels_last(y, axes), **attributes)
+        return named(channels_first(made, axes), name)
+    return raw_ops.conv_input_grad(shape, f, y, name=name, **attributes)
 
 
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: SizesLike,
+    strides: WindowLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over one spatial dimension.
+    """Transpose `conv1d`: compute its gradient by the input.
+
+    Args:
+        input: what the convolution would give: `[batch, width, in_channels]`, or with channels second.
+        filters: of shape `[window, out_channels, in_channels]`.
+        output_shape: the shape of the result, which the convolution would take.
+        strides: those of the convolution: one for all spatial dimensions, or one each.
+        padding: that of the convolution: `"SAME"`, `"VALID"` or a pair of sizes for every dimension.
+        data_format: `"NWC"` or `"NCW"`.
+        dilations: those of the convolution.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `output_shape`.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where the convolution of `output_shape` has another shape than `input`.
 
     >>> import penstock as tf
     >>> tf.nn.conv1d_transpose(tf.ones([1, 2, 1]), tf.ones([2, 3, 1]), [1, 4, 3], 2).shape
     TensorShape([1, 4, 3])
     """
-    return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations)
+    return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: SizesLike,
+    strides: WindowLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NHWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The transpose of `conv2d`: its gradient by the input.
+    """Transpose `conv2d`: compute its gradient by the input.
 
     Args:
         input: what the convolution would give: `[batch, height, width, in_channels]`, or with channels
@@ -322,7 +375,10 @@ def conv2d_transpose(
         padding: that of the convolution.
         data_format: `"NHWC"` or `"NCHW"`.
         dilations: those of the convolution.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `output_shape`.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -333,39 +389,57 @@ def conv2d_transpose(
     >>> y.shape
     TensorShape([1, 4, 4, 3])
     """
-    return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations)
+    return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
 def conv3d_transpose(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: Any = "SAME",
+    input: TensorLike,
+    filters: TensorLike,
+    output_shape: SizesLike,
+    strides: WindowLike,
+    padding: PaddingLike = "SAME",
     data_format: str | None = "NDHWC",
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`conv_transpose` over three spatial dimensions.
+    """Transpose `conv3d`: compute its gradient by the input.
+
+    Args:
+        input: what the convolution would give: `[batch, depth, height, width, in_channels]`, or with channels
+            second.
+        filters: of shape `[window_depth, window_height, window_width, out_channels, in_channels]`.
+        output_shape: the shape of the result, which the convolution would take.
+        strides: those of the convolution: one for all spatial dimensions, or one each.
+        padding: that of the convolution: `"SAME"`, `"VALID"` or a pair of sizes for every dimension.
+        data_format: `"NDHWC"` or `"NCDHW"`.
+        dilations: those of the convolution.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `output_shape`.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where the convolution of `output_shape` has another shape than `input`.
 
     >>> import penstock as tf
     >>> x, filters = tf.ones([1, 2, 2, 2, 1]), tf.ones([2, 2, 2, 3, 1])
     >>> tf.nn.conv3d_transpose(x, filters, [1, 4, 4, 4, 3], 2).shape
     TensorShape([1, 4, 4, 4, 3])
     """
-    return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations)
+    return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    filter: TensorLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The convolution of each channel with filters of its own.
+    """Convolve each channel with filters of its own.
 
     Args:
         input: of shape `[batch, height, width, channels]`, or `[batch, channels, height, width]`.
@@ -374,10 +448,11 @@ def depthwise_conv2d(
         padding: as for `convolution`.
         data_format: `"NHWC"`, which None is, or `"NCHW"`.
         dilations: as for `conv2d`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        With `channels * multiplier` channels: those of the first channel of the input come first.
+        A tensor of the dtype of `input` with `channels * multiplier` channels: those of the first channel of
+        the input come first.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -401,20 +476,20 @@ def depthwise_conv2d(
                 f"argument 'filter' must have {size} channels, as 'input' has, got shape {f.shape}"
             )
     f = raw_ops.reshape(f, extents([height, width, 1, product([channels, multiplier])]))
-    return _convolution(x, f, 2, strides, padding, data_format, dilations)
+    return _convolution(x, f, 2, strides, padding, data_format, dilations, name)
 
 
 def separable_conv2d(
-    input: Any,
-    depthwise_filter: Any,
-    pointwise_filter: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    depthwise_filter: TensorLike,
+    pointwise_filter: TensorLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: WindowLike | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """`depthwise_conv2d`, and then a convolution with a window of one pixel that mixes the channels.
+    """Convolve each channel with filters of its own, and mix the channels of each pixel.
 
     Args:
         input: of shape `[batch, height, width, channels]`, or `[batch, channels, height, width]`.
@@ -424,7 +499,10 @@ def separable_conv2d(
         padding: that of the depthwise convolution.
         data_format: `"NHWC"`, which None is, or `"NCHW"`.
         dilations: those of the depthwise convolution.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` with `out_channels` channels.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -445,4 +523,4 @@ def separable_conv2d(
     have, want = between.shape[1 if is_channels_first(data_format, 2) else -1], p.shape[2]
     if None not in (have, want) and have != want:
         raise ValueError(f"argument 'pointwise_filter' must have {have} input channels, got shape {p.shape}")
-    return _convolution(between, p, 2, 1, "VALID", data_format, None)
+    return _convolution(between, p, 2, 1, "VALID", data_format, None, name)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import extents, integer, product, sizes
+from penstock._runtime.arguments import extents, integer, named, product, sizes
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import WindowLike
 
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
@@ -51,7 +55,7 @@ def spatial(value: Any, axes: int, channels_first: bool, argument: str) -> list[
     return values[2:] if channels_first else values[1:-1]
 
 
-def window_attributes(padding: Any, strides: Any, axes: int, channels_first: bool) -> dict[str, Any]:
+def window_attributes(padding: Any, strides: WindowLike, axes: int, channels_first: bool) -> dict[str, Any]:
     """The attributes that every operator with windows has.
 
     Raises:
@@ -100,6 +104,19 @@ def one_batch(x: _core.Tensor, axes: int) -> tuple[_core.Tensor, list[Any] | Non
     return raw_ops.reshape(x, extents([product(batch), *image])), batch
 
 
-def many_batches(x: _core.Tensor, batch: list[Any] | None) -> _core.Tensor:
-    """The images with the dimensions before them that `one_batch` made one."""
-    return x if batch is None else raw_ops.reshape(x, extents([*batch, *sizes(x)[1:]]))
+def on_images(
+    operator: Callable[..., _core.Tensor],
+    x: _core.Tensor,
+    *operands: _core.Tensor,
+    axes: int,
+    channels_second: bool,
+    name: str | None,
+    **attributes: Any,
+) -> _core.Tensor:
+    """What an operator makes of images with one batch and channels last, in the layout that they have."""
+    x, batch = one_batch(x, axes)
+    if batch is None and not channels_second:
+        return operator(x, *operands, name=name, **attributes)
+    y = operator(channels_last(x, axes) if channels_second else x, *operands, **attributes)
+    y = channels_first(y, axes) if channels_second else y
+    return named(y if batch is None else raw_ops.reshape(y, extents([*batch, *sizes(y)[1:]])), name)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import known_rank, sizes
+from penstock._runtime.arguments import known_rank, named, sizes
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, TensorLike
 
 __all__ = [
     "cholesky",
@@ -33,22 +36,22 @@ __all__ = [
 class LogMatrixDeterminant(NamedTuple):
     """What `slogdet` gives."""
 
-    sign: Any
-    log_abs_determinant: Any
+    sign: _core.Tensor
+    log_abs_determinant: _core.Tensor
 
 
 class Lu(NamedTuple):
     """What `lu` gives."""
 
-    lu: Any
-    p: Any
+    lu: _core.Tensor
+    p: _core.Tensor
 
 
 class Qr(NamedTuple):
     """What `qr` gives."""
 
-    q: Any
-    r: Any
+    q: _core.Tensor
+    r: _core.Tensor
 
 
 def _pair(a: Any, b: Any) -> tuple[_core.Tensor, _core.Tensor]:
@@ -62,131 +65,152 @@ def _adjoint(x: _core.Tensor) -> _core.Tensor:
     return raw_ops.conj(x) if x.dtype.is_complex else x
 
 
-def cholesky(input: Any, name: str | None = None) -> _core.Tensor:
-    """The lower triangular `l` with a positive diagonal for which `l l^H` is the matrix.
+def cholesky(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the lower triangular `l` with a positive diagonal for which `l l^H` is the matrix.
 
     Args:
         input: Hermitian positive definite matrices of shape `[..., n, n]`, `float32`, `float64` or complex.
             Only the lower triangle is read.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of the shape of `input`; 0 above the diagonal, and NaN below it and on it for a matrix that is not
-        positive definite.
+        A tensor of the shape and dtype of `input`; 0 above the diagonal, and NaN below it and on it for a
+        matrix that is not positive definite.
 
     Raises:
         InvalidArgumentError: for matrices that are not square.
 
-    >>> cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return raw_ops.cholesky(input)
+    return raw_ops.cholesky(input, name=name)
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> _core.Tensor:
-    """The solution `x` of `a x = rhs`, from the Cholesky factor of `a`.
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Solve `a x = rhs` by the Cholesky factor of `a`.
 
     Args:
         chol: what `cholesky` gives, of shape `[..., n, n]`.
         rhs: of shape `[..., n, k]`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `chol` and of shape `[..., n, k]`.
 
     Raises:
         InvalidArgumentError: where the shapes do not fit.
 
-    >>> factor = cholesky([[4.0, 2.0], [2.0, 5.0]])
-    >>> cholesky_solve(factor, [[8.0], [8.0]]).numpy().round(5).tolist()
+    >>> import penstock as tf
+    >>> factor = tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+    >>> tf.linalg.cholesky_solve(factor, [[8.0], [8.0]]).numpy().round(5).tolist()
     [[1.5], [1.0]]
     """
     factor, b = _pair(chol, rhs)
     half = raw_ops.triangular_solve(factor, b, lower=True, adjoint=False)
-    return raw_ops.triangular_solve(factor, half, lower=True, adjoint=True)
+    return raw_ops.triangular_solve(factor, half, lower=True, adjoint=True, name=name)
 
 
 def triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The solution `x` of `matrix x = rhs` for triangular matrices, by substitution.
+    """Solve `matrix x = rhs` for triangular matrices, by substitution.
 
     Args:
         matrix: of shape `[..., n, n]`; the other triangle is not read.
         rhs: of shape `[..., n, k]`. The dimensions before broadcast.
         lower: whether the lower triangle is the matrix, or the upper one.
         adjoint: whether the matrix is to be transposed and conjugated.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `matrix` and of shape `[..., n, k]`.
 
     Raises:
         InvalidArgumentError: where the shapes do not fit.
 
-    >>> triangular_solve([[2.0, 0.0], [1.0, 4.0]], [[2.0], [9.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 4.0]], [[2.0], [9.0]]).numpy().tolist()
     [[1.0], [2.0]]
     """
     a, b = _pair(matrix, rhs)
-    return raw_ops.triangular_solve(a, b, lower=bool(lower), adjoint=bool(adjoint))
+    return raw_ops.triangular_solve(a, b, lower=bool(lower), adjoint=bool(adjoint), name=name)
 
 
-def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> _core.Tensor:
-    """The solution `x` of `matrix x = rhs`, by elimination with partial pivoting.
+def solve(
+    matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """Solve `matrix x = rhs` by elimination with partial pivoting.
 
     Args:
         matrix: of shape `[..., n, n]`.
         rhs: of shape `[..., n, k]`. The dimensions before broadcast.
         adjoint: whether the matrix is to be transposed and conjugated.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `matrix` and of shape `[..., n, k]`.
 
     Raises:
         InvalidArgumentError: where the shapes do not fit, or for a singular matrix.
 
-    >>> solve([[0.0, 2.0], [1.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.solve([[0.0, 2.0], [1.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
     [[1.0], [2.0]]
     """
     a, b = _pair(matrix, rhs)
-    return raw_ops.matrix_solve(a, b, adjoint=bool(adjoint))
+    return raw_ops.matrix_solve(a, b, adjoint=bool(adjoint), name=name)
 
 
-def inv(input: Any, adjoint: bool = False, name: str | None = None) -> _core.Tensor:
-    """The inverse of each matrix, or of its adjoint.
+def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> _core.Tensor:
+    """Invert each matrix, or its adjoint.
 
     Args:
         input: of shape `[..., n, n]`.
         adjoint: whether to transpose and conjugate.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `input`.
 
     Raises:
         InvalidArgumentError: for matrices that are not square, or a singular one.
 
-    >>> inv([[2.0, 1.0], [1.0, 1.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.inv([[2.0, 1.0], [1.0, 1.0]]).numpy().tolist()
     [[1.0, -1.0], [-1.0, 2.0]]
     """
-    result = raw_ops.matrix_inverse(input)
-    return _adjoint(result) if adjoint else result
+    if not adjoint:
+        return raw_ops.matrix_inverse(input, name=name)
+    return named(_adjoint(raw_ops.matrix_inverse(input)), name)
 
 
-def det(input: Any, name: str | None = None) -> _core.Tensor:
-    """The determinant of each matrix.
+def det(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the determinant of each matrix.
 
     Args:
         input: of shape `[..., n, n]`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[...]`; 1 for matrices without elements.
+        A tensor of the dtype of `input` and of shape `[...]`; 1 for matrices without elements.
 
     Raises:
         InvalidArgumentError: for matrices that are not square.
 
-    >>> float(det([[0.0, 2.0], [3.0, 4.0]]))
+    >>> import penstock as tf
+    >>> float(tf.linalg.det([[0.0, 2.0], [3.0, 4.0]]))
     -6.0
     """
-    return raw_ops.matrix_determinant(input)
+    return raw_ops.matrix_determinant(input, name=name)
 
 
-def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
-    """The determinant of each matrix as a sign and the logarithm of its absolute value: it cannot overflow.
+def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
+    """Compute the sign and the logarithm of the absolute value of determinants, which cannot overflow.
 
     Args:
         input: of shape `[..., n, n]`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         `sign` and `log_abs_determinant`, of shape `[...]` and the dtype of `input`: 0 and minus infinity for
@@ -195,20 +219,20 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
     Raises:
         InvalidArgumentError: for matrices that are not square.
 
-    >>> sign, log = slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> import penstock as tf
+    >>> sign, log = tf.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
     >>> float(sign), float(log)
     (-1.0, 0.0)
     """
-    sign, log = raw_ops.log_matrix_determinant(input)
-    return LogMatrixDeterminant(sign, log)
+    return LogMatrixDeterminant(*raw_ops.log_matrix_determinant(input, name=name))
 
 
-def logdet(matrix: Any, name: str | None = None) -> _core.Tensor:
-    """The logarithm of the determinant of Hermitian positive definite matrices, by Cholesky factors.
+def logdet(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the logarithm of the determinant of Hermitian positive definite matrices.
 
     Args:
         matrix: of shape `[..., n, n]`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         Of shape `[...]`, real; NaN for a matrix that is not positive definite.
@@ -216,22 +240,23 @@ def logdet(matrix: Any, name: str | None = None) -> _core.Tensor:
     Raises:
         InvalidArgumentError: for matrices that are not square.
 
-    >>> float(logdet([[1.0, 0.0], [0.0, 1.0]]))
+    >>> import penstock as tf
+    >>> float(tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]))
     0.0
     """
     diagonal = raw_ops.matrix_diag_part(raw_ops.cholesky(matrix))
     if diagonal.dtype.is_complex:
         diagonal = raw_ops.real(diagonal)
-    return 2.0 * raw_ops.reduce_sum(raw_ops.log(diagonal), axes=[-1])
+    return named(2.0 * raw_ops.reduce_sum(raw_ops.log(diagonal), axes=[-1]), name)
 
 
-def lu(input: Any, output_idx_type: Any = _core.int32, name: str | None = None) -> Lu:
-    """The triangular factors of each matrix with its rows in another order, by partial pivoting.
+def lu(input: TensorLike, output_idx_type: DTypeLike = _core.int32, name: str | None = None) -> Lu:
+    """Factor each matrix as rows of `l u` in another order, by elimination with partial pivoting.
 
     Args:
         input: of shape `[..., m, n]`. The gradient takes matrices of unknown sizes for square.
         output_idx_type: the dtype of `p`, `int32` or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         `lu`, of the shape of `input`, holds the upper factor on and above the diagonal, and below it the
@@ -241,24 +266,25 @@ def lu(input: Any, output_idx_type: Any = _core.int32, name: str | None = None) 
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> packed, p = lu([[1.0, 2.0], [4.0, 4.0]])
+    >>> import penstock as tf
+    >>> packed, p = tf.linalg.lu([[1.0, 2.0], [4.0, 4.0]])
     >>> packed.numpy().tolist(), p.numpy().tolist()
     ([[4.0, 4.0], [0.25, 1.0]], [1, 0])
     """
     target = _core.DType(output_idx_type)
     if target not in (_core.int32, _core.int64):
         raise TypeError(f"argument 'output_idx_type' must be int32 or int64, got {target.name}")
-    packed, order = raw_ops.lu(input)
+    packed, order = raw_ops.lu(input, name=name)
     return Lu(packed, raw_ops.cast(order, dtype=target))
 
 
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
-    """`q` with orthonormal columns and `r`, upper triangular, with `input = q r`, by Householder reflections.
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """Factor `input` as `q r`, `q` with orthonormal columns and `r` upper triangular.
 
     Args:
         input: of shape `[..., m, n]`.
         full_matrices: whether `q` is square. There is no gradient then where `m` is greater than `n`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         `q` of shape `[..., m, p]` and `r` of `[..., p, n]`, with `p` the smaller of `m` and `n`, or `m` if
@@ -267,15 +293,15 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> q, r = qr([[0.0, 1.0], [2.0, 3.0]])
+    >>> import penstock as tf
+    >>> q, r = tf.linalg.qr([[0.0, 1.0], [2.0, 3.0]])
     >>> abs(r).numpy().tolist()
     [[2.0, 3.0], [0.0, 1.0]]
     """
     x = _core._to_tensor(input)
     m, n = _rows_and_columns(x)
     reduced = not full_matrices or (m is not None and n is not None and m <= n)
-    q, r = raw_ops.qr(x) if reduced else raw_ops.qr_full(x)
-    return Qr(q, r)
+    return Qr(*(raw_ops.qr if reduced else raw_ops.qr_full)(x, name=name))
 
 
 def _rows_and_columns(x: _core.Tensor) -> tuple[int | None, int | None]:
@@ -285,14 +311,35 @@ def _rows_and_columns(x: _core.Tensor) -> tuple[int | None, int | None]:
     return dims[-2], dims[-1]
 
 
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
-    """Singular values and vectors: `tensor = u diag(s) v^H`.
+@overload
+def svd(
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: Literal[True] = True,
+    name: str | None = None,
+) -> tuple[_core.Tensor, _core.Tensor, _core.Tensor]: ...
+@overload
+def svd(
+    tensor: TensorLike, full_matrices: bool = False, *, compute_uv: Literal[False], name: str | None = None
+) -> _core.Tensor: ...
+@overload
+def svd(
+    tensor: TensorLike, full_matrices: bool, compute_uv: Literal[False], name: str | None = None
+) -> _core.Tensor: ...
+@overload
+def svd(
+    tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> _core.Tensor | tuple[_core.Tensor, _core.Tensor, _core.Tensor]: ...
+def svd(
+    tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> _core.Tensor | tuple[_core.Tensor, _core.Tensor, _core.Tensor]:
+    """Compute singular values and vectors: `tensor = u diag(s) v^H`.
 
     Args:
         tensor: of shape `[..., m, n]`.
         full_matrices: whether `u` and `v` are square. There is no gradient then where `m` is not `n`.
         compute_uv: whether to give the vectors.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         `s`, real, of shape `[..., p]` with `p` the smaller of `m` and `n`, in descending order; and if
@@ -302,25 +349,25 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> s, u, v = svd([[0.0, 2.0], [3.0, 0.0]])
+    >>> import penstock as tf
+    >>> s, u, v = tf.linalg.svd([[0.0, 2.0], [3.0, 0.0]])
     >>> s.numpy().round(5).tolist()
     [3.0, 2.0]
     """
     x = _core._to_tensor(tensor)
     if not compute_uv:
-        return raw_ops.singular_values(x)
+        return raw_ops.singular_values(x, name=name)
     m, n = _rows_and_columns(x)
     reduced = not full_matrices or (m is not None and m == n)
-    s, u, v = raw_ops.svd(x) if reduced else raw_ops.svd_full(x)
-    return s, u, v
+    return (raw_ops.svd if reduced else raw_ops.svd_full)(x, name=name)
 
 
-def eigh(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
-    """Eigenvalues and eigenvectors of Hermitian matrices: `tensor = v diag(e) v^H`.
+def eigh(tensor: TensorLike, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
+    """Compute eigenvalues and eigenvectors of Hermitian matrices: `tensor = v diag(e) v^H`.
 
     Args:
         tensor: of shape `[..., n, n]`; only the lower triangle is read.
-        name: ignored.
+        name: a name for the results in a graph.
 
     Returns:
         `e` of shape `[..., n]`, in ascending order and of the dtype of `tensor`; and `v` of shape `[..., n,
@@ -329,41 +376,43 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tens
     Raises:
         InvalidArgumentError: for matrices that are not square, or elements that are not finite.
 
-    >>> e, v = eigh([[2.0, 0.0], [0.0, 1.0]])
+    >>> import penstock as tf
+    >>> e, v = tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]])
     >>> e.numpy().tolist()
     [1.0, 2.0]
     """
     x = _core._to_tensor(tensor)
-    e, v = raw_ops.self_adjoint_eig(x)
+    e, v = raw_ops.self_adjoint_eig(x, name=name)
     return raw_ops.cast(e, dtype=x.dtype), v
 
 
-def eigvalsh(tensor: Any, name: str | None = None) -> _core.Tensor:
-    """The eigenvalues of Hermitian matrices in ascending order, as `eigh`.
+def eigvalsh(tensor: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the eigenvalues of Hermitian matrices in ascending order, as `eigh`.
 
     Args:
         tensor: of shape `[..., n, n]`; only the lower triangle is read.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[..., n]` and the dtype of `tensor`.
+        A tensor of the dtype of `tensor` and of shape `[..., n]`.
 
     Raises:
         InvalidArgumentError: for matrices that are not square, or elements that are not finite.
 
-    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     [1.0, 2.0]
     """
     x = _core._to_tensor(tensor)
-    return raw_ops.cast(raw_ops.self_adjoint_eigvals(x), dtype=x.dtype)
+    return raw_ops.cast(raw_ops.self_adjoint_eigvals(x), dtype=x.dtype, name=name)
 
 
-def eig(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
-    """Eigenvalues and eigenvectors of square matrices: `tensor v = v diag(e)`, by the QR algorithm.
+def eig(tensor: TensorLike, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
+    """Compute eigenvalues and eigenvectors of square matrices: `tensor v = v diag(e)`.
 
     Args:
         tensor: of shape `[..., n, n]`, `float32`, `float64` or complex.
-        name: ignored.
+        name: a name for the results in a graph.
 
     Returns:
         `e` of shape `[..., n]`, in no particular order, and `v` of shape `[..., n, n]`, whose columns are
@@ -374,31 +423,32 @@ def eig(tensor: Any, name: str | None = None) -> tuple[_core.Tensor, _core.Tenso
     Raises:
         InvalidArgumentError: for matrices that are not square, or elements that are not finite.
 
-    >>> e, v = eig([[0.0, 1.0], [-1.0, 0.0]])
+    >>> import penstock as tf
+    >>> e, v = tf.linalg.eig([[0.0, 1.0], [-1.0, 0.0]])
     >>> sorted(e.numpy().imag.round(5).tolist())
     [-1.0, 1.0]
     """
-    e, v = raw_ops.eig(tensor)
-    return e, v
+    return raw_ops.eig(tensor, name=name)
 
 
-def eigvals(tensor: Any, name: str | None = None) -> _core.Tensor:
-    """The eigenvalues of square matrices, as `eig`.
+def eigvals(tensor: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Compute the eigenvalues of square matrices, as `eig`.
 
     Args:
         tensor: of shape `[..., n, n]`, `float32`, `float64` or complex.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[..., n]`, complex.
+        A complex tensor of shape `[..., n]`.
 
     Raises:
         InvalidArgumentError: for matrices that are not square, or elements that are not finite.
 
-    >>> sorted(eigvals([[2.0, 1.0], [0.0, 3.0]]).numpy().real.tolist())
+    >>> import penstock as tf
+    >>> sorted(tf.linalg.eigvals([[2.0, 1.0], [0.0, 3.0]]).numpy().real.tolist())
     [2.0, 3.0]
     """
-    return raw_ops.eigvals(tensor)
+    return raw_ops.eigvals(tensor, name=name)
 
 
 def _epsilon(dtype: _core.DType) -> float:
@@ -434,23 +484,26 @@ def _solved_by_singular_values(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor
     return raw_ops.matmul(v, raw_ops.expand_dims(inverse, axis=-1) * raw_ops.matmul(u, b, adjoint_a=True))
 
 
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> _core.Tensor:
-    """The Moore-Penrose inverse of each matrix, by its singular values.
+def pinv(
+    a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None
+) -> _core.Tensor:
+    """Compute the Moore-Penrose inverse of each matrix, by its singular values.
 
     Args:
         a: of shape `[..., m, n]`, of known rank.
         rcond: singular values up to this times the greatest count as 0: a number, or of shape `[...]`. None
             is `10 * max(m, n)` times the dtype's epsilon.
         validate_args: accepted and ignored.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[..., n, m]`.
+        A tensor of the dtype of `a` and of shape `[..., n, m]`.
 
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
     x = _core._to_tensor(a)
@@ -461,7 +514,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         limit = _core._to_tensor_hinted(rcond, s.dtype)
     inverse = _inverses(s, limit)
     scaled = v * raw_ops.expand_dims(raw_ops.cast(inverse, dtype=v.dtype), axis=-2)
-    return raw_ops.matmul(scaled, u, adjoint_b=True)
+    return raw_ops.matmul(scaled, u, adjoint_b=True, name=name)
 
 
 def _inverses(s: _core.Tensor, relative: _core.Tensor) -> _core.Tensor:
@@ -472,23 +525,24 @@ def _inverses(s: _core.Tensor, relative: _core.Tensor) -> _core.Tensor:
 
 
 def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+    a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
 ) -> _core.Tensor:
-    """The number of singular values of each matrix that are above a tolerance.
+    """Count the singular values of each matrix that are above a tolerance.
 
     Args:
         a: of shape `[..., m, n]`, of known rank.
         tol: the tolerance; None is the greatest singular value times `max(m, n)` times the dtype's epsilon.
         validate_args: accepted and ignored.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        `int32`, of shape `[...]`.
+        An `int32` tensor of shape `[...]`.
 
     Raises:
         InvalidArgumentError: for a tensor of rank below 2.
 
-    >>> int(matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    >>> import penstock as tf
+    >>> int(tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
     1
     """
     x = _core._to_tensor(a)
@@ -500,13 +554,17 @@ def matrix_rank(
         tol = _core._to_tensor_hinted(tol, s.dtype)
         if tol.shape.rank != 0:
             tol = raw_ops.expand_dims(tol, axis=-1)
-    return raw_ops.reduce_sum(raw_ops.cast(s > tol, dtype=_core.int32), axes=[-1])
+    return raw_ops.reduce_sum(raw_ops.cast(s > tol, dtype=_core.int32), axes=[-1], name=name)
 
 
 def lstsq(
-    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
+    matrix: TensorLike,
+    rhs: TensorLike,
+    l2_regularizer: TensorLike = 0.0,
+    fast: bool = True,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The `x` for which `matrix x` is nearest to `rhs`; of several the shortest.
+    """Find the `x` for which `matrix x` is nearest to `rhs`; of several the shortest.
 
     Args:
         matrix: of shape `[..., m, n]`.
@@ -514,20 +572,22 @@ def lstsq(
         l2_regularizer: the weight of the squared length of `x` in what is minimised.
         fast: whether to solve the normal equations by a Cholesky factor, which needs full rank and a square
             root of the precision; else by singular values, and `l2_regularizer` is ignored.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[..., n, k]`; NaN where `fast` and the normal equations are singular.
+        A tensor of the dtype of `matrix` and of shape `[..., n, k]`; NaN where `fast` and the normal
+        equations are singular.
 
     Raises:
         InvalidArgumentError: where shapes do not fit.
 
-    >>> lstsq([[0.0], [2.0]], [[1.0], [6.0]]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.linalg.lstsq([[0.0], [2.0]], [[1.0], [6.0]]).numpy().tolist()
     [[3.0]]
     """
     a, b = _pair(matrix, rhs)
     if not fast:
-        return _solved_by_singular_values(a, b)
+        return named(_solved_by_singular_values(a, b), name)
     weight = _core._to_tensor_hinted(l2_regularizer, a.dtype)
     m, n = _rows_and_columns(a)
 
@@ -543,9 +603,8 @@ def lstsq(
         from penstock._control.flow import cond  # loops of the graph build on this
 
         rows, columns = (_core._to_tensor(size, _core.int32) for size in sizes(a, 2)[-2:])
-        result: _core.Tensor = cond(rows >= columns, tall, wide)
-        return result
-    return tall() if m >= n else wide()
+        return named(cond(rows >= columns, tall, wide), name)
+    return named(tall() if m >= n else wide(), name)
 
 
 def _regularized(gram: _core.Tensor, weight: _core.Tensor) -> _core.Tensor:

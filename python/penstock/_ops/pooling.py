@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._ops.conv_arguments import (
-    channels_first,
-    channels_last,
     is_channels_first,
-    many_batches,
-    one_batch,
+    on_images,
     spatial,
     window_attributes,
 )
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import PaddingLike, TensorLike, WindowLike
 
 __all__ = [
     "avg_pool",
@@ -30,12 +30,13 @@ __all__ = [
 
 def _pool(
     operator: Callable[..., _core.Tensor],
-    input: Any,
+    input: TensorLike,
     axes: int | None,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None,
+    name: str | None,
 ) -> _core.Tensor:
     x = _core._to_tensor(input)
     if axes is None:
@@ -48,20 +49,18 @@ def _pool(
     first = is_channels_first(data_format, axes)
     attributes = window_attributes(padding, strides, axes, first)
     window = spatial(ksize, axes, first, "ksize")
-    x, batch = one_batch(x, axes)
-    y = operator(channels_last(x, axes) if first else x, ksize=window, **attributes)
-    return many_batches(channels_first(y, axes) if first else y, batch)
+    return on_images(operator, x, axes=axes, channels_second=first, name=name, ksize=window, **attributes)
 
 
 def max_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The greatest element of each window, over one to three spatial dimensions.
+    """Take the greatest element of each window, over one to three spatial dimensions.
 
     Where several are equal the gradient goes to the first of them.
 
@@ -72,10 +71,10 @@ def max_pool(
         padding: `"VALID"`, `"SAME"`, or a pair of sizes for every dimension, 0 for batch and channels. What
             is in the padding takes no part.
         data_format: `"NWC"`, `"NHWC"` or `"NDHWC"`, which None is; or `"NCW"`, `"NCHW"` or `"NCDHW"`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[batch, out.., channels]`, or with channels second.
+        A tensor of the dtype of `input` and of shape `[batch, out.., channels]`, or with channels second.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -86,69 +85,116 @@ def max_pool(
     >>> tf.nn.max_pool(x, ksize=2, strides=2, padding="VALID")[0, :, :, 0].numpy().tolist()
     [[5.0, 7.0], [13.0, 15.0]]
     """
-    return _pool(raw_ops.max_pool, input, None, ksize, strides, padding, data_format)
+    return _pool(raw_ops.max_pool, input, None, ksize, strides, padding, data_format, name)
 
 
 def max_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`max_pool` over one spatial dimension.
+    """Take the greatest element of each window of sequences.
+
+    Args:
+        input: numbers, of shape `[batch, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NWC"` or `"NCW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out, channels]`, or with channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.max_pool1d(tf.constant([[[1.0], [5.0], [2.0]]]), 2, 1, "VALID")[0, :, 0].numpy().tolist()
     [5.0, 5.0]
     """
-    return _pool(raw_ops.max_pool, input, 1, ksize, strides, padding, data_format)
+    return _pool(raw_ops.max_pool, input, 1, ksize, strides, padding, data_format, name)
 
 
 def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`max_pool` over two spatial dimensions.
+    """Take the greatest element of each window of images.
+
+    Args:
+        input: numbers, of shape `[batch, height, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_height, out_width, channels]`, or with
+        channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.max_pool2d(tf.ones([1, 5, 5, 3]), 2, 2, "SAME").shape
     TensorShape([1, 3, 3, 3])
     """
-    return _pool(raw_ops.max_pool, input, 2, ksize, strides, padding, data_format)
+    return _pool(raw_ops.max_pool, input, 2, ksize, strides, padding, data_format, name)
 
 
 def max_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`max_pool` over three spatial dimensions.
+    """Take the greatest element of each window of volumes.
+
+    Args:
+        input: numbers, of shape `[batch, depth, height, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NDHWC"` or `"NCDHW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_depth, out_height, out_width, channels]`,
+        or with channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.max_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
     TensorShape([1, 2, 2, 2, 2])
     """
-    return _pool(raw_ops.max_pool, input, 3, ksize, strides, padding, data_format)
+    return _pool(raw_ops.max_pool, input, 3, ksize, strides, padding, data_format, name)
 
 
 def avg_pool(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """The mean of each window, over one to three spatial dimensions; what is in the padding is not counted.
+    """Compute the mean of each window, over one to three spatial dimensions; padding is not counted.
 
     Args:
         input: floating point, of shape `[batch, in.., channels]`, or with channels second.
@@ -156,7 +202,10 @@ def avg_pool(
         strides: as for `max_pool`.
         padding: as for `max_pool`.
         data_format: as for `max_pool`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out.., channels]`, or with channels second.
 
     Raises:
         ValueError: for arguments of another length or form.
@@ -167,55 +216,102 @@ def avg_pool(
     >>> tf.nn.avg_pool(x, ksize=2, strides=2, padding="VALID")[0, :, :, 0].numpy().tolist()
     [[2.5, 4.5], [10.5, 12.5]]
     """
-    return _pool(raw_ops.avg_pool, input, None, ksize, strides, padding, data_format)
+    return _pool(raw_ops.avg_pool, input, None, ksize, strides, padding, data_format, name)
 
 
 def avg_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`avg_pool` over one spatial dimension.
+    """Compute the mean of each window of sequences; padding is not counted.
+
+    Args:
+        input: floating point, of shape `[batch, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NWC"` or `"NCW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out, channels]`, or with channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.avg_pool1d(tf.constant([[[1.0], [5.0], [2.0]]]), 2, 1, "VALID")[0, :, 0].numpy().tolist()
     [3.0, 3.5]
     """
-    return _pool(raw_ops.avg_pool, input, 1, ksize, strides, padding, data_format)
+    return _pool(raw_ops.avg_pool, input, 1, ksize, strides, padding, data_format, name)
 
 
 def avg_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`avg_pool` over two spatial dimensions.
+    """Compute the mean of each window of images; padding is not counted.
+
+    Args:
+        input: floating point, of shape `[batch, height, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NHWC"` or `"NCHW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_height, out_width, channels]`, or with
+        channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.avg_pool2d(tf.ones([1, 3, 3, 1]), 2, 2, "SAME")[0, :, :, 0].numpy().tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    return _pool(raw_ops.avg_pool, input, 2, ksize, strides, padding, data_format)
+    return _pool(raw_ops.avg_pool, input, 2, ksize, strides, padding, data_format, name)
 
 
 def avg_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
+    input: TensorLike,
+    ksize: WindowLike,
+    strides: WindowLike,
+    padding: PaddingLike,
     data_format: str | None = "NDHWC",
     name: str | None = None,
 ) -> _core.Tensor:
-    """`avg_pool` over three spatial dimensions.
+    """Compute the mean of each window of volumes; padding is not counted.
+
+    Args:
+        input: floating point, of shape `[batch, depth, height, width, channels]`, or with channels second.
+        ksize: as for `max_pool`.
+        strides: as for `max_pool`.
+        padding: as for `max_pool`.
+        data_format: `"NDHWC"` or `"NCDHW"`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the dtype of `input` and of shape `[batch, out_depth, out_height, out_width, channels]`,
+        or with channels second.
+
+    Raises:
+        ValueError: for arguments of another length or form.
+        InvalidArgumentError: where a window does not fit the input.
 
     >>> import penstock as tf
     >>> tf.nn.avg_pool3d(tf.ones([1, 4, 4, 4, 2]), 2, 2, "VALID").shape
     TensorShape([1, 2, 2, 2, 2])
     """
-    return _pool(raw_ops.avg_pool, input, 3, ksize, strides, padding, data_format)
+    return _pool(raw_ops.avg_pool, input, 3, ksize, strides, padding, data_format, name)

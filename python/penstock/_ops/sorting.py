@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock import _core, raw_ops
+from penstock._ops.casts import cast
+from penstock._ops.elementwise import is_finite
+from penstock._ops.reductions import reduce_all, reduce_sum
 from penstock._runtime.arguments import integer
 
 if TYPE_CHECKING:
@@ -204,3 +207,71 @@ def unique_with_counts(
     [2, 1]
     """
     return UniqueWithCounts(*raw_ops.unique(x, dtype=_core.DType(out_idx), name=name))
+
+
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Tell whether each element is less than the next.
+
+    Args:
+        x: a numeric tensor, taken as a vector.
+        name: a name for the result in a graph.
+
+    Returns:
+        A `bool` scalar.
+
+    >>> import penstock as tf
+    >>> tf.math.is_strictly_increasing([1, 2, 2]).numpy()
+    np.False_
+    """
+    flat = raw_ops.reshape(x, [-1])
+    return reduce_all(flat[:-1] < flat[1:], name=name)
+
+
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Tell whether no element is greater than the next.
+
+    Args:
+        x: a numeric tensor, taken as a vector.
+        name: a name for the result in a graph.
+
+    Returns:
+        A `bool` scalar.
+
+    >>> import penstock as tf
+    >>> tf.math.is_non_decreasing([1, 2, 2]).numpy()
+    np.True_
+    """
+    flat = raw_ops.reshape(x, [-1])
+    return reduce_all(flat[:-1] <= flat[1:], name=name)
+
+
+def in_top_k(
+    targets: TensorLike, predictions: TensorLike, k: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Tell for each row whether fewer than `k` classes have a greater prediction than the target class.
+
+    Args:
+        targets: `int32` or `int64`, a vector: the class of each row.
+        predictions: `float32`, a matrix with a column for each class.
+        k: how many classes count.
+        name: a name for the result in a graph.
+
+    Returns:
+        A vector of booleans; false for a class that does not exist, and in rows with infinities or NaN.
+
+    >>> import penstock as tf
+    >>> tf.math.in_top_k([0, 1], [[0.1, 0.9], [0.2, 0.8]], 1).numpy().tolist()
+    [False, True]
+    """
+    predictions = _core._to_tensor(predictions)
+    targets = _core._to_tensor_hinted(targets, _core.int32)
+    classes = raw_ops.cast(raw_ops.shape(predictions)[1], dtype=targets.dtype)
+    exists = raw_ops.logical_and(targets >= 0, targets < classes)
+    own = raw_ops.gather(
+        predictions, raw_ops.select(exists, targets, raw_ops.zeros_like(targets)), axis=1, batch_dims=1
+    )
+    above = reduce_sum(cast(predictions > raw_ops.expand_dims(own, axis=1), _core.int32), 1)
+    finite = reduce_all(is_finite(predictions), 1)
+    return raw_ops.logical_and(
+        raw_ops.logical_and(above < _core._to_tensor(k, _core.int32), finite), exists, name=name
+    )

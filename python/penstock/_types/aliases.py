@@ -21,6 +21,7 @@ __all__ = [
     "DTypeLike",
     "IntLike",
     "Nested",
+    "PaddingLike",
     "PathLike",
     "ShapeLike",
     "SizesLike",
@@ -29,6 +30,7 @@ __all__ = [
     "SupportsTensor",
     "TensorLike",
     "TensorOrVariable",
+    "WindowLike",
 ]
 
 _Leaf = TypeVar("_Leaf")
@@ -74,6 +76,12 @@ Nested: TypeAlias = "_Leaf | Sequence[Nested[_Leaf]] | Mapping[Any, Nested[_Leaf
 
 IntLike: TypeAlias = "SupportsIndex | TensorOrVariable"
 """An integer: a Python or NumPy one, or an integer scalar tensor."""
+
+WindowLike: TypeAlias = "IntLike | Sequence[IntLike] | SupportsArray"
+"""Extents or steps of windows: one for all spatial dimensions, one each, or one for every dimension."""
+
+PaddingLike: TypeAlias = "str | Sequence[Sequence[IntLike]] | SupportsArray"
+"""What surrounds images: `"SAME"`, `"VALID"`, or a pair of sizes for every dimension."""
 
 BoolLike: TypeAlias = "bool | TensorOrVariable"
 """A truth value: one of Python, or a boolean scalar tensor."""

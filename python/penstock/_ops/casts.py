@@ -1,0 +1,72 @@
+"""Conversion of elements to other dtypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock import _core, raw_ops
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, TensorLike
+
+__all__ = ["cast", "saturate_cast"]
+
+
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tensor:
+    """Convert elements to another dtype.
+
+    Floats to integers truncate, and saturate outside the range (NaN becomes 0); complex to real drops the
+    imaginary part; anything to `bool` is `x != 0`.
+
+    Args:
+        x: a tensor of any dtype but strings.
+        dtype: the dtype to give.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` and of the shape of `x`.
+
+    Raises:
+        TypeError: for strings.
+
+    >>> import penstock as tf
+    >>> tf.cast([1.9, -1.9], 'int32').numpy()
+    array([ 1, -1], dtype=int32)
+    """
+    target = _core.DType(dtype)
+    x = _core._to_tensor(x)
+    return x if x.dtype == target else raw_ops.cast(x, dtype=target, name=name)
+
+
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tensor:
+    """Convert elements to another dtype, and those outside of its range to its limits.
+
+    Args:
+        value: a numeric tensor.
+        dtype: the dtype to give; values outside of its range become its limits.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` and of the shape of `value`.
+
+    Raises:
+        TypeError: for strings.
+
+    >>> import penstock as tf
+    >>> tf.saturate_cast([300, -5], 'uint8').numpy()
+    array([255,   0], dtype=uint8)
+    """
+    target = _core.DType(dtype)
+    x = _core._to_tensor(value)
+    if target.is_integer or target.is_floating:
+        low, high = float(target.min), float(target.max)
+        own_low, own_high = float(x.dtype.min), float(x.dtype.max)
+        if own_low < low:
+            x = raw_ops.maximum(x, _limit(target.min, x.dtype))
+        if own_high > high:
+            x = raw_ops.minimum(x, _limit(target.max, x.dtype))
+    return cast(x, target, name=name)
+
+
+def _limit(value: Any, dtype: _core.DType) -> _core.Tensor:
+    return _core._to_tensor(float(value) if dtype.is_floating else int(value), dtype)
