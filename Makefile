@@ -70,7 +70,7 @@ test-rust: $(NVRTC_STAMP)
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest
 
-lint: lint-rust lint-python ## formats, clippy, ruff, mypy, generated files, layers, licences
+lint: lint-rust lint-python ## formats, clippy, ruff, mypy, generated files, layers, signatures, licences
 
 lint-rust:
 	$(CARGO) fmt --check
@@ -82,6 +82,7 @@ lint-python: $(EXT_STAMP)
 	$(PY) -m mypy
 	$(PY) tools/generate.py --check
 	$(PY) tools/check_layers.py
+	$(PY) tools/check_signatures.py
 	$(PY) tools/check_licences.py
 
 $(DENY):

@@ -46,10 +46,10 @@ def _truth(summary: str, call: str, shown: str, parameters: tuple[str, ...] = _X
     return Function(summary, f"math.{call}.numpy()", f"array({shown})", parameters=parameters)
 
 
-def _activation(summary: str, call: str, shown: str) -> Function:
-    return Function(
-        summary, f"nn.{call}.numpy().round(4)", f"array({shown}{_F32}", parameters=("features",), place="nn"
-    )
+def _activation(summary: str, call: str, shown: str, place: str = "nn") -> Function:
+    """A function of features."""
+    example = f"{place}.{call}.numpy().round(4)"
+    return Function(summary, example, f"array({shown}{_F32}", parameters=("features",), place=place)
 
 
 FUNCTIONS: Mapping[str, Function] = {
@@ -116,10 +116,15 @@ FUNCTIONS: Mapping[str, Function] = {
         "sign([-2.5, 0.0, 3.0])",
         "[-1.,  0.,  1.]",
     ),
-    "softplus": _float(
-        "Compute `log(exp(x) + 1)` without overflow.", "softplus([0.0, 100.0])", "[  0.6931, 100.    ]"
+    "softplus": _activation(
+        "Compute `log(exp(features) + 1)` without overflow.",
+        "softplus([0.0, 100.0])",
+        "[  0.6931, 100.    ]",
+        "math",
     ),
-    "softsign": _float("Compute `x / (abs(x) + 1)`.", "softsign([1.0, -3.0])", "[ 0.5 , -0.75]"),
+    "softsign": _activation(
+        "Compute `features / (abs(features) + 1)`.", "softsign([1.0, -3.0])", "[ 0.5 , -0.75]", "math"
+    ),
     "is_finite": _truth(
         "Tell which elements are finite.", 'is_finite([1.0, float("inf")])', "[ True, False]", ("x",)
     ),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import integer
+from penstock._runtime.arguments import integer, named
 from penstock._runtime.print import Assert as Assert, check as _check
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, TensorLike
+
+# What describes a shape: an entry for each dimension, or one for a vector.
+_Shape: TypeAlias = "Iterable[Any] | int | str | None"
 
 __all__ = [
     "Assert",
@@ -45,108 +51,293 @@ def _prefix(message: str | None) -> str:
     return f"{message} " if message else ""
 
 
-# Operands for which a comparison holds, for the examples.
-_HOLDS = {"==": "[1, 2], [1, 2]", "!=": "1, 2", "<": "1, 2", "<=": "1, 2", ">": "2, 1", ">=": "2, 1"}
+def _pair(x: TensorLike, y: TensorLike) -> tuple[_core.Tensor, _core.Tensor]:
+    """Two operands as tensors of one dtype where one of them can adapt."""
+    if isinstance(x, _core.Tensor | _core._Variable):
+        a = _core._to_tensor(x)
+        return a, _core._to_tensor_hinted(y, a.dtype)
+    b = _core._to_tensor(y)
+    return _core._to_tensor_hinted(x, b.dtype), b
 
 
-def _comparison(symbol: str, name: str, what: str, compare: Callable[[Any, Any], Any]) -> Callable[..., None]:
-    """The assertion that a comparison holds for all pairs of elements."""
+def _check_pair(
+    x: TensorLike,
+    y: TensorLike,
+    symbol: str,
+    compare: Callable[[_core.Tensor, _core.Tensor], _core.Tensor],
+    message: str | None,
+    summarize: int | None,
+) -> None:
+    """The check that a comparison holds for all pairs of elements."""
+    a, b = _pair(x, y)
+    text = f"{_prefix(message)}Condition x {symbol} y did not hold element-wise."
+    _check(raw_ops.reduce_all(compare(a, b)), ["x:", a, "y:", b], text, summarize)
 
-    def function(
-        x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-    ) -> None:
-        if isinstance(x, _core.Tensor | _core._Variable):
-            x = _core._to_tensor(x)
-            y = _core._to_tensor_hinted(y, x.dtype)
-        else:
-            y = _core._to_tensor(y)
-            x = _core._to_tensor_hinted(x, y.dtype)
-        holds = raw_ops.reduce_all(compare(x, y))
-        _check(
-            holds,
-            ["x:", x, "y:", y],
-            f"{_prefix(message)}Condition x {symbol} y did not hold element-wise.",
-            summarize,
-        )
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Raises InvalidArgumentError unless {what} for all elements, which broadcast.
+def _equal(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
+    return (raw_ops.string_equal if a.dtype == _core.string else raw_ops.equal)(a, b)
 
-    In a traced function the check is made each time that it runs.
+
+def _not_equal(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
+    return raw_ops.logical_not(_equal(a, b))
+
+
+def assert_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x == y` for all elements, which broadcast; in a traced function each time that it runs.
 
     Args:
         x: a tensor.
         y: a tensor of the same dtype.
         message: what the error says first.
         summarize: how many elements of each to show, 3 by default.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
-    >>> {name}({_HOLDS[symbol]})
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_equal([1, 2], [1, 2])
     """
-    return function
+    _check_pair(x, y, "==", _equal, message, summarize)
 
 
-def _equal(x: Any, y: Any) -> Any:
-    return (raw_ops.string_equal if x.dtype == _core.string else raw_ops.equal)(x, y)
+def assert_none_equal(
+    x: TensorLike,
+    y: TensorLike,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x != y` for all elements, which broadcast; in a traced function each time that it runs.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        summarize: how many elements of each to show, 3 by default.
+        message: what the error says first.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_none_equal(1, 2)
+    """
+    _check_pair(x, y, "!=", _not_equal, message, summarize)
 
 
-assert_equal = _comparison("==", "assert_equal", "`x == y`", _equal)
-assert_none_equal = _comparison(
-    "!=", "assert_none_equal", "`x != y`", lambda x, y: raw_ops.logical_not(_equal(x, y))
-)
-assert_less = _comparison("<", "assert_less", "`x < y`", raw_ops.less)
-assert_less_equal = _comparison("<=", "assert_less_equal", "`x <= y`", raw_ops.less_equal)
-assert_greater = _comparison(">", "assert_greater", "`x > y`", raw_ops.greater)
-assert_greater_equal = _comparison(">=", "assert_greater_equal", "`x >= y`", raw_ops.greater_equal)
+def assert_less(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x < y` for all elements, which broadcast; in a traced function each time that it runs.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_less(1, 2)
+    """
+    _check_pair(x, y, "<", raw_ops.less, message, summarize)
 
 
-def _sign(symbol: str, name: str, compare: Callable[[Any, Any], Any]) -> Callable[..., None]:
-    """The assertion that a comparison with 0 holds for all elements."""
+def assert_less_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x <= y` for all elements, which broadcast; in a traced function each time that it runs.
 
-    def function(
-        x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
-    ) -> None:
-        x = _core._to_tensor(x)
-        holds = raw_ops.reduce_all(compare(x, raw_ops.zeros_like(x)))
-        _check(
-            holds,
-            ["x:", x],
-            f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise.",
-            summarize,
-        )
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: accepted; a check has no result to name.
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Raises InvalidArgumentError unless `x {symbol} 0` for all elements.
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_less_equal(1, 2)
+    """
+    _check_pair(x, y, "<=", raw_ops.less_equal, message, summarize)
+
+
+def assert_greater(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x > y` for all elements, which broadcast; in a traced function each time that it runs.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_greater(2, 1)
+    """
+    _check_pair(x, y, ">", raw_ops.greater, message, summarize)
+
+
+def assert_greater_equal(
+    x: TensorLike,
+    y: TensorLike,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> None:
+    """Check that `x >= y` for all elements, which broadcast; in a traced function each time that it runs.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype.
+        message: what the error says first.
+        summarize: how many elements of each to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_greater_equal(2, 1)
+    """
+    _check_pair(x, y, ">=", raw_ops.greater_equal, message, summarize)
+
+
+def _check_sign(
+    x: TensorLike,
+    symbol: str,
+    compare: Callable[[_core.Tensor, _core.Tensor], _core.Tensor],
+    message: str | None,
+    summarize: int | None,
+) -> None:
+    """The check that a comparison with 0 holds for all elements."""
+    a = _core._to_tensor(x)
+    text = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise."
+    _check(raw_ops.reduce_all(compare(a, raw_ops.zeros_like(a))), ["x:", a], text, summarize)
+
+
+def assert_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
+    """Check that `x < 0` for all elements; in a traced function each time that it runs.
 
     Args:
         x: a numeric tensor.
         message: what the error says first.
         summarize: how many elements to show, 3 by default.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
-    >>> {name}({-1.5 if "<" in symbol else 1.5})
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_negative(-1.5)
     """
-    return function
+    _check_sign(x, "<", raw_ops.less, message, summarize)
 
 
-assert_negative = _sign("<", "assert_negative", raw_ops.less)
-assert_positive = _sign(">", "assert_positive", raw_ops.greater)
-assert_non_negative = _sign(">=", "assert_non_negative", raw_ops.greater_equal)
-assert_non_positive = _sign("<=", "assert_non_positive", raw_ops.less_equal)
+def assert_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
+    """Check that `x > 0` for all elements; in a traced function each time that it runs.
+
+    Args:
+        x: a numeric tensor.
+        message: what the error says first.
+        summarize: how many elements to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_positive(1.5)
+    """
+    _check_sign(x, ">", raw_ops.greater, message, summarize)
+
+
+def assert_non_negative(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
+    """Check that `x >= 0` for all elements; in a traced function each time that it runs.
+
+    Args:
+        x: a numeric tensor.
+        message: what the error says first.
+        summarize: how many elements to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_non_negative(1.5)
+    """
+    _check_sign(x, ">=", raw_ops.greater_equal, message, summarize)
+
+
+def assert_non_positive(
+    x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
+) -> None:
+    """Check that `x <= 0` for all elements; in a traced function each time that it runs.
+
+    Args:
+        x: a numeric tensor.
+        message: what the error says first.
+        summarize: how many elements to show, 3 by default.
+        name: accepted; a check has no result to name.
+
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_non_positive(-1.5)
+    """
+    _check_sign(x, "<=", raw_ops.less_equal, message, summarize)
+
 
 _EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 
 
 def assert_near(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    rtol: TensorLike | None = None,
+    atol: TensorLike | None = None,
     message: str | None = None,
     summarize: int | None = None,
     name: str | None = None,
 ) -> None:
-    """Raises InvalidArgumentError unless `|x - y| <= atol + rtol * |y|` for all elements.
+    """Check that `|x - y| <= atol + rtol * |y|` for all elements.
 
     Args:
         x: floating point or complex.
@@ -155,9 +346,13 @@ def assert_near(
         atol: the absolute tolerance, by default the same.
         message: what the error says first.
         summarize: how many elements of each to show, 3 by default.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
-    >>> assert_near([1.0], [1.0 + 1e-7])
+    Raises:
+        InvalidArgumentError: where it does not hold.
+
+    >>> import penstock as tf
+    >>> tf.debugging.assert_near([1.0], [1.0 + 1e-7])
     """
     x = _core._to_tensor(x)
     y = _core._to_tensor_hinted(y, x.dtype)
@@ -189,20 +384,21 @@ def _assert_rank(
     _check(holds, ["rank:", rank], f"{_prefix(message)}Tensor must have rank {what}.", None)
 
 
-def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises unless `x` has `rank` dimensions.
+def assert_rank(x: TensorLike, rank: IntLike, message: str | None = None, name: str | None = None) -> None:
+    """Check that a tensor has a number of dimensions.
 
     Args:
         x: a tensor.
         rank: the rank that it must have.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
         ValueError: where the rank is known and another.
         InvalidArgumentError: where it turns out to be another when a traced function runs.
 
-    >>> assert_rank([[1, 2]], 2)
+    >>> import penstock as tf
+    >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
     _assert_rank(x, [rank], message, str(rank), _is)
 
@@ -211,68 +407,81 @@ def _is(a: Any, b: int) -> Any:
     return raw_ops.equal(a, b) if isinstance(a, _core.Tensor) else a == b
 
 
-def assert_rank_at_least(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises unless `x` has `rank` dimensions or more; errors as of `assert_rank`.
+def assert_rank_at_least(
+    x: TensorLike, rank: IntLike, message: str | None = None, name: str | None = None
+) -> None:
+    """Check that a tensor has a number of dimensions or more.
 
     Args:
         x: a tensor.
         rank: the least rank.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
-        ValueError: for a tensor of lower rank.
+        ValueError: where the rank is known and lower.
+        InvalidArgumentError: where it turns out to be lower when a traced function runs.
 
-    >>> assert_rank_at_least([[1, 2]], 1)
+    >>> import penstock as tf
+    >>> tf.debugging.assert_rank_at_least([[1, 2]], 1)
     """
     _assert_rank(x, [rank], message, f"at least {rank}", lambda a, b: a >= b)
 
 
-def assert_rank_in(x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None) -> None:
-    """Raises unless the number of dimensions of `x` is one of `ranks`; errors as of `assert_rank`.
+def assert_rank_in(
+    x: TensorLike, ranks: Iterable[IntLike], message: str | None = None, name: str | None = None
+) -> None:
+    """Check that the number of dimensions of a tensor is one of several.
 
     Args:
         x: a tensor.
         ranks: the ranks that are allowed.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
-        ValueError: for a tensor of another rank.
+        ValueError: where the rank is known and another.
+        InvalidArgumentError: where it turns out to be another when a traced function runs.
 
-    >>> assert_rank_in([[1, 2]], [1, 2])
+    >>> import penstock as tf
+    >>> tf.debugging.assert_rank_in([[1, 2]], [1, 2])
     """
     ranks = list(ranks)
     _assert_rank(x, ranks, message, f"in {ranks}", _is)
 
 
-def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> _core.Tensor:
-    """The tensor, where it has no dimensions; errors as of `assert_rank`.
+def assert_scalar(tensor: TensorLike, message: str | None = None, name: str | None = None) -> _core.Tensor:
+    """Check that a tensor has no dimensions.
 
     Args:
         tensor: a tensor.
         message: what the error says first.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        The tensor.
 
     Raises:
-        ValueError: for a tensor of another rank.
+        ValueError: where the rank is known and another.
+        InvalidArgumentError: where it turns out to be another when a traced function runs.
 
-    >>> assert_scalar(3).numpy()
+    >>> import penstock as tf
+    >>> tf.debugging.assert_scalar(3).numpy()
     np.int32(3)
     """
     x = _core._to_tensor(tensor)
     assert_rank(x, 0, message)
-    return x
+    return named(x, name)
 
 
 def assert_shapes(
-    shapes: Any,
-    data: Any = None,
+    shapes: Mapping[Any, _Shape] | Iterable[tuple[TensorLike, _Shape]],
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Raises unless tensors have the shapes that are described, and sizes of one name are the same.
+    """Check that tensors have the shapes that are described, and that sizes of one name are the same.
 
     Args:
         shapes: a dict, or a list of pairs, of tensors and descriptions: a sequence with an int, a name or
@@ -281,7 +490,7 @@ def assert_shapes(
         data: values to show in errors when a traced function runs.
         summarize: how many elements of each to show, 3 by default.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
         ValueError: where what is known contradicts the description.
@@ -291,14 +500,14 @@ def assert_shapes(
     >>> tf.debugging.assert_shapes([(tf.zeros([2, 3]), ("N", 3)), (tf.zeros([2]), ("N",))])
     """
     pairs = list(shapes.items() if isinstance(shapes, dict) else shapes)
-    named: dict[str, Any] = {}
+    sizes: dict[str, Any] = {}
     for x, description in pairs:
         x = x.deref() if isinstance(x, _core.Reference) else x
         x = _core._to_tensor(x)
         for what, wanted, found in _dimensions(x, description, message):
             expected = wanted
             if isinstance(wanted, str):
-                expected = named.setdefault(wanted, found)
+                expected = sizes.setdefault(wanted, found)
             if isinstance(expected, int) and isinstance(found, int):
                 if expected != found:
                     raise ValueError(
@@ -342,19 +551,22 @@ def _dimensions(x: _core.Tensor, description: Any, message: str | None) -> list[
 # --- dtypes ---
 
 
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises TypeError unless the tensor has the dtype `tf_type`.
+def assert_type(
+    tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
+) -> None:
+    """Check that a tensor has a dtype.
 
     Args:
         tensor: a tensor.
         tf_type: the dtype that it must have.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
         TypeError: for another dtype.
 
-    >>> assert_type([1, 2], 'int32')
+    >>> import penstock as tf
+    >>> tf.debugging.assert_type([1, 2], 'int32')
     """
     tensor, wanted = _core._to_tensor(tensor), _core.DType(tf_type)
     if tensor.dtype != wanted:
@@ -363,35 +575,42 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
         )
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
-    """Raises TypeError unless the tensor holds integers.
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
+    """Check that a tensor holds integers.
 
     Args:
         x: a tensor.
         message: what the error says first.
-        name: ignored.
+        name: accepted; a check has no result to name.
 
     Raises:
         TypeError: for a tensor of another dtype.
 
-    >>> assert_integer([1, 2])
+    >>> import penstock as tf
+    >>> tf.debugging.assert_integer([1, 2])
     """
     x = _core._to_tensor(x)
     if not x.dtype.is_integer:
         raise TypeError(f"{_prefix(message)}argument 'x' must hold integers, got {x.dtype.name}")
 
 
-def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DType:
-    """The one floating point dtype of all tensors.
+def assert_same_float_dtype(
+    tensors: Iterable[TensorLike | None] | None = None, dtype: DTypeLike | None = None
+) -> _core.DType:
+    """Check that all tensors have one floating-point dtype.
 
     Args:
         tensors: a sequence; `None` entries are left out.
         dtype: the dtype that they must have; by default that of the first, or `float32` where there is none.
 
+    Returns:
+        The dtype.
+
     Raises:
         ValueError: where they differ, or the dtype is not floating point.
 
-    >>> assert_same_float_dtype([[1.0], [2.0]])
+    >>> import penstock as tf
+    >>> tf.debugging.assert_same_float_dtype([[1.0], [2.0]])
     tf.float32
     """
     wanted = None if dtype is None else _core.DType(dtype)
@@ -410,14 +629,17 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> _core.DTy
     return wanted
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether it is a tensor of numbers.
+def is_numeric_tensor(tensor: object) -> bool:
+    """Tell whether a value is a tensor of numbers.
 
     Args:
         tensor: anything.
 
+    Returns:
+        Whether it is so.
+
     >>> import penstock as tf
-    >>> is_numeric_tensor(tf.constant([1, 2])), is_numeric_tensor('text')
+    >>> tf.debugging.is_numeric_tensor(tf.constant([1, 2])), tf.debugging.is_numeric_tensor('text')
     (True, False)
     """
     if not isinstance(tensor, _core.Tensor | _core._Variable):
@@ -425,42 +647,50 @@ def is_numeric_tensor(tensor: Any) -> bool:
     return bool(tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> _core.Tensor:
-    """The tensor, where no element is infinite or NaN.
+def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> _core.Tensor:
+    """Check that no element is infinite or NaN.
 
     Args:
         tensor: a floating-point tensor.
         message: what the error says first.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same value.
 
     Raises:
         InvalidArgumentError: where one is, with the message.
 
-    >>> check_numerics([1.0, 2.0], 'not finite').numpy()
+    >>> import penstock as tf
+    >>> tf.debugging.check_numerics([1.0, 2.0], 'not finite').numpy()
     array([1., 2.], dtype=float32)
     """
-    return raw_ops.check_numerics(tensor, message=message)
+    return raw_ops.check_numerics(tensor, message=message, name=name)
 
 
-def assert_all_finite(x: Any, message: str, name: str | None = None) -> _core.Tensor:
-    """`check_numerics` by another name.
+def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> _core.Tensor:
+    """Check that no element is infinite or NaN, as `check_numerics` does.
 
     Args:
         x: a floating-point tensor.
         message: what the error says first.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the same value.
 
     Raises:
         InvalidArgumentError: where an element is infinite or NaN.
 
-    >>> assert_all_finite([1.0, 2.0], 'not finite').numpy()
+    >>> import penstock as tf
+    >>> tf.debugging.assert_all_finite([1.0, 2.0], 'not finite').numpy()
     array([1., 2.], dtype=float32)
     """
-    return check_numerics(x, message)
+    return check_numerics(x, message, name=name)
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
-    """Has every operation check that its real and complex results are finite, in traced functions too.
+    """Let every operation check that its real and complex results are finite, in traced functions too.
 
     A result that is not raises an error with the operation, its line in the program and the place of the
     first such element. Functions that are traced already check from their next call on; all run more slowly
@@ -483,9 +713,10 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
 
 
 def disable_check_numerics() -> None:
-    """Stops what `enable_check_numerics` started.
+    """Stop what `enable_check_numerics` started.
 
-    >>> disable_check_numerics()
+    >>> import penstock as tf
+    >>> tf.debugging.disable_check_numerics()
     """
     _core._set_check_numerics(False)
 
@@ -496,10 +727,11 @@ _filtering = True
 
 
 def enable_traceback_filtering() -> None:
-    """Asks for tracebacks without the frames of AutoGraph and of the Python layer.
+    """Ask for tracebacks without the frames of AutoGraph and of the Python layer.
 
-    >>> enable_traceback_filtering()
-    >>> is_traceback_filtering_enabled()
+    >>> import penstock as tf
+    >>> tf.debugging.enable_traceback_filtering()
+    >>> tf.debugging.is_traceback_filtering_enabled()
     True
     """
     global _filtering
@@ -507,21 +739,26 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Asks for tracebacks with the frames of the Python layer, as they are.
+    """Ask for tracebacks with the frames of the Python layer, as they are.
 
-    >>> disable_traceback_filtering()
-    >>> is_traceback_filtering_enabled()
+    >>> import penstock as tf
+    >>> tf.debugging.disable_traceback_filtering()
+    >>> tf.debugging.is_traceback_filtering_enabled()
     False
-    >>> enable_traceback_filtering()
+    >>> tf.debugging.enable_traceback_filtering()
     """
     global _filtering
     _filtering = False
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """What was asked for last: true at first.
+    """Tell whether tracebacks were asked for without the frames of the Python layer.
 
-    >>> is_traceback_filtering_enabled()
+    Returns:
+        What was asked for last; true at first.
+
+    >>> import penstock as tf
+    >>> tf.debugging.is_traceback_filtering_enabled()
     True
     """
     return _filtering

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import abc
 import math as _math
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
 from penstock._ops.creation import eye, ones, zeros
 from penstock._types.shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
 
 __all__ = [
     "Constant",
@@ -34,55 +40,79 @@ class Initializer(abc.ABC):
     """Makes a tensor: called with a shape, and a dtype that is `float32` by default."""
 
     @abc.abstractmethod
-    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Give the arguments that make an equal one.
+
+        Returns:
+            The arguments by their names.
+
+        >>> import penstock as tf
+        >>> tf.initializers.RandomNormal(stddev=0.5, seed=1).get_config()
+        {'mean': 0.0, 'stddev': 0.5, 'seed': 1}
+        """
         return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """One of the arguments that `get_config` gave."""
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Make one of the arguments that `get_config` gave.
+
+        Args:
+            config: arguments by their names.
+
+        Returns:
+            An object of this class.
+
+        >>> import penstock as tf
+        >>> tf.initializers.Constant.from_config({"value": 2.0})([2]).numpy().tolist()
+        [2.0, 2.0]
+        """
         return cls(**config)
 
 
 class Zeros(Initializer):
     """Zeros.
 
-    >>> Zeros()([2]).numpy()
+    >>> import penstock as tf
+    >>> tf.initializers.Zeros()([2]).numpy()
     array([0., 0.], dtype=float32)
     """
 
-    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
-        return zeros(shape, dtype)
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
+        sizes: Any = shape
+        return zeros(sizes, dtype)
 
 
 class Ones(Initializer):
     """Ones.
 
-    >>> Ones()([2]).numpy()
+    >>> import penstock as tf
+    >>> tf.initializers.Ones()([2]).numpy()
     array([1., 1.], dtype=float32)
     """
 
-    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
-        return ones(shape, dtype)
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
+        sizes: Any = shape
+        return ones(sizes, dtype)
 
 
 class Constant(Initializer):
     """A value: a scalar, or one that has as many elements as the tensor.
 
-    >>> Constant(2.0)([2]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.initializers.Constant(2.0)([2]).numpy().tolist()
     [2.0, 2.0]
     """
 
-    def __init__(self, value: Any = 0) -> None:
+    def __init__(self, value: TensorLike = 0) -> None:
         self.value = value
 
-    def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
         from penstock._runtime.conversion import constant
 
         return constant(self.value, dtype, shape)
@@ -94,10 +124,10 @@ class _Random(Initializer):
     seed: int | None
 
     @abc.abstractmethod
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor: ...
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor: ...
 
-    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
         target = _core.DType(dtype)
         if not target.is_floating:
             raise ValueError(f"argument 'dtype' must be floating point, got {target.name}")
@@ -107,39 +137,42 @@ class _Random(Initializer):
 class RandomUniform(_Random):
     """Numbers of equal probability between two bounds.
 
-    >>> RandomUniform(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.RandomUniform(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         return random.uniform(shape, self.minval, self.maxval, dtype, self.seed)
 
 
 class RandomNormal(_Random):
     """Numbers of a normal distribution.
 
-    >>> RandomNormal(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.RandomNormal(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         return random.normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
 class TruncatedNormal(RandomNormal):
     """Numbers of a normal distribution, none of them more than two standard deviations from the mean.
 
-    >>> TruncatedNormal(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.TruncatedNormal(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, self.seed)
 
 
@@ -157,7 +190,8 @@ class VarianceScaling(_Random):
     Raises:
         ValueError: for another argument.
 
-    >>> VarianceScaling(seed=1)([3, 4]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.VarianceScaling(seed=1)([3, 4]).shape
     TensorShape([3, 4])
     """
 
@@ -180,7 +214,7 @@ class VarianceScaling(_Random):
             )
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         inputs, outputs = _fans(shape)
         fan = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
         variance = self.scale / max(1.0, fan)
@@ -203,11 +237,19 @@ class _Fixed(VarianceScaling):
         super().__init__(*self._kind, seed=seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Give the arguments that make an equal one.
+
+        Returns:
+            The arguments by their names.
+
+        >>> import penstock as tf
+        >>> tf.initializers.HeNormal(seed=1).get_config()
+        {'seed': 1}
+        """
         return {"seed": self.seed}
 
 
-def _fans(shape: Any) -> tuple[float, float]:
+def _fans(shape: list[Any]) -> tuple[float, float]:
     """The numbers of inputs and outputs of a layer whose weights have a shape."""
     if len(shape) < 2:
         n = float(shape[0]) if shape else 1.0
@@ -219,7 +261,8 @@ def _fans(shape: Any) -> tuple[float, float]:
 class GlorotUniform(_Fixed):
     """Glorot and Bengio's (2010): uniform, of variance 2 / (inputs + outputs).
 
-    >>> GlorotUniform(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.GlorotUniform(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
@@ -229,7 +272,8 @@ class GlorotUniform(_Fixed):
 class GlorotNormal(_Fixed):
     """Glorot and Bengio's (2010): normal, of variance 2 / (inputs + outputs).
 
-    >>> GlorotNormal(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.GlorotNormal(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
@@ -239,7 +283,8 @@ class GlorotNormal(_Fixed):
 class HeUniform(_Fixed):
     """He's (2015): uniform, of variance 2 / inputs.
 
-    >>> HeUniform(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.HeUniform(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
@@ -249,7 +294,8 @@ class HeUniform(_Fixed):
 class HeNormal(_Fixed):
     """He's (2015): normal, of variance 2 / inputs.
 
-    >>> HeNormal(seed=1)([2, 3]).shape
+    >>> import penstock as tf
+    >>> tf.initializers.HeNormal(seed=1)([2, 3]).shape
     TensorShape([2, 3])
     """
 
@@ -257,13 +303,23 @@ class HeNormal(_Fixed):
 
 
 class LecunUniform(_Fixed):
-    """LeCun's (1998): uniform, of variance 1 / inputs."""
+    """LeCun's (1998): uniform, of variance 1 / inputs.
+
+    >>> import penstock as tf
+    >>> tf.initializers.LecunUniform(seed=1)([2, 3]).shape
+    TensorShape([2, 3])
+    """
 
     _kind = (1.0, "fan_in", "uniform")
 
 
 class LecunNormal(_Fixed):
-    """LeCun's (1998): normal, of variance 1 / inputs."""
+    """LeCun's (1998): normal, of variance 1 / inputs.
+
+    >>> import penstock as tf
+    >>> tf.initializers.LecunNormal(seed=1)([2, 3]).shape
+    TensorShape([2, 3])
+    """
 
     _kind = (1.0, "fan_in", "truncated_normal")
 
@@ -281,7 +337,7 @@ class Orthogonal(_Random):
         ValueError: for a shape of less than two dimensions.
 
     >>> import penstock as tf
-    >>> q = Orthogonal(seed=3)([2, 3])
+    >>> q = tf.initializers.Orthogonal(seed=3)([2, 3])
     >>> (q @ tf.transpose(q)).numpy().round(4).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
@@ -289,7 +345,7 @@ class Orthogonal(_Random):
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
         self.gain, self.seed = gain, seed
 
-    def _distribution(self, shape: Any, dtype: Any) -> _core.Tensor:
+    def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         if len(shape) < 2:
             raise ValueError(f"argument 'shape' must have at least two dimensions, got {shape}")
         rows, columns = _math.prod(shape[:-1]), shape[-1]
@@ -311,15 +367,16 @@ class Identity(Initializer):
     Raises:
         ValueError: for a shape that is not that of a matrix.
 
-    >>> Identity(2.0)([2, 2]).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.initializers.Identity(2.0)([2, 2]).numpy().tolist()
     [[2.0, 0.0], [0.0, 2.0]]
     """
 
     def __init__(self, gain: float = 1.0) -> None:
         self.gain = gain
 
-    def __call__(self, shape: Any, dtype: Any = _core.float32, **kwargs: Any) -> _core.Tensor:
-        """The tensor."""
+    def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
+        """Make the tensor."""
         dims = [d for d in TensorShape(shape).as_list() if d is not None]
         if len(dims) != 2:
             raise ValueError(f"argument 'shape' must have two known dimensions, got {TensorShape(shape)}")

@@ -8,14 +8,14 @@ from typing import Any
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
-def is_nested(structure: Any) -> bool:
+def is_nested(seq: Any) -> bool:
     """Tell whether a value is a list, tuple, mapping, a view of one, or a dataclass that takes itself apart.
 
     The latter has a method `__tf_flatten__`, which gives a tuple of what stays as it is and one of the
     children, and a class method `__tf_unflatten__`, which makes an instance of these.
 
     Args:
-        structure: anything.
+        seq: anything.
 
     Returns:
         Whether it is so.
@@ -24,7 +24,7 @@ def is_nested(structure: Any) -> bool:
     >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
     (True, False)
     """
-    return isinstance(structure, list | tuple | Mapping | MappingView) or _takes_itself_apart(structure)
+    return isinstance(seq, list | tuple | Mapping | MappingView) or _takes_itself_apart(seq)
 
 
 def _takes_itself_apart(value: Any) -> bool:

@@ -293,7 +293,7 @@ def dropout(
 def moments(
     x: TensorLike,
     axes: AxisLike,
-    shift: object | None = None,
+    shift: object = None,
     keepdims: bool = False,
     name: str | None = None,
 ) -> tuple[_core.Tensor, _core.Tensor]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.arguments import named
 from penstock._values.ragged import RaggedTensor
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, Nested, TensorLike
 
 __all__ = ["constant", "map_flat_values", "row_splits_to_segment_ids", "segment_ids_to_row_splits"]
 
@@ -19,21 +23,21 @@ def _depth(value: Any) -> int:
 
 
 def constant(
-    pylist: Any,
-    dtype: Any = None,
+    pylist: Nested[complex | str | bytes],
+    dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
-    inner_shape: Any = None,
+    inner_shape: Sequence[int] | int | None = None,
     name: str | None = None,
-    row_splits_dtype: Any = _core.int64,
-) -> Any:
-    """The ragged tensor of a nest of lists.
+    row_splits_dtype: DTypeLike = _core.int64,
+) -> _core.Tensor | RaggedTensor:
+    """Make a ragged tensor of a nest of lists.
 
     Args:
         pylist: lists of lists of numbers or strings; lists at one depth may differ in length.
         dtype: the element type, by default that of the elements.
         ragged_rank: how many dimensions are ragged, by default all but the first and those of `inner_shape`.
         inner_shape: the shape of the innermost values.
-        name: ignored.
+        name: accepted; the parts of the result are constants without names.
         row_splits_dtype: `int32` or `int64`.
 
     Returns:
@@ -42,7 +46,8 @@ def constant(
     Raises:
         ValueError: where scalars stand at different depths, or the lists are not as deep as asked for.
 
-    >>> constant([[1, 2], [], [3]]).row_splits.numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.ragged.constant([[1, 2], [], [3]]).row_splits.numpy().tolist()
     [0, 2, 2, 3]
     """
     depth = _depth(pylist)
@@ -72,22 +77,27 @@ def constant(
         flat = raw_ops.reshape(flat, _core._to_tensor([len(values), *inner], _core.int32))
     splits_dtype = _core.DType(row_splits_dtype)
     parts = [_core._to_tensor(row, splits_dtype) for row in lengths]
-    return RaggedTensor.from_nested_row_lengths(flat, parts, validate=False)
+    made: RaggedTensor = RaggedTensor.from_nested_row_lengths(flat, parts, validate=False)
+    return made
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The ragged tensor of what a function makes of the innermost values of others, with the same rows.
+    """Apply a function to the innermost values of ragged tensors, and keep their rows.
 
     Args:
         op: takes tensors in place of ragged ones; gives one with as many elements along its first dimension.
         *args: its arguments, ragged tensors among them.
         **kwargs: its arguments by name.
 
+    Returns:
+        A ragged tensor with the rows of the first ragged argument; without any, what the function gives.
+
     Raises:
         InvalidArgumentError: where the rows of two ragged tensors differ.
         ValueError: where their numbers of ragged dimensions differ.
 
-    >>> map_flat_values(lambda x: x * 10, constant([[1, 2], [3]])).to_list()
+    >>> import penstock as tf
+    >>> tf.ragged.map_flat_values(lambda x: x * 10, tf.ragged.constant([[1, 2], [3]])).to_list()
     [[10, 20], [30]]
     """
     from penstock.debugging import Assert  # loaded when it is used
@@ -114,7 +124,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return first.with_flat_values(values)
 
 
-def _equal_vectors(a: Any, b: Any) -> Any:
+def _equal_vectors(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
     """Whether two vectors are equal, of whatever lengths."""
     n, m = raw_ops.size(a), raw_ops.size(b)
     least = raw_ops.minimum(n, m)
@@ -122,28 +132,55 @@ def _equal_vectors(a: Any, b: Any) -> Any:
     return raw_ops.logical_and(raw_ops.equal(n, m), raw_ops.reduce_all(raw_ops.equal(a[:least], b[:least])))
 
 
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Any:
-    """The row of each value, from the splits between rows.
+def row_splits_to_segment_ids(
+    splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None
+) -> _core.Tensor:
+    """Compute the row of each value from the splits between rows.
 
-    >>> row_splits_to_segment_ids([0, 3, 3, 5]).numpy().tolist()
+    Args:
+        splits: where each row starts, and last where they end: a vector that ascends from 0.
+        name: a name for the result in a graph.
+        out_type: `int32` or `int64`; by default the dtype of `splits`.
+
+    Returns:
+        A vector of the dtype of `splits`, or of `out_type`.
+
+    Raises:
+        InvalidArgumentError: where the splits descend.
+
+    >>> import penstock as tf
+    >>> tf.ragged.row_splits_to_segment_ids([0, 3, 3, 5]).numpy().tolist()
     [0, 0, 0, 2, 2]
     """
     splits = _core._to_tensor_hinted(splits, _core.int64)
     ids = RaggedTensor(splits, splits).value_rowids()
-    return ids if out_type is None else raw_ops.cast(ids, dtype=_core.DType(out_type))
+    return named(ids if out_type is None else raw_ops.cast(ids, dtype=_core.DType(out_type)), name)
 
 
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
-) -> Any:
-    """The splits between rows, from the row of each value.
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
+    out_type: DTypeLike | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Compute the splits between rows from the row of each value.
+
+    Args:
+        segment_ids: the row of each value: a vector that ascends.
+        num_segments: how many rows there are; by default one more than the last.
+        out_type: `int32` or `int64`; by default the dtype of `segment_ids`.
+        name: a name for the result in a graph.
+
+    Returns:
+        A vector of `num_segments + 1` elements of the dtype of `segment_ids`, or of `out_type`.
 
     Raises:
         InvalidArgumentError: where the numbers descend, or reach `num_segments`.
 
-    >>> segment_ids_to_row_splits([0, 0, 0, 2, 2], num_segments=4).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.ragged.segment_ids_to_row_splits([0, 0, 0, 2, 2], num_segments=4).numpy().tolist()
     [0, 3, 3, 5, 5]
     """
     ids = _core._to_tensor_hinted(segment_ids, _core.int64)
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
-    return splits if out_type is None else raw_ops.cast(splits, dtype=_core.DType(out_type))
+    return named(splits if out_type is None else raw_ops.cast(splits, dtype=_core.DType(out_type)), name)

@@ -6,7 +6,7 @@ that `set_seed` restarts; with a `seed` of their own they draw from a sequence o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.random_generator import (
@@ -15,8 +15,11 @@ from penstock._ops.random_generator import (
     get_global_generator as get_global_generator,
     set_global_generator as set_global_generator,
 )
-from penstock._runtime.arguments import extents, integer
+from penstock._runtime.arguments import extents, integer, named
 from penstock.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
 
 __all__ = [
     "Algorithm",
@@ -52,7 +55,7 @@ class _Seeds:
 
 
 def set_seed(seed: int) -> None:
-    """Restarts the generator from a seed, and the sequences of seeds that operations have of their own.
+    """Restart the generator from a seed, and the sequences of seeds that operations have of their own.
 
     Args:
         seed: any integer.
@@ -86,14 +89,14 @@ def _sequence(seed: int) -> _core.Tensor:
 
 
 def uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = _core.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of equal probability between `minval`, included, and `maxval`, not included.
+    """Draw numbers of equal probability between `minval`, included, and `maxval`, not included.
 
     Args:
         shape: the shape of the result.
@@ -101,22 +104,26 @@ def uniform(
         maxval: the upper bound: 1 by default for floating point, and required for integers.
         dtype: floating point, `int32` or `int64`.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` and of shape `shape`.
 
     Raises:
         ValueError: for another dtype, or integers without a bound.
 
-    >>> x = uniform([100], 2.0, 3.0, seed=1).numpy()
+    >>> import penstock as tf
+    >>> x = tf.random.uniform([100], 2.0, 3.0, seed=1).numpy()
     >>> bool(((2.0 <= x) & (x < 3.0)).all())
     True
     """
     target = _checked(dtype, maxval)
     dims = extents(shape)
     if seed is not None:
-        return stateless_uniform(dims, _sequence(seed), minval, maxval, target)
+        return stateless_uniform(dims, _sequence(seed), minval, maxval, target, name=name)
     if target in _INTEGERS:
-        return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target))
-    return _scaled(raw_ops.random_uniform(dims, dtype=target), minval, maxval)
+        return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target), name=name)
+    return named(_scaled(raw_ops.random_uniform(dims, dtype=target), minval, maxval), name)
 
 
 def _checked(dtype: Any, maxval: Any) -> _core.DType:
@@ -140,14 +147,14 @@ def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
 
 
 def normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = _core.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of a normal distribution.
+    """Draw numbers of a normal distribution.
 
     Args:
         shape: the shape of the result.
@@ -155,34 +162,58 @@ def normal(
         stddev: the standard deviation, likewise.
         dtype: floating point.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> normal([2, 3], seed=1).shape
+    Returns:
+        A tensor of `dtype` and of shape `shape`.
+
+    Raises:
+        TypeError: for a dtype that is not floating point.
+
+    >>> import penstock as tf
+    >>> tf.random.normal([2, 3], seed=1).shape
     TensorShape([2, 3])
     """
     if seed is not None:
-        return stateless_normal(shape, _sequence(seed), mean, stddev, dtype)
-    return _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
+        return stateless_normal(shape, _sequence(seed), mean, stddev, dtype, name=name)
+    return named(
+        _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev), name
+    )
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = _core.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of a normal distribution, none of them more than two standard deviations from the mean.
+    """Draw numbers of a normal distribution, none more than two standard deviations from the mean.
 
-    Arguments are those of `normal`.
+    Args:
+        shape: the shape of the result.
+        mean: the mean; broadcasts with the result.
+        stddev: the standard deviation before values beyond two of it are drawn again, likewise.
+        dtype: floating point.
+        seed: makes the sequence of results repeatable.
+        name: a name for the result in a graph.
 
-    >>> float(abs(truncated_normal([100], seed=1).numpy()).max()) <= 2.0
+    Returns:
+        A tensor of `dtype` and of shape `shape`.
+
+    Raises:
+        TypeError: for a dtype that is not floating point.
+
+    >>> import penstock as tf
+    >>> float(abs(tf.random.truncated_normal([100], seed=1).numpy()).max()) <= 2.0
     True
     """
     if seed is not None:
-        return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
-    return _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
+        return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype, name=name)
+    return named(
+        _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev), name
+    )
 
 
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
@@ -194,15 +225,15 @@ def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
 
 
 def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    seed: SizesLike,
+    minval: TensorLike | None = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = _core.float32,
     name: str | None = None,
     alg: str = "auto_select",
 ) -> _core.Tensor:
-    """As `uniform`, of a seed of two integers alone.
+    """Draw numbers of equal probability, of a seed of two integers alone; as `uniform`.
 
     Args:
         shape: the shape of the result.
@@ -210,35 +241,45 @@ def stateless_uniform(
         minval: the least number; None, with `maxval` None, for integers of all values.
         maxval: the upper bound: 1 by default for floating point, and required for integers.
         dtype: floating point, `int32` or `int64`; for integers of all values `uint32` or `uint64` as well.
-        name: ignored.
+        name: a name for the result in a graph.
         alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
 
-    >>> stateless_uniform([2], seed=[1, 2]).numpy() == stateless_uniform([2], seed=[1, 2]).numpy()
-    array([ True,  True])
+    Returns:
+        A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
+
+    Raises:
+        ValueError: for another dtype or algorithm, or integers without a bound.
+        InvalidArgumentError: for a seed of another shape.
+
+    >>> import penstock as tf
+    >>> tf.random.stateless_uniform([2], seed=[1, 2]).shape
+    TensorShape([2])
     """
     _check_algorithm(alg)
     target = _core.DType(dtype)
     dims = extents(shape)
     if minval is None and maxval is None and target.is_integer:
-        return raw_ops.stateless_random_uniform_full_int(dims, _seed(seed), dtype=target)
+        return raw_ops.stateless_random_uniform_full_int(dims, _seed(seed), dtype=target, name=name)
     _checked(dtype, maxval)
     if target in _INTEGERS:
         return raw_ops.stateless_random_uniform_int(
-            dims, _seed(seed), _bound(minval, target), _bound(maxval, target)
+            dims, _seed(seed), _bound(minval, target), _bound(maxval, target), name=name
         )
-    return _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval)
+    return named(
+        _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval), name
+    )
 
 
 def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    seed: SizesLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = _core.float32,
     name: str | None = None,
     alg: str = "auto_select",
 ) -> _core.Tensor:
-    """As `normal`, of a seed of two integers alone.
+    """Draw numbers of a normal distribution, of a seed of two integers alone.
 
     Args:
         shape: sizes: integers, a `TensorShape`, or an integer vector.
@@ -246,29 +287,42 @@ def stateless_normal(
         mean: the mean.
         stddev: the standard deviation.
         dtype: a floating-point dtype.
-        name: ignored.
+        name: a name for the result in a graph.
         alg: accepted; the algorithm is Philox.
 
-    >>> a, b = (stateless_normal([3], seed=[1, 2]).numpy().tolist() for _ in 'ab')
+    Returns:
+        A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
+
+    Raises:
+        ValueError: for another algorithm.
+        InvalidArgumentError: for a seed of another shape.
+
+    >>> import penstock as tf
+    >>> a, b = (tf.random.stateless_normal([3], seed=[1, 2]).numpy().tolist() for _ in 'ab')
     >>> a == b
     True
     """
     _check_algorithm(alg)
-    return _shifted(
-        raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)), mean, stddev
+    return named(
+        _shifted(
+            raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
+            mean,
+            stddev,
+        ),
+        name,
     )
 
 
 def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    seed: SizesLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = _core.float32,
     name: str | None = None,
     alg: str = "auto_select",
 ) -> _core.Tensor:
-    """As `truncated_normal`, of a seed of two integers alone.
+    """Draw numbers of a truncated normal distribution, of a seed of two integers alone.
 
     Args:
         shape: sizes: integers, a `TensorShape`, or an integer vector.
@@ -276,17 +330,28 @@ def stateless_truncated_normal(
         mean: the mean.
         stddev: the standard deviation before values beyond two of it are drawn again.
         dtype: a floating-point dtype.
-        name: ignored.
+        name: a name for the result in a graph.
         alg: accepted; the algorithm is Philox.
 
-    >>> float(abs(stateless_truncated_normal([100], seed=[1, 2]).numpy()).max()) <= 2.0
+    Returns:
+        A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
+
+    Raises:
+        ValueError: for another algorithm.
+        InvalidArgumentError: for a seed of another shape.
+
+    >>> import penstock as tf
+    >>> float(abs(tf.random.stateless_truncated_normal([100], seed=[1, 2]).numpy()).max()) <= 2.0
     True
     """
     _check_algorithm(alg)
-    return _shifted(
-        raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
-        mean,
-        stddev,
+    return named(
+        _shifted(
+            raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
+            mean,
+            stddev,
+        ),
+        name,
     )
 
 
@@ -299,14 +364,14 @@ def _new_seed(seed: int | None) -> _core.Tensor:
 
 
 def gamma(
-    shape: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = _core.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of the gamma distribution, `shape` of them for each pair of parameters.
+    """Draw numbers of the gamma distribution, `shape` of them for each pair of parameters.
 
     The gradient by `alpha` is that of the numbers at a fixed quantile, the one by `beta` that of a scale.
 
@@ -316,12 +381,16 @@ def gamma(
         beta: its inverse scale, positive; 1 by default. It broadcasts with `alpha`.
         dtype: floating point.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A tensor of shape `shape` followed by what the parameters broadcast to.
+        A tensor of `dtype` and of shape `shape` followed by what the parameters broadcast to.
 
-    >>> gamma([3], [0.5, 1.5], seed=1).shape
+    Raises:
+        InvalidArgumentError: where the parameters do not broadcast.
+
+    >>> import penstock as tf
+    >>> tf.random.gamma([3], [0.5, 1.5], seed=1).shape
     TensorShape([3, 2])
     """
     target = _core.DType(dtype)
@@ -329,30 +398,38 @@ def gamma(
     rate = _core._to_tensor(1 if beta is None else beta, target)
     both = alpha + raw_ops.zeros_like(rate)
     dims = raw_ops.concat([_dims(shape), raw_ops.shape(both, dtype=_core.int64)], axis=0)
-    return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
+    return named(raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate, name)
 
 
 def poisson(
-    shape: Any, lam: Any, dtype: Any = _core.float32, seed: int | None = None, name: str | None = None
+    shape: SizesLike,
+    lam: TensorLike,
+    dtype: DTypeLike = _core.float32,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of the Poisson distribution, `shape` of them for each mean.
+    """Draw numbers of the Poisson distribution, `shape` of them for each mean.
 
     Args:
         shape: how many numbers to draw for each mean.
         lam: the means, not negative.
         dtype: floating point, `int32` or `int64`.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A tensor of shape `shape` followed by that of `lam`.
+        A tensor of `dtype` and of shape `shape` followed by that of `lam`.
 
-    >>> poisson([4], [0.0, 2.0], seed=1).shape
+    Raises:
+        TypeError: for another dtype.
+
+    >>> import penstock as tf
+    >>> tf.random.poisson([4], [0.0, 2.0], seed=1).shape
     TensorShape([4, 2])
     """
     lam = _mean(lam)
     dims = raw_ops.concat([_dims(shape), raw_ops.shape(lam, dtype=_core.int64)], axis=0)
-    return raw_ops.stateless_random_poisson(dims, _new_seed(seed), lam, dtype=_core.DType(dtype))
+    return raw_ops.stateless_random_poisson(dims, _new_seed(seed), lam, dtype=_core.DType(dtype), name=name)
 
 
 def _dims(shape: Any) -> _core.Tensor:
@@ -369,14 +446,14 @@ def _mean(lam: Any) -> _core.Tensor:
 
 
 def stateless_gamma(
-    shape: Any,
-    seed: Any,
-    alpha: Any,
-    beta: Any = None,
-    dtype: Any = _core.float32,
+    shape: SizesLike,
+    seed: SizesLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = _core.float32,
     name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of the gamma distribution, of a seed of two integers alone.
+    """Draw numbers of the gamma distribution, of a seed of two integers alone.
 
     Args:
         shape: the shape of the result, to which the parameters broadcast.
@@ -384,56 +461,74 @@ def stateless_gamma(
         alpha: the shape of the distribution, positive.
         beta: its inverse scale, positive; 1 by default.
         dtype: floating point.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
 
     Raises:
         InvalidArgumentError: where the parameters do not broadcast to `shape`.
 
-    >>> stateless_gamma([2, 3], [1, 2], [1.0, 2.0, 3.0]).shape
+    >>> import penstock as tf
+    >>> tf.random.stateless_gamma([2, 3], [1, 2], [1.0, 2.0, 3.0]).shape
     TensorShape([2, 3])
     """
     target = _core.DType(dtype)
     numbers = raw_ops.stateless_random_gamma(_dims(shape), _seed(seed), _core._to_tensor(alpha, target))
-    return numbers if beta is None else numbers / _core._to_tensor(beta, target)
+    return named(numbers if beta is None else numbers / _core._to_tensor(beta, target), name)
 
 
 def stateless_poisson(
-    shape: Any, seed: Any, lam: Any, dtype: Any = _core.int32, name: str | None = None
+    shape: SizesLike,
+    seed: SizesLike,
+    lam: TensorLike,
+    dtype: DTypeLike = _core.int32,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """Numbers of the Poisson distribution, of a seed of two integers alone.
+    """Draw numbers of the Poisson distribution, of a seed of two integers alone.
 
     Args:
         shape: the shape of the result, to which `lam` broadcasts.
         seed: two integers.
         lam: the means, not negative.
         dtype: floating point, `int32` or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
 
     Raises:
         InvalidArgumentError: where `lam` does not broadcast to `shape`.
 
-    >>> stateless_poisson([2], [1, 2], 0.0).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.random.stateless_poisson([2], [1, 2], 0.0).numpy().tolist()
     [0, 0]
     """
-    return raw_ops.stateless_random_poisson(_dims(shape), _seed(seed), _mean(lam), dtype=_core.DType(dtype))
+    return raw_ops.stateless_random_poisson(
+        _dims(shape), _seed(seed), _mean(lam), dtype=_core.DType(dtype), name=name
+    )
 
 
-def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> _core.Tensor:
-    """The entries along the first dimension in a random order, each order as likely as any other.
+def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> _core.Tensor:
+    """Put the entries along the first dimension in a random order, each order as likely as any other.
 
     Args:
         value: a tensor; a scalar is its own.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> sorted(shuffle([1, 2, 3], seed=1).numpy().tolist())
+    Returns:
+        A tensor of the shape and dtype of `value`.
+
+    >>> import penstock as tf
+    >>> sorted(tf.random.shuffle([1, 2, 3], seed=1).numpy().tolist())
     [1, 2, 3]
     """
     x = _core._to_tensor(value)
     if x.shape.rank == 0:
-        return x
+        return named(x, name)
     keys = raw_ops.stateless_random_uniform_full_int(raw_ops.shape(x)[:1], _new_seed(seed), dtype=_core.int64)
-    return raw_ops.gather(x, raw_ops.argsort(keys, dtype=_core.int64))
+    return raw_ops.gather(x, raw_ops.argsort(keys, dtype=_core.int64), name=name)
 
 
 def _seed(seed: Any) -> _core.Tensor:
@@ -449,46 +544,70 @@ def _check_algorithm(alg: Any) -> None:
 
 
 def categorical(
-    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+    logits: TensorLike,
+    num_samples: IntLike,
+    dtype: DTypeLike | None = None,
+    seed: int | None = None,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """Classes drawn by their logarithmic probabilities.
+    """Draw classes by their logarithmic probabilities.
 
     Args:
         logits: a matrix: for each row the logarithms of probabilities, up to a constant.
         num_samples: how many to draw for each row.
         dtype: `int64` unless it is `int32`.
         seed: makes the sequence of results repeatable.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A matrix of as many rows, and `num_samples` columns.
+        A matrix of `dtype` with as many rows as `logits`, and `num_samples` columns.
 
-    >>> categorical([[0.0, 0.0]], 5).shape
+    Raises:
+        ValueError: where `logits` is no matrix.
+        TypeError: for logits that are integers.
+
+    >>> import penstock as tf
+    >>> tf.random.categorical([[0.0, 0.0]], 5).shape
     TensorShape([1, 5])
     """
-    return _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed))
+    return named(
+        _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed)),
+        name,
+    )
 
 
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = _core.int64, name: str | None = None
+    logits: TensorLike,
+    num_samples: IntLike,
+    seed: SizesLike,
+    dtype: DTypeLike = _core.int64,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """As `categorical`, of a seed of two integers alone.
+    """Draw classes by their logarithmic probabilities, of a seed of two integers alone.
 
     Args:
         logits: of shape `[n, classes]`: logarithms of probabilities, up to a constant.
         num_samples: how many to draw for each row.
         seed: a pair of integers.
         dtype: `int32` or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        Of shape `[n, num_samples]`.
+        A matrix of `dtype` and of shape `[n, num_samples]`: equal seeds, equal classes.
 
-    >>> stateless_categorical([[0.0, 0.0]], 5, seed=[1, 2]).shape
+    Raises:
+        ValueError: where `logits` is no matrix.
+        TypeError: for logits that are integers.
+
+    >>> import penstock as tf
+    >>> tf.random.stateless_categorical([[0.0, 0.0]], 5, seed=[1, 2]).shape
     TensorShape([1, 5])
     """
-    return _classes(
-        logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
+    return named(
+        _classes(
+            logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
+        ),
+        name,
     )
 
 
@@ -509,8 +628,8 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
     return raw_ops.argmax(noisy, axis=2, dtype=_core.int64 if dtype is None else _core.DType(dtype))
 
 
-def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
-    """`num` seeds made from one, as the rows of a matrix.
+def split(seed: SizesLike, num: IntLike = 2, alg: str = "auto_select") -> _core.Tensor:
+    """Make seeds of one, as the rows of a matrix.
 
     Args:
         seed: a pair of integers.
@@ -518,9 +637,13 @@ def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
         alg: accepted; the algorithm is Philox.
 
     Returns:
-        Seeds of shape `[num, 2]`.
+        A tensor of the dtype of `seed` and of shape `[num, 2]`.
 
-    >>> split([1, 2], 3).shape
+    Raises:
+        InvalidArgumentError: for a seed of another shape.
+
+    >>> import penstock as tf
+    >>> tf.random.split([1, 2], 3).shape
     TensorShape([3, 2])
     """
     seed = _seed(seed)
@@ -528,8 +651,8 @@ def split(seed: Any, num: Any = 2, alg: str = "auto_select") -> _core.Tensor:
     return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
 
 
-def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
-    """A seed made from another one and an integer.
+def fold_in(seed: SizesLike, data: TensorLike, alg: str = "auto_select") -> _core.Tensor:
+    """Make a seed of another one and an integer.
 
     Args:
         seed: a pair of integers.
@@ -537,9 +660,13 @@ def fold_in(seed: Any, data: Any, alg: str = "auto_select") -> _core.Tensor:
         alg: accepted; the algorithm is Philox.
 
     Returns:
-        Another seed.
+        A vector of two integers of the dtype of `data`.
 
-    >>> fold_in([1, 2], 3).shape
+    Raises:
+        InvalidArgumentError: for a seed of another shape.
+
+    >>> import penstock as tf
+    >>> tf.random.fold_in([1, 2], 3).shape
     TensorShape([2])
     """
     data = _core._to_tensor(data)

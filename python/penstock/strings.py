@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._ops.text import as_string as as_string
 from penstock._runtime.arguments import axes, extents, integer, known_rank, product, sizes
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import AxisLike, DTypeLike, IntLike, Nested, TensorLike
 
 __all__ = [
     "as_string",
@@ -33,23 +36,29 @@ __all__ = [
 
 
 def format(
-    template: str, inputs: Any = (), placeholder: str = "{}", summarize: int = 3, name: str | None = None
+    template: str,
+    inputs: Nested[TensorLike] = (),
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The template with each placeholder replaced by the text of the next tensor, as a string scalar.
-
-    Strings are quoted.
+    """Replace each placeholder of a template by the text of the next tensor; strings are quoted.
 
     Args:
         template: text with placeholders.
         inputs: a tensor for each, or a nest of them.
         placeholder: what to replace.
         summarize: how many elements to show at both ends of each dimension, -1 for all.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A string scalar.
 
     Raises:
         ValueError: where the number of placeholders is not that of tensors.
 
-    >>> format("x is {}", [[1, 2]]).numpy()
+    >>> import penstock as tf
+    >>> tf.strings.format("x is {}", [[1, 2]]).numpy()
     b'x is [1 2]'
     """
     if isinstance(inputs, list | tuple):
@@ -68,143 +77,259 @@ def format(
         # Strings are quoted, in tensors by the operator.
         bare = tensor.dtype == _core.string and tensor.shape.rank == 0
         text += ('"{}"' if bare else "{}") + part.replace("{", "{{").replace("}", "}}")
-    return raw_ops.string_format(tensors, template=text, summarize=summarize)
+    return raw_ops.string_format(tensors, template=text, summarize=summarize, name=name)
 
 
-def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> _core.Tensor:
-    """The strings of several tensors joined elementwise; scalars broadcast.
+def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> _core.Tensor:
+    """Join the strings of several tensors elementwise.
 
     Args:
         inputs: tensors of strings, whose shapes broadcast.
         separator: what to put between the strings.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> join([["a", "b"], "c"], separator="-").numpy().tolist()
+    Returns:
+        A tensor of strings with the shape to which the operands broadcast.
+
+    Raises:
+        ValueError: for no tensor.
+        InvalidArgumentError: where the shapes do not broadcast.
+
+    >>> import penstock as tf
+    >>> tf.strings.join([["a", "b"], "c"], separator="-").numpy().tolist()
     [b'a-c', b'b-c']
     """
     if not inputs:
         raise ValueError("join: argument 'inputs' must hold at least one tensor")
-    return raw_ops.string_join(list(inputs), separator=separator)
+    return raw_ops.string_join(list(inputs), separator=separator, name=name)
 
 
-def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Any:
-    """The number of bytes, or with `unit="UTF8_CHAR"` of characters, of each string.
+@overload
+def length(input: RaggedTensor, unit: str = "BYTE", name: str | None = None) -> RaggedTensor: ...
+@overload
+def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> _core.Tensor: ...
+def length(
+    input: TensorLike | RaggedTensor, unit: str = "BYTE", name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Count the bytes of each string, or its characters.
 
     Args:
         input: strings, in a tensor or a ragged one.
         unit: `"BYTE"` or `"UTF8_CHAR"`.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        `int32`.
+        A tensor of `int32` of the shape of `input`.
 
-    >>> length(['abc', '']).numpy()
+    Raises:
+        InvalidArgumentError: for another unit.
+
+    >>> import penstock as tf
+    >>> tf.strings.length(['abc', '']).numpy()
     array([3, 0], dtype=int32)
     """
-    return _elementwise(lambda x: raw_ops.string_length(x, unit=unit), input)
+    return _elementwise(raw_ops.string_length, input, unit=unit, name=name)
 
 
-def lower(input: Any, encoding: str = "", name: str | None = None) -> Any:
-    """Each string in lower case: its ASCII letters, or with `encoding="utf-8"` all.
+@overload
+def lower(input: RaggedTensor, encoding: str = "", name: str | None = None) -> RaggedTensor: ...
+@overload
+def lower(input: TensorLike, encoding: str = "", name: str | None = None) -> _core.Tensor: ...
+def lower(
+    input: TensorLike | RaggedTensor, encoding: str = "", name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Write each string in lower case: its ASCII letters, or with `encoding="utf-8"` all.
 
     Args:
         input: strings, in a tensor or a ragged one.
         encoding: `""` or `"utf-8"`.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> lower(['AbC']).numpy().tolist()
+    Returns:
+        A tensor of strings of the shape of `input`.
+
+    Raises:
+        InvalidArgumentError: for another encoding.
+
+    >>> import penstock as tf
+    >>> tf.strings.lower(['AbC']).numpy().tolist()
     [b'abc']
     """
-    return _elementwise(lambda x: raw_ops.string_lower(x, encoding=encoding), input)
+    return _elementwise(raw_ops.string_lower, input, encoding=encoding, name=name)
 
 
-def upper(input: Any, encoding: str = "", name: str | None = None) -> Any:
-    """Each string in upper case: its ASCII letters, or with `encoding="utf-8"` all.
+@overload
+def upper(input: RaggedTensor, encoding: str = "", name: str | None = None) -> RaggedTensor: ...
+@overload
+def upper(input: TensorLike, encoding: str = "", name: str | None = None) -> _core.Tensor: ...
+def upper(
+    input: TensorLike | RaggedTensor, encoding: str = "", name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Write each string in upper case: its ASCII letters, or with `encoding="utf-8"` all.
 
     Args:
         input: strings, in a tensor or a ragged one.
         encoding: `""` or `"utf-8"`.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> upper(['AbC']).numpy().tolist()
+    Returns:
+        A tensor of strings of the shape of `input`.
+
+    Raises:
+        InvalidArgumentError: for another encoding.
+
+    >>> import penstock as tf
+    >>> tf.strings.upper(['AbC']).numpy().tolist()
     [b'ABC']
     """
-    return _elementwise(lambda x: raw_ops.string_upper(x, encoding=encoding), input)
+    return _elementwise(raw_ops.string_upper, input, encoding=encoding, name=name)
 
 
-def strip(input: Any, name: str | None = None) -> Any:
-    """Each string without white space at its ends.
+@overload
+def strip(input: RaggedTensor, name: str | None = None) -> RaggedTensor: ...
+@overload
+def strip(input: TensorLike, name: str | None = None) -> _core.Tensor: ...
+def strip(input: TensorLike | RaggedTensor, name: str | None = None) -> _core.Tensor | RaggedTensor:
+    """Remove white space at both ends of each string.
 
     Args:
         input: strings, in a tensor or a ragged one.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> strip([' a b ']).numpy().tolist()
+    Returns:
+        A tensor of strings of the shape of `input`.
+
+    >>> import penstock as tf
+    >>> tf.strings.strip([' a b ']).numpy().tolist()
     [b'a b']
     """
-    return _elementwise(raw_ops.string_strip, input)
+    return _elementwise(raw_ops.string_strip, input, name=name)
 
 
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Any:
-    """The part of each string that starts at `pos` and has at most `len` bytes, or characters.
+@overload
+def substr(
+    input: RaggedTensor,
+    pos: TensorLike,
+    len: TensorLike,
+    unit: str = "BYTE",
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def substr(
+    input: TensorLike,
+    pos: TensorLike,
+    len: TensorLike,
+    unit: str = "BYTE",
+    name: str | None = None,
+) -> _core.Tensor: ...
+def substr(
+    input: TensorLike | RaggedTensor,
+    pos: TensorLike,
+    len: TensorLike,
+    unit: str = "BYTE",
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    """Take the part of each string that starts at `pos` and has at most `len` bytes, or characters.
 
     Args:
         input: strings.
         pos: where to start; from the end where negative.
         len: how much to take; broadcasts with `input`, as `pos` does.
         unit: `"BYTE"` or `"UTF8_CHAR"`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of strings of the shape to which the operands broadcast.
 
     Raises:
         InvalidArgumentError: for a position outside of the string.
 
-    >>> substr("penstock", 3, 5).numpy()
+    >>> import penstock as tf
+    >>> tf.strings.substr("penstock", 3, 5).numpy()
     b'stock'
     """
-    return _elementwise(lambda x: raw_ops.substr(x, pos, len, unit=unit), input)
+    return _elementwise(raw_ops.substr, input, pos, len, unit=unit, name=name)
 
 
-def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Any:
-    """Whether each string matches a regular expression as a whole.
+@overload
+def regex_full_match(
+    input: RaggedTensor, pattern: str | bytes | _core.Tensor, name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def regex_full_match(
+    input: TensorLike, pattern: str | bytes | _core.Tensor, name: str | None = None
+) -> _core.Tensor: ...
+def regex_full_match(
+    input: TensorLike | RaggedTensor, pattern: str | bytes | _core.Tensor, name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Tell whether each string matches a regular expression as a whole.
 
     Args:
         input: strings, in a tensor or a ragged one.
         pattern: the regular expression, in the syntax of the `regex` crate, which is RE2's.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        `bool`.
+        A tensor of booleans of the shape of `input`.
 
     Raises:
         InvalidArgumentError: for a pattern that is none.
 
-    >>> regex_full_match(['a1', 'a'], '[a-z][0-9]').numpy()
+    >>> import penstock as tf
+    >>> tf.strings.regex_full_match(['a1', 'a'], '[a-z][0-9]').numpy()
     array([ True, False])
     """
     text = _pattern(pattern, "pattern")
-    return _elementwise(lambda x: raw_ops.regex_full_match(x, pattern=text), input)
+    return _elementwise(raw_ops.regex_full_match, input, pattern=text, name=name)
 
 
+@overload
 def regex_replace(
-    input: Any, pattern: str, rewrite: str, replace_global: bool = True, name: str | None = None
-) -> Any:
-    r"""Each string with the matches of a regular expression replaced.
+    input: RaggedTensor,
+    pattern: str | bytes | _core.Tensor,
+    rewrite: str | bytes | _core.Tensor,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def regex_replace(
+    input: TensorLike,
+    pattern: str | bytes | _core.Tensor,
+    rewrite: str | bytes | _core.Tensor,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> _core.Tensor: ...
+def regex_replace(
+    input: TensorLike | RaggedTensor,
+    pattern: str | bytes | _core.Tensor,
+    rewrite: str | bytes | _core.Tensor,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    r"""Replace the matches of a regular expression in each string.
 
     Args:
         input: strings.
         pattern: the regular expression.
         rewrite: what to put in place of a match; `\1` stands for its first group.
         replace_global: whether to replace all matches, or the first alone.
-        name: ignored.
+        name: a name for the result in a graph.
 
-    >>> regex_replace("a1b22", "[0-9]+", "#").numpy()
+    Returns:
+        A tensor of strings of the shape of `input`.
+
+    Raises:
+        InvalidArgumentError: for a pattern that is none.
+
+    >>> import penstock as tf
+    >>> tf.strings.regex_replace("a1b22", "[0-9]+", "#").numpy()
     b'a#b#'
     """
     options = {"pattern": _pattern(pattern, "pattern"), "rewrite": _pattern(rewrite, "rewrite")}
-    return _elementwise(lambda x: raw_ops.regex_replace(x, replace_global=replace_global, **options), input)
+    return _elementwise(raw_ops.regex_replace, input, replace_global=replace_global, **options, name=name)
 
 
-def _pattern(value: Any, argument: str) -> Any:
+def _pattern(value: Any, argument: str) -> str:
     """A pattern as text; a constant tensor will do."""
     if isinstance(value, _core.Tensor):
         known = _core._known_value(value)
@@ -216,98 +341,167 @@ def _pattern(value: Any, argument: str) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def to_number(input: Any, out_type: Any = _core.float32, name: str | None = None) -> Any:
-    """The number that each string says.
+@overload
+def to_number(
+    input: RaggedTensor, out_type: DTypeLike = _core.float32, name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def to_number(
+    input: TensorLike, out_type: DTypeLike = _core.float32, name: str | None = None
+) -> _core.Tensor: ...
+def to_number(
+    input: TensorLike | RaggedTensor, out_type: DTypeLike = _core.float32, name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Read the number that each string says.
 
     Args:
         input: strings, in a tensor or a ragged one.
         out_type: `float32`, `float64`, `int32` or `int64`.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `out_type` of the shape of `input`.
 
     Raises:
         InvalidArgumentError: for a string that is no number.
 
-    >>> to_number(['1.5', '-2']).numpy()
+    >>> import penstock as tf
+    >>> tf.strings.to_number(['1.5', '-2']).numpy()
     array([ 1.5, -2. ], dtype=float32)
     """
-    return _elementwise(lambda x: raw_ops.string_to_number(x, dtype=_core.DType(out_type)), input)
+    return _elementwise(raw_ops.string_to_number, input, dtype=_core.DType(out_type), name=name)
 
 
-def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Any:
-    """The hash of each string modulo `num_buckets`, `int64`.
+@overload
+def to_hash_bucket_fast(
+    input: RaggedTensor, num_buckets: IntLike, name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def to_hash_bucket_fast(input: TensorLike, num_buckets: IntLike, name: str | None = None) -> _core.Tensor: ...
+def to_hash_bucket_fast(
+    input: TensorLike | RaggedTensor, num_buckets: IntLike, name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Compute the hash of each string modulo a number of buckets.
 
     The hash is FarmHash's `Fingerprint64`, as in TensorFlow: the same on every machine.
 
     Args:
         input: strings, in a tensor or a ragged one.
         num_buckets: how many buckets there are.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `int64` of the shape of `input`.
 
     Raises:
         InvalidArgumentError: where `num_buckets` is below 1.
 
-    >>> to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.strings.to_hash_bucket_fast(["Hello", "TensorFlow", "2.x"], 3).numpy().tolist()
     [0, 2, 2]
     """
     buckets = integer(num_buckets, "num_buckets")
-    return _elementwise(lambda x: raw_ops.string_to_hash_bucket_fast(x, num_buckets=buckets), input)
+    return _elementwise(raw_ops.string_to_hash_bucket_fast, input, num_buckets=buckets, name=name)
 
 
 def reduce_join(
-    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+    inputs: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    separator: str = "",
+    name: str | None = None,
 ) -> _core.Tensor:
-    """The strings joined along dimensions.
+    """Join strings along dimensions.
 
     Args:
         inputs: strings.
         axis: the dimensions, joined one after the other; by default all, from the last to the first.
         keepdims: whether to keep them with size 1.
         separator: what to put between the strings.
-        name: ignored.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of strings without the dimensions of `axis`.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range or listed twice.
 
-    >>> reduce_join([["a", "b"], ["c", "d"]], axis=-1, separator="-").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=-1, separator="-").numpy().tolist()
     [b'a-b', b'c-d']
     """
-    return raw_ops.string_reduce_join(inputs, axes=axes(axis), keepdims=keepdims, separator=separator)
+    return raw_ops.string_reduce_join(
+        inputs, axes=axes(axis), keepdims=keepdims, separator=separator, name=name
+    )
 
 
-def _flat(input: Any) -> _core.Tensor:
+def _flat(input: TensorLike | RaggedTensor) -> _core.Tensor:
     """The strings of a tensor, or of a ragged one."""
     if isinstance(input, RaggedTensor):
         return input.flat_values  # type: ignore[no-any-return]
     return _core._to_tensor(input)
 
 
-def _rows(parts: tuple[_core.Tensor, _core.Tensor], input: Any, x: _core.Tensor) -> Any:
+def _rows(
+    parts: tuple[_core.Tensor, _core.Tensor], input: TensorLike | RaggedTensor, x: _core.Tensor
+) -> _core.Tensor | RaggedTensor:
     """The parts of each string: a vector for a scalar, else the rows of a ragged tensor."""
     values, splits = parts
     if isinstance(input, RaggedTensor):
-        return input.with_flat_values(RaggedTensor(values, splits))
-    rank = len(known_rank(x))
-    if rank == 0:
-        return values
-    rows = RaggedTensor(values, splits)
-    return rows if rank == 1 else RaggedTensor.from_tensor(x, ragged_rank=rank - 1).with_flat_values(rows)
+        around = input
+    else:
+        rank = len(known_rank(x))
+        if rank < 2:
+            return values if rank == 0 else RaggedTensor(values, splits)
+        around = RaggedTensor.from_tensor(x, ragged_rank=rank - 1)
+    made: RaggedTensor = around.with_flat_values(RaggedTensor(values, splits))
+    return made
 
 
-def _elementwise(function: Callable[..., Any], input: Any) -> Any:
-    """A function of strings one by one, of a tensor or of a ragged one."""
+def _elementwise(
+    function: Callable[..., _core.Tensor], input: TensorLike | RaggedTensor, *operands: Any, **attributes: Any
+) -> _core.Tensor | RaggedTensor:
+    """What a function makes of strings one by one: a tensor of one, a ragged one of such."""
     if isinstance(input, RaggedTensor):
-        return input.with_flat_values(function(input.flat_values))
-    return function(input)
+        made: RaggedTensor = input.with_flat_values(function(input.flat_values, *operands, **attributes))
+        return made
+    return function(input, *operands, **attributes)
 
 
-def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
-    """The pieces of each string between separators.
+@overload
+def split(
+    input: str | bytes,
+    sep: str | bytes | _core.Tensor | None = None,
+    maxsplit: IntLike = -1,
+    name: str | None = None,
+) -> _core.Tensor: ...
+@overload
+def split(
+    input: RaggedTensor | list[Any] | tuple[Any, ...],
+    sep: str | bytes | _core.Tensor | None = None,
+    maxsplit: IntLike = -1,
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def split(
+    input: TensorLike,
+    sep: str | bytes | _core.Tensor | None = None,
+    maxsplit: IntLike = -1,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor: ...
+def split(
+    input: TensorLike | RaggedTensor,
+    sep: str | bytes | _core.Tensor | None = None,
+    maxsplit: IntLike = -1,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    """Cut each string into the pieces between separators.
 
     Args:
         input: strings, in a tensor of known rank or a ragged one.
         sep: the separator; None or the empty string for any run of white space.
         maxsplit: how often to split at most, where it is above 0.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         A vector for a scalar, else a `tf.RaggedTensor` with one dimension more than `input`.
@@ -315,22 +509,33 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
     Raises:
         ValueError: where the rank of `input` is not known.
 
-    >>> split("a b  c").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.strings.split("a b  c").numpy().tolist()
     [b'a', b'b', b'c']
-    >>> split(["a b", "c"])
+    >>> tf.strings.split(["a b", "c"])
     <tf.RaggedTensor [[b'a', b'b'], [b'c']]>
     """
     x = _flat(input)
     separator = "" if sep is None else _pattern(sep, "sep")
-    return _rows(raw_ops.string_split(x, sep=separator, maxsplit=integer(maxsplit, "maxsplit")), input, x)
+    return _rows(
+        raw_ops.string_split(x, sep=separator, maxsplit=integer(maxsplit, "maxsplit"), name=name), input, x
+    )
 
 
-def bytes_split(input: Any, name: str | None = None) -> Any:
-    """The bytes of each string as strings.
+@overload
+def bytes_split(input: str | bytes, name: str | None = None) -> _core.Tensor: ...
+@overload
+def bytes_split(
+    input: RaggedTensor | list[Any] | tuple[Any, ...], name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def bytes_split(input: TensorLike, name: str | None = None) -> _core.Tensor | RaggedTensor: ...
+def bytes_split(input: TensorLike | RaggedTensor, name: str | None = None) -> _core.Tensor | RaggedTensor:
+    """Cut each string into its bytes.
 
     Args:
         input: strings, in a tensor of known rank or a ragged one.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         A vector for a scalar, else a `tf.RaggedTensor` with one dimension more than `input`.
@@ -338,24 +543,52 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
     Raises:
         ValueError: where the rank of `input` is not known.
 
-    >>> bytes_split("abc").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.strings.bytes_split("abc").numpy().tolist()
     [b'a', b'b', b'c']
-    >>> bytes_split(["ab", ""])
+    >>> tf.strings.bytes_split(["ab", ""])
     <tf.RaggedTensor [[b'a', b'b'], []]>
     """
     x = _flat(input)
-    return _rows(raw_ops.string_bytes_split(x), input, x)
+    return _rows(raw_ops.string_bytes_split(x, name=name), input, x)
 
 
+@overload
 def unicode_decode(
-    input: Any,
+    input: str | bytes,
     input_encoding: str,
     errors: str = "replace",
-    replacement_char: int = 0xFFFD,
+    replacement_char: int = 65533,
     replace_control_characters: bool = False,
     name: str | None = None,
-) -> Any:
-    """The code points of each string, `int32`.
+) -> _core.Tensor: ...
+@overload
+def unicode_decode(
+    input: RaggedTensor | list[Any] | tuple[Any, ...],
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> RaggedTensor: ...
+@overload
+def unicode_decode(
+    input: TensorLike,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor: ...
+def unicode_decode(
+    input: TensorLike | RaggedTensor,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    """Decode each string into its code points.
 
     Args:
         input: strings, in a tensor of known rank or a ragged one.
@@ -364,18 +597,19 @@ def unicode_decode(
             place, `"ignore"` to leave it out.
         replacement_char: a code point.
         replace_control_characters: whether code points below 32 are replaced, too.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
-        A vector for a scalar, else a `tf.RaggedTensor` with one dimension more than `input`.
+        `int32`: a vector for a scalar, else a `tf.RaggedTensor` with one dimension more than `input`.
 
     Raises:
         InvalidArgumentError: for a malformed string, where `errors` is `"strict"`, or another encoding.
         ValueError: where the rank of `input` is not known.
 
-    >>> unicode_decode("h\u00e9", "UTF-8").numpy().tolist()
+    >>> import penstock as tf
+    >>> tf.strings.unicode_decode("hé", "UTF-8").numpy().tolist()
     [104, 233]
-    >>> unicode_decode(["ab", "c"], "UTF-8")
+    >>> tf.strings.unicode_decode(["ab", "c"], "UTF-8")
     <tf.RaggedTensor [[97, 98], [99]]>
     """
     x = _flat(input)
@@ -385,18 +619,35 @@ def unicode_decode(
         errors=errors,
         replacement_char=replacement_char,
         replace_control_characters=replace_control_characters,
+        name=name,
     )
     return _rows(parts, input, x)
 
 
+@overload
 def unicode_encode(
-    input: Any,
+    input: RaggedTensor,
     output_encoding: str,
     errors: str = "replace",
-    replacement_char: int = 0xFFFD,
+    replacement_char: int = 65533,
     name: str | None = None,
-) -> Any:
-    """The strings whose code points are the rows of a tensor.
+) -> _core.Tensor | RaggedTensor: ...
+@overload
+def unicode_encode(
+    input: TensorLike,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> _core.Tensor: ...
+def unicode_encode(
+    input: TensorLike | RaggedTensor,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    """Encode rows of code points as strings.
 
     Args:
         input: `int32`, of rank 1 or more, or ragged: then the innermost rows are strings.
@@ -404,7 +655,7 @@ def unicode_encode(
         errors: `"strict"` to fail at a number that is no code point, `"replace"` to put `replacement_char` in
             its place, `"ignore"` to leave it out.
         replacement_char: a code point.
-        name: ignored.
+        name: a name for the result in a graph.
 
     Returns:
         Strings of the shape of `input` without its last dimension; ragged, where rows of strings are.
@@ -413,8 +664,9 @@ def unicode_encode(
         InvalidArgumentError: for a number that is no code point, where `errors` is `"strict"`, or another
             encoding.
 
-    >>> unicode_encode([104, 233], "UTF-8").numpy().decode()
-    'h\u00e9'
+    >>> import penstock as tf
+    >>> tf.strings.unicode_encode([104, 233], "UTF-8").numpy().decode()
+    'hé'
     """
     options: dict[str, Any] = {
         "output_encoding": output_encoding,
@@ -423,9 +675,10 @@ def unicode_encode(
     }
     if isinstance(input, RaggedTensor):
         if isinstance(input.values, RaggedTensor):
-            encoded = unicode_encode(input.values, output_encoding, errors, replacement_char)
-            return input.with_values(encoded)
-        return raw_ops.unicode_encode(input.values, input.row_splits, **options)
+            inner = unicode_encode(input.values, output_encoding, errors, replacement_char, name)
+            made: RaggedTensor = input.with_values(inner)
+            return made
+        return raw_ops.unicode_encode(input.values, input.row_splits, **options, name=name)
     x = _core._to_tensor_hinted(input, _core.int32)
     dims = sizes(x)
     if not dims:
@@ -433,4 +686,4 @@ def unicode_encode(
     rows, length = product(dims[:-1]), dims[-1]
     step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
     encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)
-    return raw_ops.reshape(encoded, extents(dims[:-1]))
+    return raw_ops.reshape(encoded, extents(dims[:-1]), name=name)

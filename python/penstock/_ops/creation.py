@@ -25,9 +25,7 @@ def _one(dtype: _core.DType) -> _core.Tensor:
     return _core._to_tensor(True if dtype == _core.bool else 1, dtype)
 
 
-def fill(
-    dims: SizesLike, value: TensorLike, name: str | None = None, layout: object | None = None
-) -> _core.Tensor:
+def fill(dims: SizesLike, value: TensorLike, name: str | None = None, layout: object = None) -> _core.Tensor:
     """Make a tensor that holds one value everywhere.
 
     Args:
@@ -50,7 +48,7 @@ def fill(
 
 
 def zeros(
-    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object | None = None
+    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
     """Make a tensor of zeros; of empty strings, or of false, for those dtypes.
 
@@ -74,7 +72,7 @@ def zeros(
 
 
 def ones(
-    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object | None = None
+    shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
     """Make a tensor of ones; of true for `bool`.
 
@@ -99,7 +97,7 @@ def ones(
 
 
 def zeros_like(
-    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object | None = None
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
     """Make a tensor of zeros in the shape of another.
 
@@ -126,7 +124,7 @@ def zeros_like(
 
 
 def ones_like(
-    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object | None = None
+    input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
     """Make a tensor of ones in the shape of another.
 

@@ -769,15 +769,15 @@ def sign(x: TensorLike, name: str | None = None) -> Tensor:
     return _sign(x) if name is None else _sign(x, name=name)
 
 
-def softplus(x: TensorLike, name: str | None = None) -> Tensor:
-    """Compute `log(exp(x) + 1)` without overflow.
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
+    """Compute `log(exp(features) + 1)` without overflow.
 
     Args:
-        x: a tensor of dtype float16, bfloat16, float32, float64.
+        features: a tensor of dtype float16, bfloat16, float32, float64.
         name: a name for the result in a graph.
 
     Returns:
-        A tensor of the dtype of `x` with the shape of `x`.
+        A tensor of the dtype of `features` with the shape of `features`.
 
     Raises:
         TypeError: for values of another dtype.
@@ -786,18 +786,18 @@ def softplus(x: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.math.softplus([0.0, 100.0]).numpy().round(4)
     array([  0.6931, 100.    ], dtype=float32)
     """
-    return _softplus(x) if name is None else _softplus(x, name=name)
+    return _softplus(features) if name is None else _softplus(features, name=name)
 
 
-def softsign(x: TensorLike, name: str | None = None) -> Tensor:
-    """Compute `x / (abs(x) + 1)`.
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
+    """Compute `features / (abs(features) + 1)`.
 
     Args:
-        x: a tensor of dtype float16, bfloat16, float32, float64.
+        features: a tensor of dtype float16, bfloat16, float32, float64.
         name: a name for the result in a graph.
 
     Returns:
-        A tensor of the dtype of `x` with the shape of `x`.
+        A tensor of the dtype of `features` with the shape of `features`.
 
     Raises:
         TypeError: for values of another dtype.
@@ -806,7 +806,7 @@ def softsign(x: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.math.softsign([1.0, -3.0]).numpy().round(4)
     array([ 0.5 , -0.75], dtype=float32)
     """
-    return _softsign(x) if name is None else _softsign(x, name=name)
+    return _softsign(features) if name is None else _softsign(features, name=name)
 
 
 def is_finite(x: TensorLike, name: str | None = None) -> Tensor:

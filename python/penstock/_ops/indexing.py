@@ -47,7 +47,7 @@ def strided_slice(
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: object | None = None,
+    var: object = None,
     name: str | None = None,
 ) -> _core.Tensor:
     """Cut a tensor along its leading dimensions: `input_[begin:end:strides]`.
@@ -93,7 +93,7 @@ def strided_slice(
 def gather(
     params: TensorLike,
     indices: TensorLike,
-    validate_indices: object | None = None,
+    validate_indices: object = None,
     axis: IntLike | None = None,
     batch_dims: IntLike = 0,
     name: str | None = None,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import extents, integer, known_rank, results
+from penstock._runtime.arguments import extents, integer, known_rank, named, results
 from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
 
 __all__ = ["Algorithm", "Generator", "get_global_generator", "set_global_generator"]
 
@@ -86,35 +89,136 @@ class Generator:
         )
 
     @classmethod
-    def from_state(cls, state: Any, alg: Any = "auto_select") -> Generator:
-        """A generator of a state: three integers, or a tensor of them."""
+    def from_state(cls, state: SizesLike, alg: str | int | None = "auto_select") -> Generator:
+        """Make a generator of a state.
+
+        Args:
+            state: three integers, or a tensor of them: the lower and the upper half of the counter, and the
+                key.
+            alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
+
+        Returns:
+            The generator.
+
+        Raises:
+            ValueError: for another algorithm, or a state of another size.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_state([0, 0, 1]).normal([2]).shape
+        TensorShape([2])
+        """
         return cls(state=state, alg=alg)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
-        """A generator of a seed: an integer of up to 192 bits, or up to three integers."""
+    def from_seed(cls, seed: IntLike | SizesLike, alg: str | int | None = None) -> Generator:
+        """Make a generator of a seed.
+
+        Args:
+            seed: an integer of up to 192 bits, or up to three integers.
+            alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
+
+        Returns:
+            The generator.
+
+        Raises:
+            ValueError: for another algorithm.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1234).normal([2]).shape
+        TensorShape([2])
+        """
         return cls(state=_state_of_seed(seed), alg=alg)
 
     @classmethod
-    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
-        """A generator of a state that the operating system's source of randomness gives."""
+    def from_non_deterministic_state(cls, alg: str | int | None = None) -> Generator:
+        """Make a generator of a state that the operating system's source of randomness gives.
+
+        Args:
+            alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
+
+        Returns:
+            The generator.
+
+        Raises:
+            ValueError: for another algorithm.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_non_deterministic_state().normal([2]).shape
+        TensorShape([2])
+        """
         return cls(state=_state_of_seed(secrets.randbits(64 * _WORDS)), alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: Any = "auto_select") -> Generator:
-        """A generator of a key, one integer, and a counter, two integers."""
+    def from_key_counter(
+        cls, key: IntLike, counter: SizesLike, alg: str | int | None = "auto_select"
+    ) -> Generator:
+        """Make a generator of a key and a counter.
+
+        Args:
+            key: an integer.
+            counter: two integers: the lower and the upper half.
+            alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
+
+        Returns:
+            The generator.
+
+        Raises:
+            ValueError: for another algorithm, or a counter of another size.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_key_counter(1, [0, 0]).state.numpy().tolist()
+        [0, 0, 1]
+        """
         return cls(state=_key_counter(key, counter), alg=alg)
 
-    def reset(self, state: Any) -> None:
-        """Puts the generator into a state: three integers."""
+    def reset(self, state: SizesLike) -> None:
+        """Put the generator into a state.
+
+        Args:
+            state: three integers, or a tensor of them: the lower and the upper half of the counter, and the
+                key.
+
+        Raises:
+            ValueError: for a state of another size.
+
+        >>> import penstock as tf
+        >>> g = tf.random.Generator.from_seed(1)
+        >>> g.reset([0, 0, 7])
+        >>> g.state.numpy().tolist()
+        [0, 0, 7]
+        """
         self._state.assign(_checked_state(state))
 
-    def reset_from_seed(self, seed: Any) -> None:
-        """Puts the generator into the state of a seed."""
+    def reset_from_seed(self, seed: IntLike | SizesLike) -> None:
+        """Put the generator into the state of a seed.
+
+        Args:
+            seed: an integer of up to 192 bits, or up to three integers.
+
+        >>> import penstock as tf
+        >>> g = tf.random.Generator.from_seed(1)
+        >>> g.reset_from_seed(7)
+        >>> g.state.numpy().tolist()
+        [7, 0, 0]
+        """
         self.reset(_state_of_seed(seed))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
-        """Puts the generator into the state of a key, one integer, and a counter, two integers."""
+    def reset_from_key_counter(self, key: IntLike, counter: SizesLike) -> None:
+        """Put the generator into the state of a key and a counter.
+
+        Args:
+            key: an integer.
+            counter: two integers: the lower and the upper half.
+
+        Raises:
+            ValueError: for a counter of another size.
+
+        >>> import penstock as tf
+        >>> g = tf.random.Generator.from_seed(1)
+        >>> g.reset_from_key_counter(7, [0, 0])
+        >>> g.state.numpy().tolist()
+        [0, 0, 7]
+        """
         self.reset(_key_counter(key, counter))
 
     @property
@@ -132,8 +236,20 @@ class Generator:
         """The key."""
         return self._state.read_value()[_WORDS - 1]
 
-    def skip(self, delta: Any) -> _core.Tensor:
-        """Moves the state on as drawing `delta` numbers does, and gives the state before."""
+    def skip(self, delta: IntLike) -> _core.Tensor:
+        """Move the state on as drawing `delta` numbers does.
+
+        Args:
+            delta: how many numbers to pass over.
+
+        Returns:
+            The state before, a vector of three `int64`.
+
+        >>> import penstock as tf
+        >>> g = tf.random.Generator.from_seed(1)
+        >>> g.skip(256).numpy().tolist()
+        [1, 0, 0]
+        """
         return raw_ops.rng_read_and_skip(
             self._state, raw_ops.cast(_core._to_tensor(delta), dtype=_core.int64)
         )
@@ -144,85 +260,150 @@ class Generator:
 
     def normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = _core.float32,
+        shape: SizesLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = _core.float32,
         name: str | None = None,
     ) -> _core.Tensor:
-        """Numbers of a normal distribution; arguments as of `tf.random.normal`."""
+        """Draw numbers of a normal distribution.
+
+        Args:
+            shape: the shape of the result.
+            mean: the mean; broadcasts with the result.
+            stddev: the standard deviation, likewise.
+            dtype: floating point.
+            name: a name for the result in a graph.
+
+        Returns:
+            A tensor of `dtype` and of shape `shape`.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1).normal([2, 3]).shape
+        TensorShape([2, 3])
+        """
         dims = extents(shape)
         unit = raw_ops.stateless_random_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
+        return named(unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype), name)
 
     def truncated_normal(
         self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = _core.float32,
+        shape: SizesLike,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
+        dtype: DTypeLike = _core.float32,
         name: str | None = None,
     ) -> _core.Tensor:
-        """Numbers of a normal distribution, none of them more than two standard deviations from the mean."""
+        """Draw numbers of a normal distribution, none more than two standard deviations from the mean.
+
+        Args:
+            shape: the shape of the result.
+            mean: the mean; broadcasts with the result.
+            stddev: the standard deviation, likewise.
+            dtype: floating point.
+            name: a name for the result in a graph.
+
+        Returns:
+            A tensor of `dtype` and of shape `shape`.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1).truncated_normal([2, 3]).shape
+        TensorShape([2, 3])
+        """
         dims = extents(shape)
         unit = raw_ops.stateless_truncated_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
+        return named(unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype), name)
 
     def uniform(
         self,
-        shape: Any,
-        minval: Any = 0,
-        maxval: Any = None,
-        dtype: Any = _core.float32,
+        shape: SizesLike,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
+        dtype: DTypeLike = _core.float32,
         name: str | None = None,
     ) -> _core.Tensor:
-        """Numbers of equal probability between `minval`, included, and `maxval`, not included.
+        """Draw numbers of equal probability between `minval`, included, and `maxval`, not included.
 
         Args:
             shape: the shape of the result.
             minval: the least number.
             maxval: the upper bound: 1 by default for floating point, and required for integers.
             dtype: floating point or integer.
-            name: ignored.
+            name: a name for the result in a graph.
+
+        Returns:
+            A tensor of `dtype` and of shape `shape`.
 
         Raises:
             ValueError: for integers without a bound, or another dtype.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1).uniform([2, 3], 0, 10, tf.int32).shape
+        TensorShape([2, 3])
         """
         target, dims = _core.DType(dtype), extents(shape)
         if target.is_integer:
             if maxval is None:
                 raise ValueError(f"Must specify maxval for integer dtype {target!r}")
             low, high = _core._to_tensor(minval, target), _core._to_tensor(maxval, target)
-            return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
+            return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high, name=name)
         if not target.is_floating:
             raise ValueError(f"argument 'dtype' must be floating point or integer, got {target.name}")
         unit = raw_ops.stateless_random_uniform(dims, self._reserve(dims), dtype=target)
         low = _core._to_tensor(minval, target)
-        return unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low
+        return named(unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low, name)
 
     def uniform_full_int(
-        self, shape: Any, dtype: Any = _core.uint64, name: str | None = None
+        self, shape: SizesLike, dtype: DTypeLike = _core.uint64, name: str | None = None
     ) -> _core.Tensor:
-        """Integers of equal probability among all of the dtype: `int32`, `uint32`, `int64` or `uint64`."""
+        """Draw integers of equal probability among all of a dtype.
+
+        Args:
+            shape: the shape of the result.
+            dtype: `int32`, `uint32`, `int64` or `uint64`.
+            name: a name for the result in a graph.
+
+        Returns:
+            A tensor of `dtype` and of shape `shape`.
+
+        Raises:
+            ValueError: for another dtype.
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1).uniform_full_int([2]).dtype
+        tf.uint64
+        """
         target, dims = _core.DType(dtype), extents(shape)
         if target not in (_core.int32, _core.uint32, _core.int64, _core.uint64):
             raise ValueError(f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}")
-        return raw_ops.stateless_random_uniform_full_int(dims, self._reserve(dims), dtype=target)
+        return raw_ops.stateless_random_uniform_full_int(dims, self._reserve(dims), dtype=target, name=name)
 
     def binomial(
-        self, shape: Any, counts: Any, probs: Any, dtype: Any = _core.int32, name: str | None = None
+        self,
+        shape: SizesLike,
+        counts: TensorLike,
+        probs: TensorLike,
+        dtype: DTypeLike = _core.int32,
+        name: str | None = None,
     ) -> _core.Tensor:
-        """How many of `counts` trials succeed, each with probability `probs`.
+        """Draw how many of a number of trials succeed.
 
         Args:
             shape: the shape of the result, to which `counts` and `probs` broadcast.
             counts: numbers of trials, not negative, in the dtype of `probs`.
             probs: probabilities in [0, 1], of known rank.
             dtype: `int32`, `int64`, `float16`, `float32` or `float64`.
-            name: ignored.
+            name: a name for the result in a graph.
+
+        Returns:
+            A tensor of `dtype` and of shape `shape`.
 
         Raises:
             InvalidArgumentError: for a negative count, or a probability outside of [0, 1].
+
+        >>> import penstock as tf
+        >>> tf.random.Generator.from_seed(1).binomial([3], 10.0, 1.0).numpy().tolist()
+        [10, 10, 10]
         """
         dims = extents(shape)
         probs = _core._to_tensor(probs)
@@ -233,15 +414,40 @@ class Generator:
         leading = raw_ops.size(along) - batch
         samples, members = (raw_ops.reduce_prod(part) for part in (along[:leading], along[leading:]))
         state = self.skip(50 * members * (samples + 3))
-        return raw_ops.stateless_random_binomial(dims, state, counts, probs, dtype=_core.DType(dtype))
+        return raw_ops.stateless_random_binomial(
+            dims, state, counts, probs, dtype=_core.DType(dtype), name=name
+        )
 
-    def make_seeds(self, count: int = 1) -> _core.Tensor:
-        """Seeds for functions whose names begin with `stateless_`: the columns of a matrix of two rows."""
+    def make_seeds(self, count: TensorLike = 1) -> _core.Tensor:
+        """Make seeds for functions whose names begin with `stateless_`.
+
+        Args:
+            count: how many seeds to make.
+
+        Returns:
+            An `int64` matrix of two rows, whose columns are the seeds.
+
+        >>> import penstock as tf
+        >>> seeds = tf.random.Generator.from_seed(1).make_seeds(3)
+        >>> tf.random.stateless_normal([2], seeds[:, 0]).shape
+        TensorShape([2])
+        """
         keys = self.uniform_full_int([count], _core.int64)
         return raw_ops.stack([keys, raw_ops.zeros_like(keys)])
 
-    def split(self, count: int = 1) -> list[Generator]:
-        """New generators with keys drawn from this one, that draw independently of it and of each other."""
+    def split(self, count: IntLike = 1) -> list[Generator]:
+        """Make generators with keys drawn from this one, which draw independently of it and of each other.
+
+        Args:
+            count: how many to make.
+
+        Returns:
+            As many generators.
+
+        >>> import penstock as tf
+        >>> [g.normal([2]).shape for g in tf.random.Generator.from_seed(1).split(2)]
+        [TensorShape([2]), TensorShape([2])]
+        """
         number = integer(count, "count")
         keys = self.uniform_full_int([number], _core.int64)
         zeros = raw_ops.zeros_like(keys)
@@ -279,9 +485,13 @@ class _Global:
 
 
 def get_global_generator() -> Generator:
-    """The global generator; the first call makes it, of a state of the operating system's.
+    """Give the global generator; the first call makes it, of a state of the operating system's.
 
-    >>> get_global_generator().normal([2]).shape
+    Returns:
+        The generator.
+
+    >>> import penstock as tf
+    >>> tf.random.get_global_generator().normal([2]).shape
     TensorShape([2])
     """
     if _Global.generator is None:
@@ -291,11 +501,12 @@ def get_global_generator() -> Generator:
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Makes a generator the global one. Functions that were traced before go on with the one of then.
+    """Make a generator the global one. Functions that were traced before go on with the one of then.
 
     Args:
         generator: a `tf.random.Generator`.
 
-    >>> set_global_generator(get_global_generator())
+    >>> import penstock as tf
+    >>> tf.random.set_global_generator(tf.random.get_global_generator())
     """
     _Global.generator = generator

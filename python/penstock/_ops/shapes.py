@@ -222,7 +222,7 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
         ValueError: where they do not broadcast.
 
     >>> import penstock as tf
-    >>> tf.broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
+    >>> tf.broadcast_static_shape(tf.TensorShape([2, 1]), tf.TensorShape([3]))
     TensorShape([2, 3])
     """
     a, b = TensorShape(shape_x), TensorShape(shape_y)

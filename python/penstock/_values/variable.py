@@ -22,6 +22,7 @@ from penstock.errors import OutOfRangeError
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
     from penstock._values.indexed_slices import IndexedSlices
+    from penstock.compat.v1 import Session
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization", "variable_creator_scope"]
 
@@ -775,7 +776,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"argument 'shape' {shape} contradicts the shape {self.shape} of the variable")
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: Session | None = None) -> Any:
         """Read the value as a NumPy array, in a session where a graph has it.
 
         Args:
@@ -793,7 +794,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         with _core._Outside():
             return self.numpy()
 
-    def load(self, value: TensorLike, session: Any = None) -> None:
+    def load(self, value: TensorLike, session: Session | None = None) -> None:
         """Make `value` the value now, even in a graph: in a session, as `eval`.
 
         Args:

@@ -172,5 +172,9 @@ def get_soft_device_placement() -> bool:
 
     Returns:
         Whether another device may stand in.
+
+    >>> import penstock as tf
+    >>> tf.config.get_soft_device_placement()
+    True
     """
     return _Placement.soft

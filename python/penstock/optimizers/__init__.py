@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import abc
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
 from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
 from penstock.optimizers import schedules as schedules
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from penstock._types.aliases import TensorLike, TensorOrVariable
+    from penstock._values.indexed_slices import IndexedSlices
+
+_Rate: TypeAlias = "TensorLike | Callable[[], TensorLike] | schedules.LearningRateSchedule"
+_Gradient: TypeAlias = "TensorLike | IndexedSlices | None"
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
 
@@ -62,9 +71,12 @@ class Optimizer(abc.ABC):
         ValueError: for more than one kind of clipping.
     """
 
+    # The arguments that only one class has: attributes of these names.
+    _own: tuple[str, ...] = ()
+
     def __init__(
         self,
-        learning_rate: Any,
+        learning_rate: _Rate,
         weight_decay: float | None = None,
         clipnorm: float | None = None,
         clipvalue: float | None = None,
@@ -93,14 +105,15 @@ class Optimizer(abc.ABC):
         return self._iterations
 
     @property
-    def learning_rate(self) -> Any:
+    def learning_rate(self) -> TensorOrVariable:
         """The rate of the next step: a variable, or what the function or the schedule gives."""
         if isinstance(self._rate, schedules.LearningRateSchedule):
             return self._rate(self._iterations)
-        return self._rate() if callable(self._rate) else self._rate
+        rate: TensorOrVariable = self._rate() if callable(self._rate) else self._rate
+        return rate
 
     @learning_rate.setter
-    def learning_rate(self, value: Any) -> None:
+    def learning_rate(self, value: _Rate) -> None:
         if callable(value) and not isinstance(value, Variable):
             self._rate = value
         elif isinstance(self._rate, Variable):
@@ -116,24 +129,66 @@ class Optimizer(abc.ABC):
         return [self._iterations, *rate, *self._slots.values()]
 
     def build(self, variables: Iterable[Variable]) -> None:
-        """Makes all that is needed for the variables."""
+        """Make all that is needed for variables, which their first step does otherwise.
+
+        Args:
+            variables: the variables.
+
+        >>> import penstock as tf
+        >>> sgd = tf.optimizers.SGD(momentum=0.9)
+        >>> sgd.build([tf.Variable(1.0)])
+        >>> len(sgd.variables)
+        3
+        """
         for variable in variables:
             self._make_slots(_checked_variable(variable, "variables"))
 
     def exclude_from_weight_decay(
         self, var_list: Iterable[Variable] | None = None, var_names: Sequence[str] | None = None
     ) -> None:
-        """Keeps variables from the weight decay: those of a list, and those with a text in their name."""
+        """Keep variables from the weight decay.
+
+        Args:
+            var_list: variables.
+            var_names: texts: variables with one of them in their name are kept from it, too.
+
+        Raises:
+            TypeError: for what is no variable.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(1.0, name="bias")
+        >>> sgd = tf.optimizers.SGD(learning_rate=0.5, weight_decay=0.5)
+        >>> sgd.exclude_from_weight_decay(var_names=["bias"])
+        >>> _ = sgd.apply_gradients([(tf.constant(1.0), v)])
+        >>> float(v)
+        0.5
+        """
         given = () if var_list is None else var_list
         self._decay_free.update(_checked_variable(v, "var_list")._unique_id for v in given)
         self._decay_free_names.extend(var_names or ())
 
-    def apply(self, grads: Iterable[Any], trainable_variables: Iterable[Variable]) -> Variable:
-        """Takes a step: as `apply_gradients`, with gradients and variables in two lists of one length."""
+    def apply(self, grads: Iterable[_Gradient], trainable_variables: Iterable[Variable]) -> Variable:
+        """Take a step, as `apply_gradients`, with gradients and variables in two lists of one length.
+
+        Args:
+            grads: the gradients, None for none.
+            trainable_variables: their variables.
+
+        Returns:
+            The number of steps.
+
+        Raises:
+            ValueError: for lists of two lengths, and as `apply_gradients`.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(1.0)
+        >>> int(tf.optimizers.SGD(learning_rate=0.5).apply([tf.constant(1.0)], [v]))
+        1
+        """
         return self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> Variable:
-        """Takes a step.
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[_Gradient, Variable]]) -> Variable:
+        """Take a step.
 
         Args:
             grads_and_vars: pairs of a gradient and its variable. A variable without gradient, None, stays as
@@ -145,6 +200,12 @@ class Optimizer(abc.ABC):
         Raises:
             TypeError: where `grads_and_vars` has anything but pairs.
             ValueError: where no variable has a gradient; for a gradient whose shape is not its variable's.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(1.0)
+        >>> _ = tf.optimizers.SGD(learning_rate=0.5).apply_gradients([(tf.constant(1.0), v)])
+        >>> float(v)
+        0.5
         """
         pairs = list(grads_and_vars)
         for pair in pairs:
@@ -181,7 +242,15 @@ class Optimizer(abc.ABC):
         return self._iterations
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Give the arguments that make an equal one.
+
+        Returns:
+            The arguments by their names.
+
+        >>> import penstock as tf
+        >>> tf.optimizers.SGD(momentum=0.5).get_config()["momentum"]
+        0.5
+        """
         rate = self._rate
         if isinstance(rate, Variable):
             rate = float(rate.numpy())
@@ -192,11 +261,23 @@ class Optimizer(abc.ABC):
             "clipnorm": self.clipnorm,
             "clipvalue": self.clipvalue,
             "global_clipnorm": self.global_clipnorm,
+            **{name: getattr(self, name) for name in self._own},
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """One of the arguments that `get_config` gave."""
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Make one of the arguments that `get_config` gave.
+
+        Args:
+            config: arguments by their names.
+
+        Returns:
+            An object of this class.
+
+        >>> import penstock as tf
+        >>> tf.optimizers.SGD.from_config({"momentum": 0.5}).momentum
+        0.5
+        """
         return cls(**config)
 
     def _decays(self, variable: Variable) -> bool:
@@ -257,14 +338,16 @@ class SGD(Optimizer):
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> _ = SGD(learning_rate=0.25).apply_gradients([(tf.constant(2.0), v)])
+    >>> _ = tf.optimizers.SGD(learning_rate=0.25).apply_gradients([(tf.constant(2.0), v)])
     >>> float(v)
     0.5
     """
 
+    _own = ("momentum", "nesterov")
+
     def __init__(
         self,
-        learning_rate: Any = 0.01,
+        learning_rate: _Rate = 0.01,
         momentum: float = 0.0,
         nesterov: bool = False,
         weight_decay: float | None = None,
@@ -292,10 +375,6 @@ class SGD(Optimizer):
         kept.assign(moment)
         variable.assign_add(moment * self.momentum - step if self.nesterov else moment)
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
-        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
-
 
 class Adam(Optimizer):
     """Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014).
@@ -314,14 +393,16 @@ class Adam(Optimizer):
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> _ = Adam(learning_rate=0.5).apply_gradients([(tf.constant(3.0), v)])
+    >>> _ = tf.optimizers.Adam(learning_rate=0.5).apply_gradients([(tf.constant(3.0), v)])
     >>> round(float(v), 5)
     0.5
     """
 
+    _own = ("beta_1", "beta_2", "epsilon", "amsgrad")
+
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: _Rate = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
@@ -359,11 +440,6 @@ class Adam(Optimizer):
             self._slot(variable, "velocity_hat").assign(greatest)
         variable.assign(new)
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
-        own = ("beta_1", "beta_2", "epsilon", "amsgrad")
-        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
-
 
 class AdamW(Adam):
     """`Adam` with weight decay: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2017).
@@ -385,14 +461,14 @@ class AdamW(Adam):
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> _ = AdamW(learning_rate=0.5, weight_decay=0.5).apply_gradients([(tf.constant(3.0), v)])
+    >>> _ = tf.optimizers.AdamW(learning_rate=0.5, weight_decay=0.5).apply_gradients([(tf.constant(3.0), v)])
     >>> round(float(v), 5)
     0.25
     """
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: _Rate = 0.001,
         weight_decay: float | None = 0.004,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
@@ -436,14 +512,16 @@ class RMSprop(Optimizer):
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> _ = RMSprop(learning_rate=0.1, rho=0.0).apply_gradients([(tf.constant(2.0), v)])
+    >>> _ = tf.optimizers.RMSprop(learning_rate=0.1, rho=0.0).apply_gradients([(tf.constant(2.0), v)])
     >>> round(float(v), 5)
     0.9
     """
 
+    _own = ("rho", "momentum", "epsilon", "centered")
+
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: _Rate = 0.001,
         rho: float = 0.9,
         momentum: float = 0.0,
         epsilon: float = 1e-7,
@@ -480,11 +558,6 @@ class RMSprop(Optimizer):
             kept.assign(step)
         variable.assign_sub(step)
 
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
-        own = ("rho", "momentum", "epsilon", "centered")
-        return {**super().get_config(), **{name: getattr(self, name) for name in own}}
-
 
 class Adagrad(Optimizer):
     """Gradients divided by the root of the sum of their squares: Duchi, Hazan and Singer (2011).
@@ -504,15 +577,17 @@ class Adagrad(Optimizer):
 
     >>> import penstock as tf
     >>> v = tf.Variable(1.0)
-    >>> adagrad = Adagrad(learning_rate=0.1, initial_accumulator_value=0.0)
+    >>> adagrad = tf.optimizers.Adagrad(learning_rate=0.1, initial_accumulator_value=0.0)
     >>> _ = adagrad.apply_gradients([(tf.constant(2.0), v)])
     >>> round(float(v), 5)
     0.9
     """
 
+    _own = ("initial_accumulator_value", "epsilon")
+
     def __init__(
         self,
-        learning_rate: Any = 0.001,
+        learning_rate: _Rate = 0.001,
         initial_accumulator_value: float = 0.1,
         epsilon: float = 1e-7,
         weight_decay: float | None = None,
@@ -536,8 +611,3 @@ class Adagrad(Optimizer):
         total = kept + raw_ops.square(gradient)
         kept.assign(total)
         variable.assign_sub(rate * gradient / raw_ops.sqrt(total + self.epsilon))
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
-        own = ("initial_accumulator_value", "epsilon")
-        return {**super().get_config(), **{name: getattr(self, name) for name in own}}

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import abc
 import math as _math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from penstock._types.aliases import TensorLike
 
 __all__ = ["CosineDecay", "ExponentialDecay", "LearningRateSchedule", "PiecewiseConstantDecay"]
 
@@ -16,20 +21,40 @@ class LearningRateSchedule(abc.ABC):
     """The base: an object that is called with the number of steps so far and gives a learning rate."""
 
     @abc.abstractmethod
-    def __call__(self, step: Any) -> Any:
-        """The learning rate after `step` steps."""
+    def __call__(self, step: TensorLike) -> _core.Tensor:
+        """Compute the learning rate after `step` steps."""
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Give the arguments that make an equal one.
+
+        Returns:
+            The arguments by their names.
+
+        >>> import penstock as tf
+        >>> tf.optimizers.schedules.PiecewiseConstantDecay([10], [1.0, 0.5]).get_config()
+        {'boundaries': [10], 'values': [1.0, 0.5], 'name': 'PiecewiseConstant'}
+        """
         return {key: value for key, value in vars(self).items() if not key.startswith("_")}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Any:
-        """One of the arguments that `get_config` gave."""
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """Make one of the arguments that `get_config` gave.
+
+        Args:
+            config: arguments by their names.
+
+        Returns:
+            An object of this class.
+
+        >>> import penstock as tf
+        >>> config = {"boundaries": [10], "values": [1.0, 0.5]}
+        >>> float(tf.optimizers.schedules.PiecewiseConstantDecay.from_config(config)(0))
+        1.0
+        """
         return cls(**config)
 
 
-def _steps(step: Any) -> _core.Tensor:
+def _steps(step: TensorLike) -> _core.Tensor:
     return raw_ops.cast(_core._to_tensor(step), dtype=_core.float32)
 
 
@@ -41,9 +66,10 @@ class ExponentialDecay(LearningRateSchedule):
         decay_steps: after how many steps the rate is multiplied once.
         decay_rate: what it is multiplied by.
         staircase: whether it is multiplied all at once, by the whole part of the quotient.
-        name: ignored.
+        name: a name for people.
 
-    >>> float(ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)(4))
+    >>> import penstock as tf
+    >>> float(tf.optimizers.schedules.ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)(4))
     0.0625
     """
 
@@ -58,8 +84,8 @@ class ExponentialDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
 
-    def __call__(self, step: Any) -> _core.Tensor:
-        """The learning rate after `step` steps."""
+    def __call__(self, step: TensorLike) -> _core.Tensor:
+        """Compute the learning rate after `step` steps."""
         times = _steps(step) / float(self.decay_steps)
         if self.staircase:
             times = raw_ops.floor(times)
@@ -72,12 +98,13 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     Args:
         boundaries: ascending numbers of steps.
         values: rates, one more than there are boundaries.
-        name: ignored.
+        name: a name for people.
 
     Raises:
         ValueError: where there is another number of values.
 
-    >>> [float(PiecewiseConstantDecay([10], [1.0, 0.5])(step)) for step in (10, 11)]
+    >>> import penstock as tf
+    >>> [float(tf.optimizers.schedules.PiecewiseConstantDecay([10], [1.0, 0.5])(step)) for step in (10, 11)]
     [1.0, 0.5]
     """
 
@@ -91,8 +118,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             )
         self.boundaries, self.values, self.name = boundaries, values, name
 
-    def __call__(self, step: Any) -> _core.Tensor:
-        """The learning rate after `step` steps."""
+    def __call__(self, step: TensorLike) -> _core.Tensor:
+        """Compute the learning rate after `step` steps."""
         past = _steps(step) > _core._to_tensor([float(b) for b in self.boundaries], _core.float32)
         index = raw_ops.reduce_sum(raw_ops.cast(past, dtype=_core.int32))
         return raw_ops.gather(_core._to_tensor([float(v) for v in self.values], _core.float32), index)
@@ -105,12 +132,14 @@ class CosineDecay(LearningRateSchedule):
         initial_learning_rate: the rate that the decay starts from; that of step 0 if there is no warm-up.
         decay_steps: the number of steps of the decay.
         alpha: the part of the rate that is left at the end.
-        name: ignored.
+        name: a name for people.
         warmup_target: the rate that a straight rise from `initial_learning_rate` reaches before the decay
             starts from it.
         warmup_steps: the number of steps of the rise.
 
-    >>> [round(float(CosineDecay(2.0, decay_steps=10)(step)), 5) for step in (0, 5, 10, 11)]
+    >>> import penstock as tf
+    >>> schedule = tf.optimizers.schedules.CosineDecay(2.0, decay_steps=10)
+    >>> [round(float(schedule(step)), 5) for step in (0, 5, 10, 11)]
     [2.0, 1.0, 0.0, 0.0]
     """
 
@@ -126,8 +155,8 @@ class CosineDecay(LearningRateSchedule):
         self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
         self.name, self.warmup_target, self.warmup_steps = name, warmup_target, warmup_steps
 
-    def __call__(self, step: Any) -> _core.Tensor:
-        """The learning rate after `step` steps."""
+    def __call__(self, step: TensorLike) -> _core.Tensor:
+        """Compute the learning rate after `step` steps."""
         steps = _steps(step)
         if self.warmup_target is None:
             return self._decayed(steps, self.initial_learning_rate)

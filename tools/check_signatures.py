@@ -1,0 +1,276 @@
+"""Checks what public functions say of themselves: `python tools/check_signatures.py [NAME ...]`.
+
+A public function or method is one that a program reaches as `tf.…`. Of each it is asked that
+
+- every parameter and the result have a type, that of a parameter not being `Any` without a reason in `ANY`;
+- there is no `*args` or `**kwargs` but where TensorFlow has it;
+- the names of parameters are TensorFlow's, in its order (`tensorflow_signatures.txt`), and what is
+  added comes behind them or by keyword;
+- the documentation starts with an imperative, says what each parameter is and what is returned;
+- there is an example, which imports what it uses and runs as pasted.
+
+Given names of modules, classes or functions, it prints a table of what these lack. Otherwise the exit status
+is 1 if anything is missing outside of `UNFINISHED`, or if an entry of that list is no longer needed.
+"""
+
+from __future__ import annotations
+
+import doctest
+import enum
+import functools
+import importlib
+import inspect
+import io
+import re
+import sys
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = "penstock"
+SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
+
+# Modules, classes and functions of which not everything is asked yet. The list only shrinks.
+UNFINISHED: tuple[str, ...] = (
+    "Graph",
+    "IndexedSlicesSpec",
+    "OptionalSpec",
+    "RaggedTensor",
+    "RaggedTensorSpec",
+    "TensorArray",
+    "TensorArraySpec",
+    "TensorSpec",
+    "TypeSpec",
+    "data",
+    "types.experimental",
+)
+
+# Parameters that take anything, and why.
+ANY: dict[str, str] = {
+    "array_api.asarray(obj)": "an array of any library",
+    "autograph.set_element_type(target)": "a list of the program or a name in it",
+    "constant(value)": "a nest of whatever a registered conversion takes",
+    "convert_to_tensor(value)": "whatever a registered conversion takes",
+    "function(experimental_autograph_options)": "accepted and ignored",
+    "experimental.dlpack.from_dlpack(dlcapsule)": "a capsule has no type in Python",
+    **dict.fromkeys(
+        (
+            "nest.assert_same_structure(nest1)",
+            "nest.assert_same_structure(nest2)",
+            "nest.flatten(structure)",
+            "nest.is_nested(seq)",
+            "nest.map_structure(structure)",
+            "nest.pack_sequence_as(structure)",
+            "type_spec_from_value(value)",
+        ),
+        "nests of any objects",
+    ),
+}
+
+# Functions whose parameters are not those of TensorFlow, and why.
+OTHER_PARAMETERS: dict[str, str] = {
+    "optimizers.Optimizer.from_config": "there is no registry of classes, which `custom_objects` adds to",
+}
+
+# Functions without a runnable example, and why.
+WITHOUT_EXAMPLE: dict[str, str] = {}
+
+# What documentation starts with.
+IMPERATIVES = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    accumulate add append apply ask broadcast call check choose combine compute concatenate convert
+    convolve copy count cut decode demand describe divide do draw encode evaluate factor find gather
+    get give go group have hide insert invert iterate join keep leave let limit list lower make mark move
+    multiply negate note pad permute print put raise read rearrange register remove repeat replace
+    restart reverse round run say scale set shift show solve sort stack stand stop subtract sum take
+    tell transpose turn undo watch write
+    """,
+    )
+)
+
+
+class Public(NamedTuple):
+    """A public function, by the name under which programs reach it first."""
+
+    path: str
+    function: Callable[..., Any]
+    method: bool
+
+
+def public() -> list[Public]:
+    """The functions of the package's public modules, and the methods of their classes, each once."""
+    found: dict[int, Public] = {}
+    modules: set[int] = set()
+
+    def add(path: str, function: Callable[..., Any], method: bool) -> None:
+        known = found.get(id(function))
+        if known is None or (path.count("."), path) < (known.path.count("."), known.path):
+            found[id(function)] = Public(path, function, method)
+
+    def walk(prefix: str, module: types.ModuleType) -> None:
+        if id(module) in modules:
+            return
+        modules.add(id(module))
+        for name in sorted(getattr(module, "__all__", None) or dir(module)):
+            value, path = getattr(module, name, None), prefix + name
+            if name.startswith("_") or name == "raw_ops":
+                continue
+            if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
+                walk(f"{path}.", value)
+            elif inspect.isfunction(value):
+                add(path, value, False)
+            elif isinstance(value, type) and not isinstance(value, enum.EnumType):
+                for member, function in methods(value):
+                    add(f"{path}.{member}", function, True)
+
+    walk("", importlib.import_module(PACKAGE))
+    return sorted(found.values())
+
+
+def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The public methods of a class and of its bases in the package that have no public name of their own."""
+    for base in cls.__mro__:
+        if base is not cls and not (base.__module__.startswith(PACKAGE) and base.__name__.startswith("_")):
+            continue
+        for name, member in vars(base).items():
+            function = getattr(member, "__func__", member)
+            if not name.startswith("_") and inspect.isfunction(function):
+                yield name, function
+
+
+@functools.cache
+def tensorflow() -> dict[str, list[str]]:
+    """The parameters of TensorFlow's functions by their names, without defaults."""
+    lines = SIGNATURES.read_text(encoding="utf-8").splitlines()
+    pairs = (line.rstrip(")").split("(") for line in lines if line and not line.startswith("#"))
+    return {path: list(filter(None, parameters.split(", "))) for path, parameters in pairs}
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of parameters, with stars, without `self` and `cls`."""
+    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    names = [stars.get(p.kind, "") + p.name for p in inspect.signature(function).parameters.values()]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def untyped(path: str, function: Callable[..., Any]) -> list[str]:
+    """The parameters without a type, or with one that says nothing; what is passed on may be anything."""
+    return [
+        f"type of {name}"
+        for name, p in inspect.signature(function).parameters.items()
+        if name not in ("self", "cls")
+        and p.annotation in (p.empty, "Any", "Any | None")
+        and (p.annotation is p.empty or p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        and f"{path}({name})" not in ANY
+    ]
+
+
+def misplaced(path: str, function: Callable[..., Any]) -> list[str]:
+    """What is wrong with names and order of parameters, beside those of TensorFlow."""
+    theirs = tensorflow().get(path)
+    if theirs is None or path in OTHER_PARAMETERS:
+        return []
+    positional = [name for name in theirs if not name.startswith("**")]
+    stars = [name for name in parameters(function) if name.startswith("*") and name not in theirs]
+    if parameters(function)[: len(positional)] != positional:
+        return [f"parameters ({', '.join(theirs)})", *stars]
+    return stars
+
+
+def sections(text: str) -> dict[str, str]:
+    """The parts of documentation by their headings; the summary is that of ``""``."""
+    parts = re.split(r"^(Args|Returns|Yields|Raises|Attributes):$", text, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def undocumented(path: str, function: Callable[..., Any]) -> list[str]:
+    """What the documentation does not say."""
+    text = inspect.getdoc(function)
+    if not text:
+        return ["documentation"]
+    found, parts = [], sections(text)
+    word = re.match(r"[A-Za-z-]*", text)
+    if word is None or word[0].lower() not in IMPERATIVES or not word[0][:1].isupper():
+        found.append(f"imperative: {text.split()[0]}")
+    described = set(re.findall(r"^ {4}(\*{0,2}\w+): ", parts.get("Args", ""), flags=re.MULTILINE))
+    found += [f"what {name} is" for name in parameters(function) if name not in described]
+    found += [f"parameter {name}" for name in sorted(described - set(parameters(function)))]
+    result = inspect.signature(function).return_annotation
+    if result is inspect.Signature.empty:
+        found.append("type of result")
+    elif result not in ("None", "Never", "Self") and not {"Returns", "Yields"} & parts.keys():
+        found.append("returns")
+    if "ignored." in [line.strip() for line in text.splitlines() if line.strip().startswith("name:")]:
+        found.append("name")
+    return found
+
+
+def example(path: str, function: Callable[..., Any]) -> list[str]:
+    """What is wrong with the example."""
+    text = inspect.getdoc(function) or ""
+    examples = doctest.DocTestParser().get_examples(text)
+    if path in WITHOUT_EXAMPLE:
+        return ["no reason to have no example"] if examples else []
+    if not examples:
+        return ["example"]
+    test = doctest.DocTest(examples, {}, path, None, None, None)
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    result = doctest.DocTestRunner(optionflags=options, verbose=False).run(test, out=io.StringIO().write)
+    return ["example that runs"] if result.failed else []
+
+
+def missing(entry: Public) -> list[str]:
+    """What a public function does not have."""
+    path, function, _ = entry
+    return [
+        *untyped(path, function),
+        *misplaced(path, function),
+        *undocumented(path, function),
+        *example(path, function),
+    ]
+
+
+def table(lacks: dict[str, list[str]]) -> str:
+    """What is missing, a line for each function."""
+    width = max(map(len, lacks), default=0)
+    return "\n".join(f"{path:{width}}  {'; '.join(found)}" for path, found in lacks.items())
+
+
+def within(path: str) -> Callable[[str], bool]:
+    """Whether something is a name, or the module or class that it lies in."""
+    return lambda place: path == place or path.startswith(f"{place}.")
+
+
+def main() -> int:
+    """Prints what is missing, and says whether it is too much."""
+    prefixes = tuple(sys.argv[1:])
+    entries = public()
+    lacks = {entry.path: found for entry in entries if (found := missing(entry))}
+    if prefixes:
+        chosen = {path: found for path, found in lacks.items() if any(map(within(path), prefixes))}
+        print(table(chosen) or "nothing is missing")
+        return bool(chosen)
+    new = {path: found for path, found in lacks.items() if not any(map(within(path), UNFINISHED))}
+    finished = [prefix for prefix in UNFINISHED if not any(within(path)(prefix) for path in lacks)]
+    paths = {entry.path for entry in entries}
+    listed = {*OTHER_PARAMETERS, *WITHOUT_EXAMPLE, *(name.partition("(")[0] for name in ANY)}
+    if new:
+        print(table(new))
+    for prefix in finished:
+        print(f"{prefix}: nothing is missing any more; take it out of UNFINISHED")
+    for path in sorted(listed - paths):
+        print(f"{path}: there is no such function; take it out of the lists")
+    if new or finished or listed - paths:
+        return 1
+    counts = Counter(prefix for path in lacks for prefix in UNFINISHED if within(path)(prefix))
+    rest = ", ".join(f"{prefix} {count}" for prefix, count in counts.most_common())
+    print(f"{len(entries) - len(lacks)} of {len(entries)} functions say all; unfinished: {rest or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
