@@ -70,11 +70,11 @@ fn start<R: Send + 'static>(
 ) -> Result<R> {
     let (sender, messages) = channel();
     let work = Arc::new(Mutex::new(Some(work)));
-    let theirs = work.clone();
+    let (theirs, limit) = (work.clone(), pool::limit());
     let body = move || {
         let Some(work) = take(&theirs) else { return };
         let waiting = Waiting(sender);
-        let result = catch_unwind(AssertUnwindSafe(|| work(&waiting)));
+        let result = catch_unwind(AssertUnwindSafe(|| pool::with_limit(limit, || work(&waiting))));
         // Where nobody waits any more, the result is dropped here.
         drop(waiting.0.send(Message::Done(result)));
     };

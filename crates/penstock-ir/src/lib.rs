@@ -35,8 +35,8 @@ pub use op::{
     ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Fold, InferCx, Known, KnownValues,
     NoValues, OpDef, OpSet, OutTypes, Resolved, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
 };
-pub use parse::{HostResolver, no_hosts, parse_function, parse_tensors};
+pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;
-pub use print::{PrintOptions, print_function, print_graph, print_tensor};
+pub use print::{ConstantSink, Locations, PrintOptions, print_function, print_functions, print_graph, print_tensor};
 pub use types::Type;
 pub use verify::{verify, verify_after};

@@ -27,6 +27,18 @@ pub fn no_hosts(_: &str) -> Option<HostRef> {
     None
 }
 
+/// Finds a constant by the key that a text gives it. The text says its type too, which must be the tensor's.
+pub type ConstantResolver<'a> = &'a dyn Fn(&str) -> Option<Tensor>;
+
+/// Where what a text names, and does not hold, is found.
+#[derive(Clone, Copy)]
+pub struct Resolvers<'a> {
+    /// Host code.
+    pub hosts: HostResolver<'a>,
+    /// Constants.
+    pub constants: ConstantResolver<'a>,
+}
+
 /// Reads the text form: the main function, which is the last, with all that it calls.
 ///
 /// Types that the text leaves out are inferred; those that it gives are checked. Operators are
@@ -36,14 +48,23 @@ pub fn no_hosts(_: &str) -> Option<HostRef> {
 /// `InvalidArgument` with line and column, and what was expected there, or the class that the
 /// verifier reports for an instruction. Never panics on any text.
 pub fn parse_function(text: &str, ops: &dyn OpSet, hosts: HostResolver<'_>) -> Result<Arc<Function>> {
-    let mut parser = Parser::new(text, ops, hosts);
+    let mut functions = parse_functions(text, ops, Resolvers { hosts, constants: &|_| None })?;
+    functions.pop().ok_or_else(|| Error::internal("a text without functions was accepted"))
+}
+
+/// Reads the text form: all its functions, at least one, in their order, each under the name that it has there.
+///
+/// # Errors
+/// As [`parse_function`].
+pub fn parse_functions(text: &str, ops: &dyn OpSet, resolvers: Resolvers<'_>) -> Result<Vec<Arc<Function>>> {
+    let mut parser = Parser::new(text, ops, resolvers);
     // All signatures first: a function may call itself, or one that follows.
     let mut headers = Vec::new();
     while parser.token != Token::End || headers.is_empty() {
         let header = parser.header()?;
         headers.push(header);
     }
-    for header in &headers {
+    for header in callees_first(&headers) {
         if let Some(body) = header.body {
             let graph = parser.body(header, body)?;
             debug_assert!(verify(&graph).is_ok(), "{:?}", verify(&graph));
@@ -51,7 +72,38 @@ pub fn parse_function(text: &str, ops: &dyn OpSet, hosts: HostResolver<'_>) -> R
             let _ = header.function.define(graph);
         }
     }
-    headers.pop().map(|h| h.function).ok_or_else(|| Error::internal("a text without functions was accepted"))
+    Ok(headers.into_iter().map(|h| h.function).collect())
+}
+
+/// The functions of a text, each after those that it calls, but for those that call it in turn: these keep it, and it does
+/// not keep them, so that functions which call each other are freed.
+fn callees_first<'h, 'a>(headers: &'h [Header<'a>]) -> Vec<&'h Header<'a>> {
+    let index: FxHashMap<&str, usize> = headers.iter().enumerate().map(|(i, h)| (h.function.name(), i)).collect();
+    let mut seen = vec![false; headers.len()];
+    let mut order = Vec::with_capacity(headers.len());
+    // From the last, which is the main one and keeps all others.
+    for root in (0..headers.len()).rev() {
+        // Each function that is open, and how many of the names in it have been looked at.
+        let mut open = vec![(root, 0)];
+        if std::mem::replace(&mut seen[root], true) {
+            continue;
+        }
+        while let Some((at, next)) = open.last_mut() {
+            let header = &headers[*at];
+            let Some(name) = header.calls.get(*next) else {
+                order.push(header);
+                open.pop();
+                continue;
+            };
+            *next += 1;
+            if let Some(&callee) = index.get(&**name)
+                && !std::mem::replace(&mut seen[callee], true)
+            {
+                open.push((callee, 0));
+            }
+        }
+    }
+    order
 }
 
 /// Reads constants as they stand in attributes, with commas between them: `f32[] 1.5, i64[2] [1,2]`.
@@ -59,7 +111,7 @@ pub fn parse_function(text: &str, ops: &dyn OpSet, hosts: HostResolver<'_>) -> R
 /// # Errors
 /// `InvalidArgument` with line and column, and what was expected there.
 pub fn parse_tensors(text: &str) -> Result<Vec<Tensor>> {
-    let mut parser = Parser::new(text, &NoOps, &no_hosts);
+    let mut parser = Parser::new(text, &NoOps, Resolvers { hosts: &no_hosts, constants: &|_| None });
     let mut out = Vec::new();
     while parser.token != Token::End {
         out.push(parser.tensor()?);
@@ -78,12 +130,17 @@ impl OpSet for NoOps {
     }
 }
 
+/// How a call refers to a function: one that is only declared in the text is kept by its callers.
+type Refer = fn(&Arc<Function>) -> FuncRef;
+
 /// The head of a function.
 struct Header<'a> {
     function: Arc<Function>,
     params: Vec<Param<'a>>,
     /// Where its `{` stands; `None` where it is only declared.
     body: Option<usize>,
+    /// The functions that the body names.
+    calls: Vec<Cow<'a, str>>,
 }
 
 /// A parameter or a result in the text.
@@ -111,14 +168,15 @@ struct Parser<'a, 'e> {
     /// Where the one before it ended.
     last: usize,
     ops: &'e dyn OpSet,
-    hosts: HostResolver<'e>,
-    functions: FxHashMap<Cow<'a, str>, Arc<Function>>,
+    resolvers: Resolvers<'e>,
+    /// By name, and how a call refers to it.
+    functions: FxHashMap<Cow<'a, str>, (Arc<Function>, Refer)>,
 }
 
 impl<'a, 'e> Parser<'a, 'e> {
-    fn new(text: &'a str, ops: &'e dyn OpSet, hosts: HostResolver<'e>) -> Parser<'a, 'e> {
+    fn new(text: &'a str, ops: &'e dyn OpSet, resolvers: Resolvers<'e>) -> Parser<'a, 'e> {
         let functions = FxHashMap::default();
-        let mut parser = Parser { text, start: 0, end: 0, last: 0, token: Token::End, ops, hosts, functions };
+        let mut parser = Parser { text, start: 0, end: 0, last: 0, token: Token::End, ops, resolvers, functions };
         parser.advance();
         parser
     }
@@ -233,22 +291,30 @@ impl<'a, 'e> Parser<'a, 'e> {
             }
         }
         let body = self.is("{").then_some(self.start);
+        let mut calls = Vec::new();
         if body.is_some() {
-            self.skip_block()?;
+            calls = self.skip_block()?;
         } else if self.token != Token::End && !self.is_word("func") {
             return self.expected("'{' or the next function");
         }
         let signature = Signature { params: params.iter().map(|p| p.ty.clone()).collect(), results };
         let function = Arc::new(Function::declare(name.as_ref(), signature));
-        self.functions.insert(name, function.clone());
-        Ok(Header { function, params, body })
+        let refer = if body.is_some() { FuncRef::called } else { |f: &Arc<Function>| FuncRef::new(f.clone()) };
+        self.functions.insert(name, (function.clone(), refer));
+        Ok(Header { function, params, body, calls })
     }
 
-    fn skip_block(&mut self) -> Result<()> {
+    /// Passes over a block, and gives the names of the functions in it.
+    fn skip_block(&mut self) -> Result<Vec<Cow<'a, str>>> {
         let open = self.start;
         let mut depth = 0usize;
+        let mut names = Vec::new();
         loop {
             match self.token {
+                Token::Punct("@") => {
+                    names.push(self.function_name()?);
+                    continue;
+                }
                 Token::Punct("{") => depth += 1,
                 Token::Punct("}") => depth -= 1,
                 Token::Unterminated => return Err(self.error_at(self.start, self.token)),
@@ -257,7 +323,7 @@ impl<'a, 'e> Parser<'a, 'e> {
             }
             self.advance();
             if depth == 0 {
-                return Ok(());
+                return Ok(names);
             }
         }
     }
@@ -531,8 +597,9 @@ impl<'a, 'e> Parser<'a, 'e> {
                 let at = self.start;
                 let name = self.function_name()?;
                 let function = self.functions.get(&name);
-                let found = function.ok_or_else(|| self.error_at(at, format!("there is no function @{name}")))?;
-                Attr::Func(FuncRef::new(found.clone()))
+                let (found, refer) =
+                    function.ok_or_else(|| self.error_at(at, format!("there is no function @{name}")))?;
+                Attr::Func(refer(found))
             }
             AttrKind::Host => {
                 if !self.is_word("host") {
@@ -544,7 +611,8 @@ impl<'a, 'e> Parser<'a, 'e> {
                 let name = self.text_string("the name of host code")?;
                 self.expect(")")?;
                 Attr::Host(
-                    (self.hosts)(&name).ok_or_else(|| self.error_at(at, format!("there is no host code {name:?}")))?,
+                    (self.resolvers.hosts)(&name)
+                        .ok_or_else(|| self.error_at(at, format!("there is no host code {name:?}")))?,
                 )
             }
         })
@@ -594,6 +662,10 @@ impl<'a, 'e> Parser<'a, 'e> {
         let Some(dims) = ty.shape().extents().filter(|_| is_array) else {
             return Err(self.error_at(at, format!("expected the type of a constant, found {ty}")));
         };
+        if self.is_word("from") {
+            self.advance();
+            return self.constant(&ty, &dims);
+        }
         with_dtype!(plain, ty.dtype(), T => {
             let values = self.elements(&dims, Self::literal::<T>)?;
             Tensor::from_slice(&dims, &values).map_err(|e| self.placed(at, &e))
@@ -601,6 +673,19 @@ impl<'a, 'e> Parser<'a, 'e> {
             let values = self.elements(&dims, |p| p.string("a quoted string").map(penstock_data::Bytes::from))?;
             Tensor::from_strings(&dims, values).map_err(|e| self.placed(at, &e))
         })
+    }
+
+    /// A constant that stands outside of the text, by its key.
+    fn constant(&mut self, ty: &Type, dims: &Dims) -> Result<Tensor> {
+        let at = self.start;
+        let key = self.text_string("the key of a constant")?;
+        let Some(found) = (self.resolvers.constants)(&key) else {
+            return Err(self.error_at(at, format!("there is no constant {key:?}")));
+        };
+        if found.dtype() != ty.dtype() || found.dims() != &**dims {
+            return Err(self.error_at(at, format!("the constant {key:?} is {}, not {ty}", Type::of(&found))));
+        }
+        Ok(found)
     }
 
     /// The elements of a tensor of these extents: one alone for a scalar, else a flat list.

@@ -44,6 +44,7 @@
 //!             shape   [s0,?,3]
 //!             types   (f32[2], var str[*])
 //!             tensor  f32[2,2] [1,2,3,4]   f32[] 1.5   c64[1] [(1,-2)]   str[1] ["a"]
+//!                     f32[9,9] from "key"   stands elsewhere, and needs a resolver of constants when read
 //!             callee  @name
 //!             host    host("name")             needs a resolver of host code when read
 //! location  = ";" place {"from" place}         to the end of the line; "from" leads outward through the callers
@@ -56,7 +57,7 @@
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use penstock_data::{Frame, Loc, Tensor};
+use penstock_data::{Frame, Loc, Result, Tensor};
 use penstock_kernels::stack;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,14 +77,26 @@ const LOCATION_COLUMN: usize = 64;
 pub struct PrintOptions {
     /// Print at most so many elements of a constant, for people; such a text cannot be read back.
     pub elide: Option<usize>,
-    /// Print source locations.
-    pub locs: bool,
+    /// What to print of source locations.
+    pub locs: Locations,
+}
+
+/// What is printed of source locations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Locations {
+    /// Nothing.
+    None,
+    /// The names of files without their directories, which may tell of the machine and its user.
+    Names,
+    /// The paths of files as they are.
+    #[default]
+    Full,
 }
 
 impl Default for PrintOptions {
     /// Everything.
     fn default() -> PrintOptions {
-        PrintOptions { elide: None, locs: true }
+        PrintOptions { elide: None, locs: Locations::Full }
     }
 }
 
@@ -93,7 +106,7 @@ pub fn print_function(function: &Function, options: &PrintOptions) -> String {
         let mut printer = Printer::new(*options);
         printer.names.insert(function, function.name().to_string());
         if let Some(graph) = function.graph() {
-            printer.callees(graph);
+            printer.callees(called(graph));
         }
         printer.function(function);
         printer.out
@@ -101,14 +114,41 @@ pub fn print_function(function: &Function, options: &PrintOptions) -> String {
     with_room(function.graph(), print)
 }
 
-/// Prints where the stack has room for the regions of a graph, and for the functions that it calls.
-fn with_room(graph: Option<&Graph>, print: impl FnOnce() -> String + Send) -> String {
+/// Gives a constant the key by which a text refers to it; `None` to have it in the text.
+pub type ConstantSink<'a> = &'a mut (dyn FnMut(&Tensor) -> Option<String> + Send);
+
+/// The text form of several functions and of all that they call, each function once, and the name that each of `functions`
+/// has in it. The constants that `constants` gives a key are referred to by that.
+///
+/// # Errors
+/// `ResourceExhausted` where calls and regions go too deep for any stack.
+pub fn print_functions(
+    functions: &[Arc<Function>],
+    options: &PrintOptions,
+    constants: ConstantSink<'_>,
+) -> Result<(String, Vec<String>)> {
+    let graphs = functions.iter().filter_map(|f| f.graph());
+    stack::with_room(levels(graphs), || {
+        let mut printer = Printer { constants: Some(constants), ..Printer::new(*options) };
+        for function in functions {
+            printer.callees([function.clone()]);
+        }
+        let names = functions.iter().map(|f| printer.names[&Arc::as_ptr(f)].clone()).collect();
+        (printer.out, names)
+    })
+}
+
+/// How deep a printer of graphs may have to go, with all that they call.
+fn levels<'a>(graphs: impl Iterator<Item = &'a Graph>) -> usize {
     let called = |graph: &Graph| -> Vec<Arc<Function>> {
         let attrs = graph.insts.iter().flat_map(|(_, data)| &data.attrs.0);
         attrs.filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }).collect()
     };
-    let mut levels = graph.map_or(0, Graph::depth);
-    let mut open = graph.map_or_else(Vec::new, called);
+    let (mut levels, mut open) = (0, Vec::new());
+    for graph in graphs {
+        levels = levels.max(graph.depth());
+        open.extend(called(graph));
+    }
     let mut seen: FxHashSet<*const Function> = FxHashSet::default();
     while let Some(function) = open.pop() {
         if seen.insert(Arc::as_ptr(&function))
@@ -118,7 +158,12 @@ fn with_room(graph: Option<&Graph>, print: impl FnOnce() -> String + Send) -> St
             open.extend(called(graph));
         }
     }
-    stack::with_room(levels, print).unwrap_or_else(|error| error.to_string())
+    levels
+}
+
+/// Prints where the stack has room for the regions of a graph, and for the functions that it calls.
+fn with_room(graph: Option<&Graph>, print: impl FnOnce() -> String + Send) -> String {
+    stack::with_room(levels(graph.into_iter()), print).unwrap_or_else(|error| error.to_string())
 }
 
 /// The text form of a graph, as the function `@main`, and of all that it calls.
@@ -126,7 +171,7 @@ pub fn print_graph(graph: &Graph, options: &PrintOptions) -> String {
     let print = || {
         let mut printer = Printer::new(*options);
         printer.names.insert(std::ptr::null(), "main".to_string());
-        printer.callees(graph);
+        printer.callees(called(graph));
         printer.definition("main", &graph.signature(), Some(graph));
         printer.out
     };
@@ -194,22 +239,24 @@ fn called(graph: &Graph) -> Vec<Arc<Function>> {
     called
 }
 
-struct Printer {
+struct Printer<'a> {
     out: String,
     options: PrintOptions,
+    /// Where constants go that are not to be in the text.
+    constants: Option<ConstantSink<'a>>,
     /// The name of each function in this text. The graph that is printed without a function has the null key.
     names: FxHashMap<*const Function, String>,
 }
 
-impl Printer {
-    fn new(options: PrintOptions) -> Printer {
-        Printer { out: String::new(), options, names: FxHashMap::default() }
+impl<'a> Printer<'a> {
+    fn new(options: PrintOptions) -> Printer<'a> {
+        Printer { out: String::new(), options, constants: None, names: FxHashMap::default() }
     }
 
-    /// Prints the functions that `graph` calls, each after those that it calls itself.
-    fn callees(&mut self, graph: &Graph) {
+    /// Prints these functions, each after those that it calls itself.
+    fn callees(&mut self, functions: impl IntoIterator<Item = Arc<Function>>) {
         // Each function that is being printed, with those that it calls and that are still to be looked at.
-        let mut open = vec![(None, called(graph).into_iter())];
+        let mut open = vec![(None, functions.into_iter().collect::<Vec<_>>().into_iter())];
         while let Some((_, rest)) = open.last_mut() {
             if let Some(function) = rest.next() {
                 let key = Arc::as_ptr(&function);
@@ -285,7 +332,7 @@ impl Printer {
         for &inst in &data.insts {
             self.indent(depth);
             self.inst(graph, &graph.insts[inst], depth);
-            if self.options.locs {
+            if self.options.locs != Locations::None {
                 self.location(graph.locs.get(inst).copied().unwrap_or_default());
             }
             self.out.push('\n');
@@ -372,7 +419,13 @@ impl Printer {
                 let items: Vec<String> = v.iter().map(Type::to_string).collect();
                 let _ = write!(out, "({})", items.join(", "));
             }
-            Attr::Tensor(v) => write_tensor(out, v, self.options.elide),
+            Attr::Tensor(v) => match self.constants.as_mut().and_then(|sink| sink(v)) {
+                Some(key) => {
+                    let _ = write!(out, "{}{} from ", v.dtype(), penstock_data::Shape::known(v.dims()));
+                    write_string(out, key.as_bytes());
+                }
+                None => write_tensor(out, v, self.options.elide),
+            },
             Attr::Func(v) => match self.names.get(&Arc::as_ptr(&v.get())) {
                 Some(name) => write_function_name(out, name),
                 None => write_function_name(out, v.get().name()),
@@ -398,7 +451,11 @@ impl Printer {
         self.out.push_str("  ;");
         for (i, frame) in stack.iter().enumerate() {
             self.out.push_str(if i == 0 { " " } else { " from " });
-            write_place(&mut self.out, frame);
+            let file = match self.options.locs {
+                Locations::Names => frame.file.rsplit(['/', '\\']).next().unwrap_or_default(),
+                _ => &frame.file,
+            };
+            write_place(&mut self.out, file, frame);
         }
     }
 }
@@ -420,11 +477,11 @@ fn write_function_name(out: &mut String, name: &str) {
     }
 }
 
-fn write_place(out: &mut String, frame: &Frame) {
-    if is_plain_file(&frame.file) {
-        out.push_str(&frame.file);
+fn write_place(out: &mut String, file: &str, frame: &Frame) {
+    if is_plain_file(file) {
+        out.push_str(file);
     } else {
-        write_string(out, frame.file.as_bytes());
+        write_string(out, file.as_bytes());
     }
     let _ = write!(out, ":{}", frame.line);
     if frame.column > 0 {

@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "a lock-free list of teams, which a fork cannot leave locked")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
@@ -38,10 +38,40 @@ pub fn set_threads(n: usize) {
 /// The number of threads that kernels may use, the calling one included.
 #[inline]
 pub fn threads() -> usize {
-    match THREADS.load(Ordering::Relaxed) {
+    let wanted = match THREADS.load(Ordering::Relaxed) {
         0 => default_threads(),
         n => n,
+    };
+    match LIMIT.get() {
+        0 => wanted,
+        limit => wanted.min(limit),
     }
+}
+
+/// The most threads that what the calling thread runs may use; 0 where nothing limits it.
+pub fn limit() -> usize {
+    LIMIT.get()
+}
+
+/// Runs `f` with at most `limit` threads, the calling one included; 0 stands for no limit.
+///
+/// # Panics
+/// If `f` does.
+pub fn with_limit<R>(limit: usize, f: impl FnOnce() -> R) -> R {
+    /// Puts back what was set before.
+    struct Before(usize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            LIMIT.set(self.0);
+        }
+    }
+    let _before = Before(LIMIT.replace(limit));
+    f()
+}
+
+/// A worker of a team runs what it is given with as many threads as the team has.
+pub(crate) fn limit_worker(threads: usize) {
+    LIMIT.set(threads);
 }
 
 #[cold]
@@ -83,6 +113,8 @@ fn team(threads: usize) -> &'static ThreadPool {
 thread_local! {
     /// Set for what this thread runs under [`stoppable`].
     static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+    /// Set for what this thread runs under [`with_limit`]; 0 where nothing is.
+    static LIMIT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// How many pieces a thread's share of a loop has where the loop may be stopped: a loop of ten seconds ends within some
@@ -272,6 +304,21 @@ mod tests {
         assert_eq!([take(1), take(0), take(0), take(1), take(0)], [4, 0, 1, 5, 2].map(Some));
         assert_eq!([take(0), take(0), take(0), take(1)], [3, 8, 7, 6].map(Some));
         assert_eq!([take(0), take(1), take(2)], [None; 3]);
+    }
+
+    #[test]
+    fn a_limit_holds_for_what_runs_under_it_and_for_the_workers_that_share_it() {
+        let unlimited = threads();
+        let seen = AtomicUsize::new(0);
+        with_limit(1, || {
+            assert_eq!((limit(), threads()), (1, 1));
+            parallel_for(1 << 10, 1, |_| {
+                seen.fetch_max(threads(), Ordering::Relaxed);
+            });
+            assert_eq!(with_limit(0, threads), unlimited);
+            assert_eq!(limit(), 1);
+        });
+        assert_eq!((limit(), threads(), seen.into_inner()), (0, unlimited, 1));
     }
 
     #[test]

@@ -120,6 +120,7 @@ impl ThreadPool {
         for i in 0..workers {
             let run = move || {
                 NUMBER.set(i + 1);
+                crate::pool::limit_worker(workers + 1);
                 team.work(&team.asleep[i]);
             };
             let Ok(handle) = thread::Builder::new().name(format!("penstock-{i}")).spawn(run) else { break };

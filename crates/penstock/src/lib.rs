@@ -90,6 +90,30 @@
 //! # }
 //! ```
 //!
+//! # Programs in files
+//!
+//! A [`Program`] is functions with names and the variables that they share. Python saves one by `tf.saved_model.save`, Rust
+//! by [`Program::save`]; either loads it. The file is a valid safetensors file.
+//!
+//! ```
+//! use penstock::{Program, TensorExt};
+//!
+//! # fn main() -> penstock::Result<()> {
+//! let scale = penstock::parse("func @scale(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}")?;
+//! let mut program = Program::builder();
+//! program.function("scale", scale.function().clone(), &["x"], &["y"], vec![]);
+//! let path = std::env::temp_dir().join("scale.penstock");
+//! program.finish()?.save(&path)?;
+//!
+//! let scale = Program::load(&path)?.function("scale")?;
+//! let x = penstock::Tensor::from_array(ndarray::arr1(&[1.0f32, 2.0]))?;
+//! let out = scale.run(&[("x", x.into())])?;
+//! assert_eq!(out[0].array_view::<f32, ndarray::Ix1>()?, ndarray::arr1(&[2.0, 4.0]));
+//! # std::fs::remove_file(path).ok();
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Host code
 //!
 //! A graph calls back into the program by `host_call`, which names the callback and declares the types of its results.
@@ -275,6 +299,10 @@ pub use penstock_data::{
 #[doc(inline)]
 pub use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]
+pub use penstock_format::{
+    Capture, Limits, Loader, Program, ProgramBuilder, ProgramFunction, ProgramVariable, SaveOptions,
+};
+#[doc(inline)]
 pub use penstock_ir::{
     Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Profiled,
     Profiler, Signature, Type, Value, parse_tensors, print_function, print_graph, print_tensor,
@@ -287,8 +315,8 @@ pub mod ir {
     #[doc(inline)]
     pub use penstock_ir::{
         Arena, ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, CONST, Call, Cotangents, Cpu, Cuda, DTypeVar, Def,
-        Effect, EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, KnownValues, NoValues,
-        OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
+        Effect, EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, KnownValues, Locations,
+        NoValues, OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
         effects_of_region, no_hosts, order, parse_function, verify, verify_after,
     };
 }
