@@ -51,15 +51,6 @@ def _prefix(message: str | None) -> str:
     return f"{message} " if message else ""
 
 
-def _pair(x: TensorLike, y: TensorLike) -> tuple[_core.Tensor, _core.Tensor]:
-    """Two operands as tensors of one dtype where one of them can adapt."""
-    if isinstance(x, _core.Tensor | _core._Variable):
-        a = _core._to_tensor(x)
-        return a, _core._to_tensor_hinted(y, a.dtype)
-    b = _core._to_tensor(y)
-    return _core._to_tensor_hinted(x, b.dtype), b
-
-
 def _check_pair(
     x: TensorLike,
     y: TensorLike,
@@ -69,7 +60,7 @@ def _check_pair(
     summarize: int | None,
 ) -> None:
     """The check that a comparison holds for all pairs of elements."""
-    a, b = _pair(x, y)
+    a, b = _core._operands(x, y)
     text = f"{_prefix(message)}Condition x {symbol} y did not hold element-wise."
     _check(raw_ops.reduce_all(compare(a, b)), ["x:", a, "y:", b], text, summarize)
 

@@ -19,7 +19,7 @@ use pyo3::types::{
 };
 
 use crate::dtype::numpy_dtype;
-use crate::errors::OrPy;
+use crate::errors::{OrPy, described};
 use crate::exit;
 use crate::tensor::PyTensor;
 
@@ -241,7 +241,7 @@ fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tens
 fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
     let dtype = array.getattr("dtype")?;
-    let refused = || PyTypeError::new_err(format!("arrays of dtype {dtype} cannot become tensors"));
+    let refused = || PyTypeError::new_err(format!("arrays of dtype {} cannot become tensors", described(&dtype)));
     let mut array = array.clone();
     if !dtype.getattr("isnative")?.extract::<bool>()? {
         array = array.call_method1("astype", (dtype.call_method1("newbyteorder", ("=",))?,))?;

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::concrete::Trace;
-use crate::errors::{OrPy, from_py, to_py};
+use crate::errors::{OrPy, from_py, said, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
 use crate::{array, convert, exit, ops};
@@ -164,7 +164,7 @@ impl Callback {
                     if !is_about_values(py, &e) {
                         return e;
                     }
-                    let message = format!("{}: {}", self.describe(), e.value(py));
+                    let message = format!("{}: {}", self.describe(), said(py, &e));
                     let of_type = e.is_instance_of::<PyTypeError>(py);
                     caused(py, &if of_type { Error::dtype(message) } else { Error::invalid(message) }, e)
                 });
@@ -217,7 +217,7 @@ impl Callback {
                     return e;
                 }
                 let (name, due) = (self.describe(), dtype.tf_name());
-                caused(py, &Error::dtype(format!("{name}: result {i} is no {due}: {}", e.value(py))), e)
+                caused(py, &Error::dtype(format!("{name}: result {i} is no {due}: {}", said(py, &e))), e)
             })?
         };
         let var = &tensor.get().var;

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, P
 
 use crate::array;
 use crate::depth::deeper;
-use crate::errors::OrPy;
+use crate::errors::{OrPy, described};
 use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
 
@@ -31,9 +31,9 @@ impl Scalar {
             // With the stable ABI only 64 bits are read directly.
             Scalar::Int(match value.extract::<i64>() {
                 Ok(v) => i128::from(v),
-                Err(_) => value
-                    .extract()
-                    .map_err(|_| PyValueError::new_err(format!("{value} does not fit any integer dtype")))?,
+                Err(_) => value.extract().map_err(|_| {
+                    PyValueError::new_err(format!("{} does not fit any integer dtype", described(value)))
+                })?,
             })
         } else if let Ok(v) = value.cast_exact::<PyFloat>() {
             // A NumPy `float64` is a Python float too, but has a dtype of its own.
@@ -337,7 +337,7 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     Err(PyTypeError::new_err(format!(
         "cannot convert a value of type {} to a tensor: {}",
         value.get_type().name()?,
-        value.repr().map(|r| r.to_string()).unwrap_or_default().chars().take(80).collect::<String>()
+        described(value)
     )))
 }
 
@@ -463,18 +463,18 @@ pub(crate) fn shape_of(value: &Bound<'_, PyAny>) -> PyResult<penstock_data::Shap
     if value.is_none() {
         return Ok(Shape::UNRANKED);
     }
-    if let Ok(dims) = value.getattr("_dims") {
-        if dims.is_none() {
-            return Ok(Shape::UNRANKED);
-        }
-        return shape_of(&dims);
+    let dims = value.getattr("_dims").ok();
+    let value = dims.as_ref().unwrap_or(value);
+    if value.is_none() {
+        return Ok(Shape::UNRANKED);
     }
     let dim = |v: &Bound<'_, PyAny>| -> PyResult<Dim> {
         if v.is_none() {
             return Ok(Dim::Unknown);
         }
-        let n: i64 =
-            v.extract().map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {v:?}")))?;
+        let n: i64 = v
+            .extract()
+            .map_err(|_| PyTypeError::new_err(format!("a dimension must be an int or None, got {}", described(v))))?;
         match usize::try_from(n) {
             Ok(n) => Ok(Dim::Known(n)),
             Err(_) => Err(PyValueError::new_err(format!("Dimension {n} must be >= 0"))),

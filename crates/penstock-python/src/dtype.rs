@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
 
+use crate::errors::described;
+
 /// The element type of a tensor.
 ///
 /// >>> import penstock as tf
@@ -36,7 +38,8 @@ pub(crate) fn parse(value: &Bound<'_, PyAny>) -> PyResult<DType> {
         "object" | "str" | "bytes" => Some(DType::Str),
         _ => ALL_DTYPES.into_iter().find(|d| d.tf_name() == name),
     };
-    let unknown = || PyTypeError::new_err(format!("Cannot convert the argument `type_value`: {value:?} to a DType"));
+    let unknown =
+        || PyTypeError::new_err(format!("Cannot convert the argument `type_value`: {} to a DType", described(value)));
     if let Ok(name) = value.cast::<PyString>() {
         return by_name(name.to_str()?).ok_or_else(unknown);
     }

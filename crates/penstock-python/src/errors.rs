@@ -76,6 +76,27 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// What a very long `repr` is cut to.
+const DESCRIPTION: usize = 80;
+
+/// A value for people, whatever its own `repr` does.
+pub(crate) fn described(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map(|r| r.to_string_lossy().into_owned());
+    let text = text.unwrap_or_else(|_| match value.get_type().name() {
+        Ok(class) => format!("<{class} object>"),
+        Err(_) => "<object>".to_owned(),
+    });
+    match text.char_indices().nth(DESCRIPTION) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// What an exception says, whatever its own `str` does.
+pub(crate) fn said(py: Python<'_>, error: &PyErr) -> String {
+    error.value(py).str().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 /// An engine error that carries a Python exception through the engine to the caller.
 pub(crate) fn from_py(py: Python<'_>, error: PyErr) -> Error {
     let message = error.to_string();
@@ -92,7 +113,7 @@ pub(crate) fn of_argument(error: PyErr, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
     let place = || py.import("penstock._types.argument_names")?.call_method1("place_of", (value,))?.extract::<String>();
     let message = match place() {
-        Ok(place) if !place.is_empty() => format!("{place}{}", error.value(py)),
+        Ok(place) if !place.is_empty() => format!("{place}{}", said(py, &error)),
         _ => return error,
     };
     let class = error.get_type(py);

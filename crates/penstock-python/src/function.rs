@@ -18,6 +18,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use smallvec::SmallVec;
 
 use crate::concrete::{PyConcrete, RunArgs, Trace, visit_type};
+use crate::errors::said;
 use crate::guard::{Guards, Reading};
 use crate::keys::RawSink;
 use crate::layer;
@@ -107,7 +108,7 @@ impl PyFunction {
         let signature = py.import("inspect")?.getattr("signature")?.call1((&self.python_function,))?;
         let all: Vec<Bound<'py, PyAny>> = first.cloned().into_iter().chain(args.iter()).collect();
         match signature.call_method("bind", PyTuple::new(py, all)?, kwargs) {
-            Err(e) => Err(PyTypeError::new_err(format!("{}(): {}", self.name, e.value(py)))),
+            Err(e) => Err(PyTypeError::new_err(format!("{}(): {}", self.name, said(py, &e)))),
             Ok(_) => Err(PyTypeError::new_err(format!(
                 "{}(): the arguments do not fit the function's parameters",
                 self.name

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyString, PyTuple};
 
 use crate::convert::{is_tensor_like, to_var};
-use crate::errors::OrPy;
+use crate::errors::{OrPy, described};
 use crate::ops::operators;
 use crate::{layer, tensor};
 
@@ -192,7 +192,7 @@ fn saturated(value: &Bound<'_, PyAny>) -> i64 {
 fn invalid_index(value: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!(
         "only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`), scalar integer tensors, boolean masks and integer vectors are valid indices, got {}",
-        value.repr().map(|r| r.to_string()).unwrap_or_default()
+        described(value)
     ))
 }
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
+use crate::errors::described;
 use crate::objects::{Fields, number};
 use crate::structure::{Leaf, Leaves, Sink, walk};
 use crate::tensor::PyTensor;
@@ -310,9 +311,6 @@ enum OpaqueKind {
     Strong(Py<PyAny>, bool),
 }
 
-/// What a very long `repr` is cut to.
-const DESCRIPTION: usize = 80;
-
 impl PyOpaque {
     fn object(value: &Bound<'_, PyAny>, instance: bool) -> PyResult<Arc<PyOpaque>> {
         if !instance {
@@ -362,14 +360,6 @@ impl PyOpaque {
 
     fn by_identity(&self) -> bool {
         matches!(self.kind, OpaqueKind::Weak(_, true) | OpaqueKind::Strong(_, true))
-    }
-}
-
-fn described(value: &Bound<'_, PyAny>) -> String {
-    let text = value.repr().map(|r| r.to_string()).unwrap_or_else(|_| "<object>".to_owned());
-    match text.char_indices().nth(DESCRIPTION) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
     }
 }
 

@@ -56,6 +56,22 @@ fn _to_tensor_hinted<'py>(
     to_tensor(value, None, dtype::parse_opt(hint)?)
 }
 
+/// Two operands as tensors of one dtype, where one of them can adapt: a tensor's or a variable's rules.
+#[pyfunction]
+fn _operands<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, tensor::PyTensor>, Bound<'py, tensor::PyTensor>)> {
+    if x.is_instance_of::<operand::Operand>() {
+        let a = to_tensor(x, None, None)?;
+        let b = to_tensor(y, None, Some(a.get().var.dtype()))?;
+        return Ok((a, b));
+    }
+    let b = to_tensor(y, None, None)?;
+    let a = to_tensor(x, None, Some(b.get().var.dtype()))?;
+    Ok((a, b))
+}
+
 fn to_tensor<'py>(
     value: &Bound<'py, PyAny>,
     dtype: Option<DType>,
@@ -160,6 +176,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(_to_tensor, m)?,
         wrap_pyfunction!(_to_tensor_hinted, m)?,
+        wrap_pyfunction!(_operands, m)?,
         wrap_pyfunction!(_from_dlpack, m)?,
         wrap_pyfunction!(dtype::_promote, m)?,
         wrap_pyfunction!(tensor::_promoting, m)?,

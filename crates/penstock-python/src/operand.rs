@@ -123,15 +123,17 @@ fn binary(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>, choose: Choose, sw
     let py = slf.py();
     // The commonest case first: two eager tensors, no trace, no tape.
     if trace::is_plain()
-        && let (Ok(a), Ok(b)) = (slf.as_any().cast::<PyTensor>(), other.cast::<PyTensor>())
-        && let (Some(a), Some(b)) = (a.get().var.tensor(), b.get().var.tensor())
+        && let (Ok(x), Ok(y)) = (slf.as_any().cast::<PyTensor>(), other.cast::<PyTensor>())
+        && let (x, y) = (x.get(), y.get())
+        && let (Some(a), Some(b)) = (x.var.tensor(), y.var.tensor())
     {
         let op = choose(operators(), a.dtype());
-        let promotes = promotes(slf.as_any()) || promotes(other);
+        let promotes = x.promotes || y.promotes;
         if op.attrs.is_empty() && (a.dtype() == b.dtype() || !promotes) {
             let inputs = if swapped { [b, a] } else { [a, b] };
-            let mut outs = eager(op, &inputs, &Attrs::EMPTY, trace::host()).or_py(py)?;
-            return Ok(wrap_like(py, Var::eager(outs.remove(0)), promotes)?.into_any().unbind());
+            let out = eager(op, &inputs, &Attrs::EMPTY, trace::host()).or_py(py)?.pop();
+            let out = out.ok_or_else(|| PyTypeError::new_err("the operator has no result"))?;
+            return Ok(wrap_like(py, Var::eager(out), promotes)?.into_any().unbind());
         }
     }
     let Some((a, b)) = pair(slf, other)? else { return Ok(py.NotImplemented()) };

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::convert::{self, to_var};
 use crate::dtype;
-use crate::errors::OrPy;
+use crate::errors::{OrPy, said};
 use crate::public_names::in_public;
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::tensor::{PyTensor, wrap};
@@ -335,7 +335,7 @@ impl PyOp {
 /// An error about an attribute, with its public name.
 fn of_attribute(py: Python<'_>, error: PyErr, op: &OpDef) -> PyErr {
     if error.get_type(py).is(py.get_type::<PyTypeError>()) {
-        PyTypeError::new_err(in_public(Some(op.name), format!("{}: {}", op.name, error.value(py))))
+        PyTypeError::new_err(in_public(Some(op.name), format!("{}: {}", op.name, said(py, &error))))
     } else {
         error
     }
@@ -344,7 +344,7 @@ fn of_attribute(py: Python<'_>, error: PyErr, op: &OpDef) -> PyErr {
 /// Says in a conversion error which argument of which operator it is about.
 fn name_argument(py: Python<'_>, error: PyErr, op: &OpDef, argument: &str) -> PyErr {
     let place = in_public(Some(op.name), format!("{}: argument '{argument}': ", op.name));
-    let message = format!("{place}{}", error.value(py));
+    let message = format!("{place}{}", said(py, &error));
     // Other classes say more than a message.
     if error.get_type(py).is(py.get_type::<PyTypeError>()) {
         PyTypeError::new_err(message)
@@ -360,7 +360,7 @@ pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
     if value.is_none() && def.default == AttrDefault::Optional {
         return Ok(Attr::None);
     }
-    let wrong = |e: PyErr| PyTypeError::new_err(format!("argument '{}': {}", def.name, e.value(value.py())));
+    let wrong = |e: PyErr| PyTypeError::new_err(format!("argument '{}': {}", def.name, said(value.py(), &e)));
     Ok(match def.kind {
         AttrKind::Bool => Attr::Bool(value.is_truthy()?),
         AttrKind::Int => Attr::Int(value.extract().map_err(wrong)?),

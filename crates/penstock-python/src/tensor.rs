@@ -1,11 +1,15 @@
 //! `penstock.Tensor`.
 
-#![expect(unsafe_code, reason = "the buffer protocol's slots are unsafe functions")]
+#![expect(
+    unsafe_code,
+    reason = "objects are made by the interpreter's allocator; slots of the buffer protocol are unsafe"
+)]
 
 use std::ffi::c_int;
 
 use penstock_data::{Bool8, DType, Shape, Tensor};
 use penstock_trace::{self as trace, Var};
+use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -14,7 +18,7 @@ use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
 use crate::dtype::{self, PyDType};
-use crate::errors::OrPy;
+use crate::errors::{OrPy, described};
 use crate::operand::{Operand, eager_tensor, no_attribute};
 use crate::ops::operators;
 use crate::{array, dlpack, layer};
@@ -50,7 +54,42 @@ pub(crate) fn wrap(py: Python<'_>, var: Var) -> PyResult<Bound<'_, PyTensor>> {
 /// A new Python tensor that promotes dtypes or does not.
 #[inline]
 pub(crate) fn wrap_like(py: Python<'_>, var: Var, promotes: bool) -> PyResult<Bound<'_, PyTensor>> {
-    Bound::new(py, PyClassInitializer::from(Operand).add_subclass(PyTensor { var, promotes }))
+    let tensor = PyTensor { var, promotes };
+    match OFFSET.get(py) {
+        Some(&offset) => allocate(py, tensor, offset),
+        None => first(py, tensor),
+    }
+}
+
+/// Where in a Python object its [`PyTensor`] lies.
+static OFFSET: PyOnceLock<usize> = PyOnceLock::new();
+
+/// The first tensor, by PyO3's own way, which gives each object of Python 3.11 a dict and takes it away again.
+#[cold]
+fn first(py: Python<'_>, tensor: PyTensor) -> PyResult<Bound<'_, PyTensor>> {
+    let object = Bound::new(py, PyClassInitializer::from(Operand).add_subclass(tensor))?;
+    let offset = std::ptr::from_ref(object.get()).addr() - object.as_ptr().addr();
+    // Behind it lie two pointers, to the dict and to the weak references, and nothing before it but the object's header.
+    let size: usize = object.get_type().getattr("__basicsize__")?.extract()?;
+    assert_eq!(size, offset + size_of::<PyTensor>() + 2 * size_of::<*mut ffi::PyObject>());
+    assert_eq!(offset, size_of::<ffi::PyObject>());
+    let _ = OFFSET.set(py, offset);
+    Ok(object)
+}
+
+/// A tensor in an object that has no dict until somebody asks for it.
+#[inline]
+fn allocate(py: Python<'_>, tensor: PyTensor, offset: usize) -> PyResult<Bound<'_, PyTensor>> {
+    // SAFETY: the class is ready. The memory is zeroed but for the header: no dict, and no weak references.
+    let object = unsafe { ffi::PyType_GenericAlloc(PyTensor::type_object_raw(py), 0) };
+    if object.is_null() {
+        return Err(PyErr::fetch(py));
+    }
+    // SAFETY: the object is new and of this class, whose only contents, its tensor, PyO3 has at the offset, as `first` saw.
+    unsafe {
+        object.byte_add(offset).cast::<PyTensor>().write(tensor);
+        Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
+    }
 }
 
 /// Whether the value is a tensor that promotes dtypes.
@@ -341,7 +380,10 @@ impl PyTensor {
         if let Some(device) = dl_device.filter(|d| !d.is_none())
             && device.extract::<(i32, i32)>()? != slf.get().__dlpack_device__()
         {
-            return Err(PyBufferError::new_err(format!("argument 'dl_device' must be (1, 0), the CPU, got {device}")));
+            return Err(PyBufferError::new_err(format!(
+                "argument 'dl_device' must be (1, 0), the CPU, got {}",
+                described(device)
+            )));
         }
         let versioned = match max_version.filter(|v| !v.is_none()) {
             Some(version) => version.extract::<(u32, u32)>()?.0 >= 1,

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::convert::to_var;
 use crate::depth::deeper;
+use crate::errors::said;
 use crate::layer;
 use crate::objects::{Kind, kind};
 use crate::structure::{components, mapping_items, tracing_type};
@@ -141,7 +142,7 @@ impl Tree {
             PyTypeError::new_err(format!(
                 "a tf.function must return tensors, Python numbers, or nests of them; got {}: {}",
                 value.get_type().name().map(|n| n.to_string()).unwrap_or_default(),
-                e.value(value.py())
+                said(value.py(), &e)
             ))
         })?;
         leaves.push(var);

@@ -43,6 +43,11 @@ fn joins_trace(op: &'static OpDef, inputs: &[Var]) -> Result<bool> {
 /// # Errors
 /// What inference or the kernel reports, with operator, argument and location.
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
+    if context::is_plain()
+        && let Some(tensors) = tensors(inputs)
+    {
+        return Ok(penstock_exec::eager(op, &tensors, &attrs, host())?.into_iter().map(Var::eager).collect());
+    }
     let outs =
         if joins_trace(op, inputs)? { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
     if let Some(replaced) = context::overridden(op, &attrs, inputs, &outs)? {
@@ -159,12 +164,16 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
 
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
     let env = host();
-    let tensors: Option<SmallVec<[&Tensor; 4]>> = inputs.iter().map(Var::tensor).collect();
-    let outs = match tensors {
+    let outs = match tensors(inputs) {
         Some(tensors) => penstock_exec::eager(op, &tensors, attrs, env)?,
         None => penstock_exec::eager_args(op, &args(inputs)?, attrs, env)?,
     };
     Ok(outs.into_iter().map(Var::eager).collect())
+}
+
+/// The operands, where all are tensors at hand.
+fn tensors(inputs: &[Var]) -> Option<SmallVec<[&Tensor; 4]>> {
+    inputs.iter().map(Var::tensor).collect()
 }
 
 /// The operands as the executor takes them.

@@ -451,8 +451,8 @@ def function(
             return type(target)(decorate(target.__func__))
         if not callable(target):
             raise TypeError(f"argument 'func' must be callable, got {target!r}")
-        name = getattr(target, "__name__", None) or type(target).__name__
-        name = name.replace("<lambda>", "lambda")
+        name = getattr(target, "__name__", None)
+        name = (name if isinstance(name, str) else type(target).__name__).replace("<lambda>", "lambda")
         return Function(target, name, input_signature, autograph, relax, guard, max_traces)
 
     return decorate if func is None else decorate(func)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import named
@@ -32,15 +32,6 @@ __all__ = [
 ]
 
 
-def _pair(x: Any, y: Any) -> tuple[_core.Tensor, _core.Tensor]:
-    """Two operands as tensors of one dtype where one of them can adapt."""
-    if isinstance(x, _core.Tensor | _core._Variable):
-        a = _core._to_tensor(x)
-        return a, _core._to_tensor_hinted(y, a.dtype)
-    b = _core._to_tensor(y)
-    return _core._to_tensor_hinted(x, b.dtype), b
-
-
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Add two tensors elementwise; join strings.
 
@@ -60,7 +51,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     >>> tf.add([1, 2], [3, 4]).numpy()
     array([4, 6], dtype=int32)
     """
-    a, b = _pair(x, y)
+    a, b = _core._operands(x, y)
     if name is None:
         return a + b
     if a.dtype == _core.string:
@@ -87,7 +78,7 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     >>> tf.pow([2, 3], [3, 2]).numpy()
     array([8, 9], dtype=int32)
     """
-    a, b = _pair(x, y)
+    a, b = _core._operands(x, y)
     return a**b if name is None else raw_ops.pow(a, b, name=name)
 
 
@@ -120,7 +111,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tens
     >>> tf.truediv([1, 3], 2).numpy()
     array([0.5, 1.5])
     """
-    a, b = _pair(x, y)
+    a, b = _core._operands(x, y)
     if name is None:
         return a / b
     return raw_ops.div(*_floats(a, b), name=name)
@@ -145,7 +136,7 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> _cor
     >>> tf.math.divide_no_nan([3.0, 3.0], [2.0, 0.0]).numpy()
     array([1.5, 0. ], dtype=float32)
     """
-    a, b = _pair(x, y)
+    a, b = _core._operands(x, y)
     return raw_ops.divide_no_nan(*_floats(a, b), name=name)
 
 
@@ -190,7 +181,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor
     >>> tf.equal([1, 2], [1, 3]).numpy()
     array([ True, False])
     """
-    x, y = _pair(x, y)
+    x, y = _core._operands(x, y)
     return (
         raw_ops.string_equal(x, y, name=name) if x.dtype == _core.string else raw_ops.equal(x, y, name=name)
     )
@@ -215,7 +206,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Te
     >>> tf.not_equal([1, 2], [1, 3]).numpy()
     array([False,  True])
     """
-    x, y = _pair(x, y)
+    x, y = _core._operands(x, y)
     return (
         raw_ops.string_not_equal(x, y, name=name)
         if x.dtype == _core.string
@@ -302,7 +293,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tens
     >>> tf.math.xlog1py([0.0, 2.0], [-1.0, 9.0]).numpy()
     array([0.       , 4.6051702], dtype=float32)
     """
-    x, y = _pair(x, y)
+    x, y = _core._operands(x, y)
     zero = raw_ops.zeros_like(x)
     is_zero = raw_ops.equal(x, zero)
     safe = raw_ops.select(is_zero, raw_ops.zeros_like(y), y)
@@ -328,7 +319,7 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> _core.Te
     >>> tf.math.polygamma(1.0, 1.0).numpy()
     np.float32(1.644934)
     """
-    a, x = _pair(a, x)
+    a, x = _core._operands(a, x)
     return raw_ops.polygamma(a, x, name=name)
 
 
@@ -351,7 +342,7 @@ def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> _core.Tensor:
     >>> tf.math.zeta(2.0, 1.0).numpy()
     np.float32(1.644934)
     """
-    x, q = _pair(x, q)
+    x, q = _core._operands(x, q)
     return raw_ops.zeta(x, q, name=name)
 
 
@@ -397,7 +388,7 @@ def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> _core.
     >>> tf.math.nextafter(1.0, 2.0).numpy() - 1
     np.float32(1.1920929e-07)
     """
-    x1, x2 = _pair(x1, x2)
+    x1, x2 = _core._operands(x1, x2)
     return raw_ops.nextafter(x1, x2, name=name)
 
 

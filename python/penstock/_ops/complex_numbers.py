@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
-from penstock._ops.arithmetic import _pair
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -33,7 +32,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> _cor
     >>> tf.complex([1.0, 2.0], [0.5, -1.0]).numpy()
     array([1.+0.5j, 2.-1.j ], dtype=complex64)
     """
-    real, imag = _pair(real, imag)
+    real, imag = _core._operands(real, imag)
     return raw_ops.complex(real, imag, name=name)
 
 

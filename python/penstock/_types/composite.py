@@ -38,14 +38,38 @@ def is_composite(value: Any) -> bool:
 
 def is_record(value: Any) -> bool:
     """Whether a value is an object of a dataclass, or of attrs, that has tensors or numbers in its fields."""
-    return _has_fields(value) and not _refers_to_itself(value) and bool(_parts(value))
+    return _has_fields(value) and bool(_record_parts(value, _has_no_cycle(value)))
 
 
 def _has_fields(value: Any) -> bool:
     kind = type(value)
     if not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__attrs_attrs__")):
         return False
-    return not hasattr(kind, "_type_spec")
+    return not (hasattr(kind, "_type_spec") or hasattr(kind, "_with_parts"))
+
+
+def _records_in(record: Any) -> list[Any]:
+    """The objects with fields that the fields of one hold."""
+    return [leaf for leaf in nest.flatten([*fields(record).values()]) if _has_fields(leaf)]
+
+
+def _has_no_cycle(record: Any) -> bool:
+    """Whether no object that the fields of one lead to leads back to itself."""
+    path, done = {id(record)}, set()
+    stack = [(record, iter(_records_in(record)))]
+    while stack:
+        at, rest = stack[-1]
+        inner = next((leaf for leaf in rest if id(leaf) not in done), None)
+        if inner is None:
+            stack.pop()
+            path.discard(id(at))
+            done.add(id(at))
+        elif id(inner) in path:
+            return False
+        else:
+            path.add(id(inner))
+            stack.append((inner, iter(_records_in(inner))))
+    return True
 
 
 def _refers_to_itself(value: Any) -> bool:
@@ -53,10 +77,10 @@ def _refers_to_itself(value: Any) -> bool:
     seen: set[int] = set()
     waiting = [value]
     while waiting:
-        for leaf in nest.flatten([*fields(waiting.pop()).values()]):
+        for leaf in _records_in(waiting.pop()):
             if leaf is value:
                 return True
-            if id(leaf) not in seen and _has_fields(leaf):
+            if id(leaf) not in seen:
                 seen.add(id(leaf))
                 waiting.append(leaf)
     return False
@@ -70,7 +94,11 @@ def fields(record: Any) -> dict[str, Any]:
 
 def _is_part(leaf: Any) -> bool:
     """Whether a leaf in a field of a record is one of its parts, or has some."""
-    return isinstance(leaf, _PARTS) or is_array(leaf) or is_composite(leaf)
+    return _is_tensor(leaf) or is_composite(leaf)
+
+
+def _is_tensor(leaf: Any) -> bool:
+    return isinstance(leaf, _PARTS) or is_array(leaf)
 
 
 def is_array(value: Any) -> bool:
@@ -88,7 +116,22 @@ def _parts(value: Any) -> list[Any]:
         return list(value._parts())
     if hasattr(kind, "_type_spec"):
         return list(value._type_spec.to_tensors(value))
-    return flatten([leaf for leaf in nest.flatten([*fields(value).values()]) if _is_part(leaf)])
+    return _record_parts(value, _has_no_cycle(value)) if _has_fields(value) else []
+
+
+def _record_parts(record: Any, has_no_cycle: bool) -> list[Any]:
+    """The parts in the fields of a record, by one walk; none where it refers to itself."""
+    if not has_no_cycle and _refers_to_itself(record):
+        return []
+    out: list[Any] = []
+    for leaf in nest.flatten([*fields(record).values()]):
+        if _is_tensor(leaf):
+            out.append(leaf)
+        elif _has_fields(leaf):
+            out.extend(_record_parts(leaf, has_no_cycle))
+        elif is_composite(leaf):
+            out.extend(_parts(leaf))
+    return out
 
 
 def _with_parts(value: Any, parts: list[Any]) -> Any:

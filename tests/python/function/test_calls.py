@@ -1,5 +1,6 @@
 """Calls of traced functions in every form that Python has: the function gets what Python would hand over."""
 
+import dataclasses
 import inspect
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import penstock as tf
+from penstock._types.composite import flatten, is_record
 
 ONE = tf.constant(1.0)
 
@@ -178,3 +180,27 @@ def test_concrete_functions_in_every_form():
             concrete(ONE, 3, y=tf.constant(1))
         with pytest.raises(TypeError):
             concrete(ONE, 3, y=ONE, z=ONE)
+
+
+def test_arguments_that_are_dataclasses_nested_deeply_are_walked_level_by_level():
+    @dataclasses.dataclass
+    class Node:
+        value: object
+        label: object = None
+
+    @tf.function
+    def innermost(node):
+        while isinstance(node, Node):
+            node = node.value
+        return 2 * node
+
+    nested = tf.constant(3.0)
+    for _ in range(40):
+        nested = Node(nested)
+    assert innermost(nested).numpy() == 6
+    # A record that leads back to itself has no parts, and what holds it has those beside it.
+    ring = Node(None)
+    ring.value = ring
+    assert not is_record(ring)
+    assert flatten([Node(ring, 1.0)]) == [1.0]
+    assert flatten([Node([Node(1.0), {"a": Node(2.0)}], ring), 3]) == [1.0, 2.0, 3]

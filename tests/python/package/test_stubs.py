@@ -18,7 +18,7 @@ Node = ast.ClassDef | ast.FunctionDef | ast.AnnAssign
 
 # What modules and classes have without a word in a stub, and what only a type checker looks at.
 OF_MODULES = {*vars(ModuleType("module")), "__all__", "__file__"}
-OF_CLASSES = {*dir(object), "__dict__", "__getattr__", "__module__", "__release_buffer__"}
+OF_CLASSES = {*dir(object), "__annotations__", "__dict__", "__getattr__", "__module__", "__release_buffer__"}
 if sys.version_info < (3, 12):
     OF_CLASSES.add("__buffer__")
 

@@ -511,3 +511,15 @@ def test_a_scalar_shape_is_that_of_a_vector(size):
     assert tf.zeros_initializer()(size).shape == [3]
     if isinstance(size, tf.Tensor):
         assert tf.function(lambda n: tf.zeros(n))(size).numpy().tolist() == [0, 0, 0]
+
+
+def test_a_tensor_has_a_dict_when_somebody_asks_and_cycles_through_it_are_collected():
+    tensors = [tf.constant([float(i)]) for i in range(100)]
+    assert all(vars(t) == {} for t in tensors[::2])
+    for t in tensors:
+        t.itself = t
+    references = [weakref.ref(t) for t in tensors]
+    assert all(r().itself is r() for r in references)
+    del tensors, t
+    gc.collect()
+    assert all(r() is None for r in references)
