@@ -101,38 +101,41 @@ class Public(NamedTuple):
     method: bool
 
 
-def public() -> list[Public]:
-    """The functions of the package's public modules, and the methods of their classes, each once."""
-    found: dict[int, Public] = {}
-    modules: set[int] = set()
-
-    def add(path: str, function: Callable[..., Any], method: bool) -> None:
-        known = found.get(id(function))
-        if known is None or (path.count("."), path) < (known.path.count("."), known.path):
-            found[id(function)] = Public(path, function, method)
+def exported() -> dict[str, Callable[..., Any]]:
+    """The functions and classes of the package's public modules, each once, by its shortest name."""
+    found: dict[Callable[..., Any], str] = {}
+    modules: set[types.ModuleType] = set()
 
     def walk(prefix: str, module: types.ModuleType) -> None:
-        if id(module) in modules:
+        if module in modules:
             return
-        modules.add(id(module))
+        modules.add(module)
         for name in sorted(getattr(module, "__all__", None) or dir(module)):
             value, path = getattr(module, name, None), prefix + name
             if name.startswith("_") or name == "raw_ops":
                 continue
             if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
                 walk(f"{path}.", value)
-            elif inspect.isfunction(value):
-                add(path, value, False)
-            elif isinstance(value, type) and not isinstance(value, enum.EnumType):
-                for member, function in methods(value):
-                    add(f"{path}.{member}", function, True)
+            elif isinstance(value, types.FunctionType | type) and not isinstance(value, enum.EnumType):
+                found[value] = min(found.get(value, path), path, key=lambda p: (p.count("."), p))
 
     walk("", importlib.import_module(PACKAGE))
-    return sorted(found.values())
+    return {path: value for value, path in sorted(found.items(), key=lambda item: item[1])}
+
+
+def public() -> list[Public]:
+    """The public functions, and the methods of the public classes."""
+    entries = []
+    for path, value in exported().items():
+        if isinstance(value, type):
+            entries += [Public(f"{path}.{name}", function, True) for name, function in methods(value)]
+        else:
+            entries.append(Public(path, value, False))
+    return entries
 
 
 def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The public methods of a class and of its bases in the package that have no public name of their own."""
+    """The public methods of a class, and of those of its bases that have no public name of their own."""
     for base in cls.__mro__:
         if base is not cls and not (base.__module__.startswith(PACKAGE) and base.__name__.startswith("_")):
             continue

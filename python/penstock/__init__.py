@@ -130,6 +130,7 @@ from penstock._runtime.print import (
     get_logger as get_logger,
     print as print,
 )
+from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import (
     device as device,
     executing_eagerly as executing_eagerly,
@@ -232,6 +233,7 @@ from penstock.math import (
 
 _hooks.install()
 _einops_backend.install()
+_publish(__name__)
 
 as_dtype = DType
 bool = _core.bool

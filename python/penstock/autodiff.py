@@ -12,6 +12,7 @@ from penstock._autodiff.tape import (
     warn_of_dtype,
     zeros_of,
 )
+from penstock._runtime.public_names import publish as _publish
 
 if TYPE_CHECKING:
     from penstock._types.aliases import Nested, TensorOrVariable
@@ -114,3 +115,6 @@ class ForwardAccumulator:
             return tangent
 
         return nest.map_structure(one, primals)
+
+
+_publish(__name__)

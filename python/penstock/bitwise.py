@@ -8,5 +8,8 @@ from penstock._ops.elementwise import (
     left_shift as left_shift,
     right_shift as right_shift,
 )
+from penstock._runtime.public_names import publish as _publish
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
+
+_publish(__name__)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, named
 from penstock._runtime.print import Assert as Assert, check as _check
+from penstock._runtime.public_names import publish as _publish
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -753,3 +754,6 @@ def is_traceback_filtering_enabled() -> bool:
     True
     """
     return _filtering
+
+
+_publish(__name__)

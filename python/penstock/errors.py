@@ -78,10 +78,11 @@ class OpError(Exception):
         message: what went wrong.
         op: the name of the operator at fault, or None.
 
+    >>> import penstock as tf
     >>> try:
-    ...     raise InvalidArgumentError('a bad shape')
-    ... except OpError as error:
-    ...     error.error_code == INVALID_ARGUMENT
+    ...     tf.reshape([1, 2, 3], [2, 2])
+    ... except tf.errors.OpError as error:
+    ...     error.error_code == tf.errors.INVALID_ARGUMENT
     True
     """
 

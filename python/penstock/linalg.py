@@ -31,6 +31,7 @@ from penstock._ops.decompositions import (
 )
 from penstock._ops.einsum import einsum as einsum, tensordot as tensordot
 from penstock._runtime.arguments import axes, axis_of, extents, integer, known_rank, named, sizes
+from penstock._runtime.public_names import publish as _publish
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -716,3 +717,6 @@ def normalize(
     x = _core._to_tensor(tensor)
     length = norm(x, ord, axis, True)
     return raw_ops.div(x, raw_ops.cast(length, dtype=x.dtype), name=name), length
+
+
+_publish(__name__)

@@ -140,6 +140,7 @@ from penstock._ops.sorting import (
     is_strictly_increasing as is_strictly_increasing,
     top_k as top_k,
 )
+from penstock._runtime.public_names import publish as _publish
 
 __all__ = [
     "abs",
@@ -267,3 +268,5 @@ __all__ = [
     "zero_fraction",
     "zeta",
 ]
+
+_publish(__name__)

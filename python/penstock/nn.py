@@ -33,6 +33,7 @@ from penstock._ops.pooling import (
 )
 from penstock._ops.sorting import top_k as top_k
 from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank, named
+from penstock._runtime.public_names import publish as _publish
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -557,3 +558,6 @@ def sparse_softmax_cross_entropy_with_logits(
             f"argument 'labels' must have shape {x.shape[:-1]} for logits of shape {x.shape}, got {y.shape}"
         )
     return raw_ops.sparse_softmax_cross_entropy(x, y, name=name)[0]
+
+
+_publish(__name__)

@@ -16,6 +16,7 @@ from penstock._ops.random_generator import (
     set_global_generator as set_global_generator,
 )
 from penstock._runtime.arguments import extents, integer, named
+from penstock._runtime.public_names import publish as _publish
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -672,3 +673,6 @@ def fold_in(seed: SizesLike, data: TensorLike, alg: str = "auto_select") -> _cor
     data = _core._to_tensor(data)
     first = stateless_uniform([], _seed(seed), None, None, data.dtype, alg=alg)
     return raw_ops.stack([first, data])
+
+
+_publish(__name__)

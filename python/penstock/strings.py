@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from penstock import _core, nest, raw_ops
 from penstock._ops.text import as_string as as_string
 from penstock._runtime.arguments import axes, extents, integer, known_rank, product, sizes
+from penstock._runtime.public_names import publish as _publish
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor
 
@@ -687,3 +688,6 @@ def unicode_encode(
     step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
     encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)
     return raw_ops.reshape(encoded, extents(dims[:-1]), name=name)
+
+
+_publish(__name__)

@@ -121,7 +121,8 @@ class name_scope:
     Raises:
         ValueError: where it is no string.
 
-    >>> with name_scope("model") as scope:
+    >>> import penstock as tf
+    >>> with tf.name_scope("model") as scope:
     ...     scope
     'model/'
     """
@@ -175,7 +176,8 @@ class device:
         InvalidArgumentError: on entry, for a device that the machine lacks, where
             `tf.config.set_soft_device_placement(False)` lets no other take its place.
 
-    >>> with device('/CPU:0'):
+    >>> import penstock as tf
+    >>> with tf.device('/CPU:0'):
     ...     pass
     """
 

@@ -25,10 +25,12 @@ class RaggedTensorSpec(TypeSpec):
         ValueError: where `ragged_rank` does not fit the rank, or is missing for an unknown one.
 
     >>> import penstock as tf
-    >>> spec = RaggedTensorSpec([None, None], tf.int32)
+    >>> spec = tf.RaggedTensorSpec([None, None], tf.int32)
     >>> spec.is_compatible_with(tf.ragged.constant([[1, 2], [3]]))
     True
     """
+
+    __module__ = "penstock"
 
     __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
 

@@ -33,7 +33,8 @@ class TensorShape:
         TypeError: for a dimension that is no integer.
         ValueError: for a negative dimension.
 
-    >>> TensorShape([2, None]).is_compatible_with([2, 5])
+    >>> import penstock as tf
+    >>> tf.TensorShape([2, None]).is_compatible_with([2, 5])
     True
     """
 

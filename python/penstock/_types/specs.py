@@ -24,7 +24,8 @@ class TypeSpec(TraceType):
     `_to_components(value)` and `_from_components(components)`, which take values apart into such a nest and
     put them together.
 
-    >>> isinstance(TensorSpec([2]), TypeSpec)
+    >>> import penstock as tf
+    >>> isinstance(tf.TensorSpec([2]), tf.TypeSpec)
     True
     """
 
@@ -150,7 +151,8 @@ class TensorSpec(TypeSpec):
         dtype: the element type.
         name: a name for the parameter that it describes.
 
-    >>> TensorSpec([None, 3], "float32").is_compatible_with(TensorSpec([2, 3], "float32"))
+    >>> import penstock as tf
+    >>> tf.TensorSpec([None, 3], "float32").is_compatible_with(tf.TensorSpec([2, 3], "float32"))
     True
     """
 

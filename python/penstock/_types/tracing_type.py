@@ -20,7 +20,8 @@ class TraceType(abc.ABC):
     gives a `TensorSpec` for each, `to_tensors` the tensors of an object, and `placeholder_value` an object
     of symbolic ones, each made by the `placeholder_value` of its `TensorSpec`.
 
-    >>> class Unit(TraceType):
+    >>> import penstock as tf
+    >>> class Unit(tf.types.experimental.TraceType):
     ...     def __init__(self, name):
     ...         self.name = name
     ...     def is_subtype_of(self, other):
@@ -127,7 +128,7 @@ class SupportsTracingProtocol(Protocol):
     """Objects that say what a traced function needs to know of them.
 
     >>> import penstock as tf
-    >>> isinstance(3, SupportsTracingProtocol)
+    >>> isinstance(3, tf.types.experimental.SupportsTracingProtocol)
     False
     """
 

@@ -410,6 +410,8 @@ class ExtensionType(metaclass=_Meta):
     [-1, -2]
     """
 
+    __module__ = "penstock.experimental"
+
     _penstock_fields: ClassVar[tuple[str, ...]]
     _penstock_structural: ClassVar[bool]
     Spec: ClassVar[type[ExtensionTypeSpec]]

@@ -118,7 +118,8 @@ class IndexedSlicesSpec(TypeSpec):
         dense_shape_dtype: the dtype of `dense_shape`, or None where there is none.
         indices_shape: the shape of the indices, by default a vector of unknown length.
 
-    >>> IndexedSlicesSpec([None, 3], "float32").value_type.__name__
+    >>> import penstock as tf
+    >>> tf.IndexedSlicesSpec([None, 3], "float32").value_type.__name__
     'IndexedSlices'
     """
 

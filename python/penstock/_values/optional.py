@@ -55,6 +55,8 @@ class Optional(Generic[_T]):
     False
     """
 
+    __module__ = "penstock.experimental"
+
     __slots__ = ("__weakref__", "_element_spec", "_lists")
 
     def __init__(self, lists: Sequence[Any], element_spec: Any) -> None:
@@ -229,6 +231,8 @@ class OptionalSpec(ElementSpec):
     >>> spec.is_compatible_with(tf.experimental.Optional.from_value(1.0))
     True
     """
+
+    __module__ = "penstock"
 
     __slots__ = ()
 

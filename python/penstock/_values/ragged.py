@@ -26,12 +26,15 @@ class RaggedTensor:
 
     Made by the `from_` methods and `tf.ragged.constant`; the constructor takes what is known to fit.
 
-    >>> rows = RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
+    >>> import penstock as tf
+    >>> rows = tf.RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
     >>> rows
     <tf.RaggedTensor [[3, 1], [], [4, 1, 5]]>
     >>> rows.to_tensor().numpy().tolist()
     [[3, 1, 0], [0, 0, 0], [4, 1, 5]]
     """
+
+    __module__ = "penstock"
 
     __slots__ = ("__weakref__", "_row_splits", "_uniform", "_values")
 
@@ -723,7 +726,8 @@ class RaggedTensor:
         Raises:
             ValueError: for an index into a ragged dimension, or a slice of one in steps.
 
-        >>> rows = RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
+        >>> import penstock as tf
+        >>> rows = tf.RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
         >>> rows[2].numpy().tolist(), rows[1:].to_list(), rows[:, :1].to_list()
         ([4, 1, 5], [[], [4, 1, 5]], [[3], [], [4]])
         """

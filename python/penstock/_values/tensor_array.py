@@ -580,7 +580,8 @@ class TensorArraySpec(TypeSpec):
         dynamic_size: whether writes beyond the end make the array longer.
         infer_shape: whether all elements must have one shape.
 
-    >>> TensorArraySpec([2], "float32").is_compatible_with(TensorArray("float32", element_shape=[2]))
+    >>> import penstock as tf
+    >>> tf.TensorArraySpec([2], "float32").is_compatible_with(tf.TensorArray("float32", element_shape=[2]))
     True
     """
 

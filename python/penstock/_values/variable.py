@@ -72,7 +72,8 @@ class SaveSliceInfo(NamedTuple):
         var_offset: where the part begins in each dimension.
         var_shape: the extents of the part.
 
-    >>> SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
+    >>> import penstock as tf
+    >>> tf.Variable.SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
     '4 6 2,2:0,6'
     """
 
@@ -133,7 +134,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     Raises:
         ValueError: without a value, or where value and shape contradict each other.
 
-    >>> v = Variable([1.0, 2.0])
+    >>> import penstock as tf
+    >>> v = tf.Variable([1.0, 2.0])
     >>> _ = v.assign_add([1.0, 1.0])
     >>> v.numpy()
     array([2., 3.], dtype=float32)

@@ -19,6 +19,7 @@ the other at no cost.
 import math as _math
 
 from penstock import _core
+from penstock._runtime.public_names import publish as _publish
 from penstock.array_api import fft, linalg
 from penstock.array_api._clip import clip
 from penstock.array_api._creation import (
@@ -348,3 +349,5 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_publish(__name__)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 from penstock._runtime.arguments import known_rank, sizes
+from penstock._runtime.public_names import publish as _publish
 from penstock.array_api._arrays import INDEX, Array, array, cast, is_scalar, new, operands, scalar_like
 from penstock.array_api._data_types import finfo
 from penstock.array_api._linear_algebra import (
@@ -604,3 +605,6 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Tensor:
     inverse = raw_ops.divide_no_nan(cast(kept, s.dtype), s)
     scaled = raw_ops.mul(v, cast(raw_ops.expand_dims(inverse, axis=-2), x.dtype))
     return new(raw_ops.matmul(scaled, _adjoint(u)))
+
+
+_publish(__name__)

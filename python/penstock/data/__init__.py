@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock._runtime.public_names import publish as _publish
 from penstock.data._dataset import Dataset as Dataset
 from penstock.data._files import (
     FixedLengthRecordDataset as FixedLengthRecordDataset,
@@ -46,3 +47,6 @@ else:
 
             return importlib.import_module("penstock.data.experimental")
         raise AttributeError(f"module 'penstock.data' has no attribute {name!r}")
+
+
+_publish(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core
+from penstock._runtime.public_names import publish as _publish
 from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
 from penstock.data import Dataset
@@ -522,3 +523,6 @@ def prefetch_to_device(device: str, buffer_size: IntLike | None = None) -> Trans
     2
     """
     return lambda dataset: dataset.prefetch(buffer_size)
+
+
+_publish(__name__)

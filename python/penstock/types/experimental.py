@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock import _core
 from penstock._function.function import ConcreteFunction as ConcreteFunction, Function
 from penstock._function.function_type import FunctionType as FunctionType
+from penstock._runtime.public_names import publish as _publish
 from penstock._types.tracing_type import (
     SupportsTracingProtocol as SupportsTracingProtocol,
     TraceType as TraceType,
@@ -28,3 +29,5 @@ GenericFunction = Function
 
 TensorLike = _core.Tensor | _core._Variable | int | float | complex | bool | str | bytes | list | tuple  # type: ignore[type-arg]
 """What can become a tensor, besides arrays."""
+
+_publish(__name__)

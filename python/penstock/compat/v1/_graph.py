@@ -56,9 +56,9 @@ class Operation:
         name: a name for people.
         graph: the graph.
 
-    >>> from penstock.compat.v1 import global_variables_initializer
-    >>> with Graph().as_default():
-    ...     type(global_variables_initializer()).__name__
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     type(tf.compat.v1.global_variables_initializer()).__name__
     'Operation'
     """
 
