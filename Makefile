@@ -13,6 +13,7 @@ DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
 DEV_STAMP := $(VENV)/.stamp-requirements
 NVRTC_STAMP := $(VENV)/.stamp-nvrtc
+TYPES_STAMP := $(VENV)/.stamp-types
 EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 
@@ -21,7 +22,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python deny fmt bless generate \
+.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-table clean
 
 help: ## list the targets
@@ -45,6 +46,10 @@ $(PEERS_STAMP): requirements/peers.txt
 
 $(NVRTC_STAMP): $(DEV_STAMP) requirements/nvrtc.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/nvrtc.txt
+	@touch $@
+
+$(TYPES_STAMP): $(DEV_STAMP) requirements/types.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/types.txt
 	@touch $@
 
 $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
@@ -84,6 +89,9 @@ lint-python: $(EXT_STAMP)
 	$(PY) tools/check_layers.py
 	$(PY) tools/check_signatures.py
 	$(PY) tools/check_licences.py
+
+types: $(TYPES_STAMP) ## pyright in strict mode over tests/typing (installs it first)
+	$(PY) -m pyright --pythonpath $(PY)
 
 $(DENY):
 	$(CARGO) install --quiet --locked cargo-deny --version $(DENY_VERSION) --root $(dir $(@D)) --target-dir target/tools/build

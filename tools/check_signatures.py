@@ -30,6 +30,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = "penstock"
+# Modules that are documented by the operators' declarations, and one that is a program.
+NOT_FOR_PROGRAMS = ("raw_ops", "api_report")
 SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
 
 # Modules, classes and functions of which not everything is asked yet. The list only shrinks.
@@ -112,7 +114,7 @@ def exported() -> dict[str, Callable[..., Any]]:
         modules.add(module)
         for name in sorted(getattr(module, "__all__", None) or dir(module)):
             value, path = getattr(module, name, None), prefix + name
-            if name.startswith("_") or name == "raw_ops":
+            if name.startswith("_") or name in NOT_FOR_PROGRAMS:
                 continue
             if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
                 walk(f"{path}.", value)

@@ -303,6 +303,9 @@ if _typing.TYPE_CHECKING:
         strings as strings,
         types as types,
     )
+    from penstock._types.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
+    from penstock._values.optional import OptionalSpec as OptionalSpec
+    from penstock._values.ragged import RaggedTensor as RaggedTensor
     from penstock.compat.v1 import Graph as Graph, Operation as Operation
     from penstock.initializers import (
         constant_initializer as constant_initializer,
