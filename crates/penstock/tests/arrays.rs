@@ -109,7 +109,7 @@ fn a_graph_never_writes_to_memory_that_an_array_gave() {
     let f = penstock::parse("func @f(%x: f32[100]) -> f32[100] {\n%y = neg %x\n%z = neg %y\nreturn %y\n}").unwrap();
     let x = Tensor::from_array(Array1::<f32>::ones(100)).unwrap();
     f.run(&[&x]).unwrap();
-    assert_eq!(x.array_view::<f32, Ix1>().unwrap(), Array1::ones(100));
+    assert_eq!(x.array_view::<f32, Ix1>().unwrap(), Array1::<f32>::ones(100));
 }
 
 #[test]
