@@ -1,5 +1,6 @@
 """Penstock: Python functions as dataflow graphs, run by an engine in Rust. Names follow TensorFlow 2."""
 
+import os as _os
 import typing as _typing
 
 from penstock import (
@@ -270,6 +271,8 @@ _NAMESPACES = {
     "strings",
     "types",
 }
+# Keras, which is a package of its own and is loaded when it is first used, and what is found in it.
+_KERAS = {"keras": "", "losses": "losses", "metrics": "metrics"}
 _ELSEWHERE = {
     "Graph": "compat.v1",
     "Operation": "compat.v1",
@@ -295,6 +298,7 @@ if _typing.TYPE_CHECKING:
         debugging as debugging,
         experimental as experimental,
         initializers as initializers,
+        keras as keras,
         nn as nn,
         optimizers as optimizers,
         ragged as ragged,
@@ -317,13 +321,16 @@ if _typing.TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        import importlib
+        import importlib.util
 
         if name in _NAMESPACES:
             return importlib.import_module(f"penstock.{name}")
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
             return value
+        if name in _KERAS and importlib.util.find_spec("keras") is not None:
+            keras = importlib.import_module("penstock.keras")
+            return getattr(keras, _KERAS[name]) if _KERAS[name] else keras
         from penstock._runtime.absent_names import hint
 
         where = hint(name)
@@ -332,4 +339,10 @@ else:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMESPACES, *_ELSEWHERE})
+    return sorted({*globals(), *_NAMESPACES, *_KERAS, *_ELSEWHERE})
+
+
+if _os.environ.get("KERAS_BACKEND") == "penstock":
+    from penstock import _keras_hook
+
+    _keras_hook.install()

@@ -8,6 +8,7 @@ from penstock import _core, nest
 from penstock._autodiff.tape import (
     GradientTape,
     UnconnectedGradients,
+    behind_handle,
     is_differentiable,
     warn_of_dtype,
     zeros_of,
@@ -47,7 +48,8 @@ class ForwardAccumulator:
         self._accumulator = _core._Accumulator()
         self._recording = False
         seen: list[Any] = []
-        for primal, tangent in zip(nest.flatten(primals), nest.flatten(tangents), strict=True):
+        for given, tangent in zip(nest.flatten(primals), nest.flatten(tangents), strict=True):
+            primal = behind_handle(given)
             if not isinstance(primal, _core.Tensor | _core._Variable):
                 raise TypeError(
                     f"argument 'primals' must hold tensors or variables, got {type(primal).__name__}"

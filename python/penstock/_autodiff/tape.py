@@ -18,6 +18,7 @@ __all__ = [
     "GradientTape",
     "UnconnectedGradients",
     "as_dense",
+    "behind_handle",
     "check_seed",
     "flat_sources",
     "is_differentiable",
@@ -76,7 +77,7 @@ class GradientTape(_core._Tape):
         """
         if self._watch(tensor):
             return
-        for item in nest.flatten(tensor):
+        for item in map(behind_handle, nest.flatten(tensor)):
             if self._watch(item):
                 continue
             if not isinstance(item, _core.Tensor | _core._Variable):
@@ -342,9 +343,17 @@ class GradientTape(_core._Tape):
             )
 
 
+def behind_handle(source: Any) -> Any:
+    """The variable of an object that holds one as its `handle`, as Keras's do; else the object itself."""
+    if isinstance(source, _core.Tensor | _core._Variable):
+        return source
+    handle = getattr(source, "handle", None)
+    return handle if isinstance(handle, _core._Variable) else source
+
+
 def flat_sources(sources: Any, argument: str = "sources") -> list[Any]:
     """The tensors and variables of a nest of them, the argument of this name."""
-    flat = nest.flatten(sources)
+    flat = [behind_handle(source) for source in nest.flatten(sources)]
     for source in flat:
         if not isinstance(source, _core.Tensor | _core._Variable):
             raise TypeError(

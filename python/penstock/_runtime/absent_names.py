@@ -4,14 +4,13 @@ from __future__ import annotations
 
 __all__ = ["hint"]
 
-_KERAS = (
-    "Keras is a package of its own and is not part of this one; what it is built from is here: tf.Module, "
-    "tf.Variable, tf.GradientTape, tf.nn, tf.optimizers and tf.initializers"
-)
+_KERAS = "Keras is a package of its own, which runs on this one: pip install penstock[keras]"
+_IN_KERAS = f"it is Keras's: tf.keras.NAME. {_KERAS}"
 _LATER = "it is TensorFlow's and not there yet; 'python -m penstock.api_report --missing' lists such names"
 
 _WHERE = {
-    **dict.fromkeys(("keras", "layers", "losses", "metrics", "models", "applications", "callbacks"), _KERAS),
+    **dict.fromkeys(("keras", "losses", "metrics"), _KERAS),
+    **{name: _IN_KERAS.replace("NAME", name) for name in ("layers", "models", "applications", "callbacks")},
     "contrib": "TensorFlow 1 had it; its parts were packages of their own",
     "app": "TensorFlow 1 had it: absl.app has taken its place",
     "flags": "TensorFlow 1 had it: absl.flags has taken its place",

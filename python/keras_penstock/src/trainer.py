@@ -1,0 +1,435 @@
+"""`fit`, `evaluate` and `predict`: each step is one call of a traced function.
+
+Arrays become tensors once. A batch of them is the numbers of its rows, and the traced function gathers them.
+Batches of other sources are handed to the function as they are. With `steps_per_execution` one call makes several
+steps by a loop of the graph.
+"""
+
+import warnings
+
+import numpy as np
+from keras.src import callbacks as callbacks_module, optimizers as optimizers_module, tree
+from keras.src.backend import config
+from keras.src.trainers import trainer as base_trainer
+from keras.src.trainers.data_adapters import (
+    ArrayDataAdapter,
+    TFDatasetAdapter,
+    array_slicing,
+    data_adapter_utils,
+)
+from keras.src.trainers.epoch_iterator import EpochIterator
+from keras.src.utils import traceback_utils
+from keras.src.utils.python_utils import pythonify_logs
+
+import penstock as tf
+
+_DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
+
+
+class _Rows:
+    """A batch of arrays that stay: the rows of `arrays` whose numbers are `index`, a vector."""
+
+    def __init__(self, arrays, index):
+        self.arrays = arrays
+        self.index = index
+
+
+class _Batches(EpochIterator):
+    """Gives what one execution needs: a list of batches, each a structure of tensors, or rows of arrays."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._arrays = None
+        if isinstance(self.data_adapter, ArrayDataAdapter):
+            parts = array_slicing.convert_to_sliceable(self.data_adapter._inputs, target_backend="numpy")
+            if all(isinstance(part, _DENSE) for part in tree.flatten(parts) if part is not None):
+                self._arrays = _map(lambda part: tf.convert_to_tensor(part.array), parts)
+
+    def _get_iterator(self):
+        if self._arrays is not None:
+            numbers = np.arange(self.data_adapter._num_samples, dtype=np.int32)
+            return (
+                _Rows(self._arrays, rows)
+                for rows in self.data_adapter._get_iterator(lambda every, indices: every[indices], numbers)
+            )
+        if isinstance(self.data_adapter, TFDatasetAdapter):
+            return self.data_adapter.get_tf_dataset()
+        return self.data_adapter.get_numpy_iterator()
+
+    def first_rows(self):
+        """The first batch where looking at it takes nothing from the source, else None."""
+        if self._arrays is None:
+            return None
+        size = min(self.data_adapter.batch_size, self.data_adapter._num_samples)
+        return _map(lambda array: array[:size], self._arrays)
+
+
+def _map(function, structure):
+    """Apply `function` to the leaves that are not None."""
+    return tree.map_structure(lambda leaf: None if leaf is None else function(leaf), structure)
+
+
+def _take(arrays, index):
+    return _map(lambda array: tf.gather(array, index), arrays)
+
+
+def _alike(batches):
+    """Say whether all batches have the shapes and the structure of the first, so that they can be stacked."""
+
+    def shapes(batch):
+        if isinstance(batch, _Rows):
+            return len(batch.index)
+        return [None if leaf is None else tuple(leaf.shape) for leaf in tree.flatten(batch)]
+
+    first = shapes(batches[0])
+    return all(shapes(batch) == first for batch in batches[1:])
+
+
+class Trainer(base_trainer.Trainer):
+    """The training of models of this backend."""
+
+    def __init__(self):
+        super().__init__()
+        self.train_function = None
+        self.test_function = None
+        self.predict_function = None
+        self.unrolled_steps_per_execution = 1
+
+    # --- steps, which users may replace ---
+
+    def train_step(self, data):
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            y_pred = self._predictions(x, training=True)
+            loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=True)
+            self._loss_tracker.update_state(loss, sample_weight=_batch_size(x))
+            if self.optimizer is not None:
+                loss = self.optimizer.scale_loss(loss)
+        if self.trainable_weights:
+            weights = self.trainable_weights
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        else:
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def test_step(self, data):
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
+        y_pred = self._predictions(x, training=False)
+        loss = self._compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, training=False)
+        self._loss_tracker.update_state(loss, sample_weight=_batch_size(x))
+        return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
+
+    def predict_step(self, data):
+        x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
+        return self._predictions(x, training=False)
+
+    def _predictions(self, x, training):
+        return self(x, training=training) if self._call_has_training_arg else self(x)
+
+    # --- functions of several steps ---
+
+    def _traced(self, function):
+        if self.run_eagerly:
+            return function
+        return tf.function(function, autograph=False, reduce_retracing=True, jit_compile=self.jit_compile)
+
+    def _make_function(self, step):
+        """Give the function that makes one step on each of the batches, and returns the logs of the last."""
+
+        def loop(batch_at, count):
+            logs = step(batch_at(0))
+            _, logs = tf.while_loop(
+                lambda i, _: i < count,
+                lambda i, _: (i + 1, step(batch_at(i))),
+                (1, _map(tf.convert_to_tensor, logs)),
+            )
+            return logs
+
+        one = self._traced(step)
+        one_of_rows = self._traced(lambda arrays, index: step(_take(arrays, index)))
+        many = self._traced(lambda batches, count: loop(lambda i: _map(lambda x: x[i], batches), count))
+        many_of_rows = self._traced(
+            lambda arrays, index: loop(lambda i: _take(arrays, index[i]), tf.shape(index)[0])
+        )
+
+        def function(batches):
+            batches = list(batches)
+            count = len(batches)
+            if count > 1 and not self.run_eagerly and _alike(batches):
+                if isinstance(batches[0], _Rows):
+                    return many_of_rows(batches[0].arrays, np.stack([batch.index for batch in batches]))
+                stacked = tree.map_structure(
+                    lambda *leaves: None if leaves[0] is None else tf.stack(leaves), *batches
+                )
+                return many(stacked, tf.constant(count))
+            logs = None
+            for batch in batches:
+                logs = one_of_rows(batch.arrays, batch.index) if isinstance(batch, _Rows) else one(batch)
+            return logs
+
+        return function
+
+    def make_train_function(self, force=False):
+        if self.train_function is None or force:
+            self.train_function = self._make_function(self.train_step)
+        return self.train_function
+
+    def make_test_function(self, force=False):
+        if self.test_function is None or force:
+            self.test_function = self._make_function(self.test_step)
+        return self.test_function
+
+    def make_predict_function(self, force=False):
+        """Make the function that gives the predictions for all of a list of batches."""
+        if self.predict_function is None or force:
+            one = self._traced(self.predict_step)
+            one_of_rows = self._traced(lambda arrays, index: self.predict_step(_take(arrays, index)))
+
+            def function(batches):
+                outputs = [
+                    one_of_rows(batch.arrays, batch.index) if isinstance(batch, _Rows) else one(batch)
+                    for batch in batches
+                ]
+                return (
+                    outputs[0]
+                    if len(outputs) == 1
+                    else tree.map_structure(lambda *y: tf.concat(y, 0), *outputs)
+                )
+
+            self.predict_function = function
+        return self.predict_function
+
+    # --- loops over epochs ---
+
+    def _build_early(self, batches):
+        """Make the variables before the first step is traced, where a batch can be looked at."""
+        data = batches.first_rows()
+        if data is not None and not self.run_eagerly:
+            try:
+                self._symbolic_build(data_batch=data)
+            except Exception:
+                # Such a model is built when its first step is traced, which says what is wrong.
+                return
+
+    def _callbacks(self, callbacks, batches, verbose, epochs=1, **kwargs):
+        if isinstance(callbacks, callbacks_module.CallbackList):
+            return callbacks
+        return callbacks_module.CallbackList(
+            callbacks,
+            add_progbar=verbose != 0,
+            verbose=verbose,
+            epochs=epochs,
+            steps=batches.num_batches,
+            model=self,
+            **kwargs,
+        )
+
+    @traceback_utils.filter_traceback
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        epochs=1,
+        verbose="auto",
+        callbacks=None,
+        validation_split=0.0,
+        validation_data=None,
+        shuffle=True,
+        class_weight=None,
+        sample_weight=None,
+        initial_epoch=0,
+        steps_per_epoch=None,
+        validation_steps=None,
+        validation_batch_size=None,
+        validation_freq=1,
+    ):
+        self._assert_compile_called("fit")
+        max_epochs = config.max_epochs()
+        if max_epochs and max_epochs < epochs:
+            warnings.warn(f"Limiting epochs to {max_epochs}", stacklevel=2)
+            epochs = max_epochs
+        if validation_split and validation_data is None:
+            (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
+                (x, y, sample_weight), validation_split=validation_split
+            )
+        batches = _Batches(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps_per_epoch=steps_per_epoch,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            steps_per_execution=self.steps_per_execution,
+        )
+        self._build_early(batches)
+        batches.reset()
+        callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
+        self.stop_training = False
+        self.make_train_function()
+        callbacks.on_train_begin()
+        epoch_logs, logs = None, {}
+        self._eval_epoch_iterator = None
+        try:
+            for epoch in range(self._initial_epoch or initial_epoch, epochs):
+                self.reset_metrics()
+                callbacks.on_epoch_begin(epoch)
+                for begin, end, data in batches:
+                    callbacks.on_train_batch_begin(begin)
+                    logs = self.train_function(data)
+                    callbacks.on_train_batch_end(end, logs)
+                    if self.stop_training:
+                        break
+                epoch_logs = dict(self._get_metrics_result_or_logs(logs))
+                if validation_data is not None and self._should_eval(epoch, validation_freq):
+                    epoch_logs.update(
+                        self._validate(
+                            validation_data, validation_batch_size or batch_size, validation_steps, callbacks
+                        )
+                    )
+                callbacks.on_epoch_end(epoch, epoch_logs)
+                if self.stop_training:
+                    break
+            if isinstance(self.optimizer, optimizers_module.Optimizer) and epochs > 0:
+                self.optimizer.finalize_variable_values(self.trainable_weights)
+        finally:
+            self._eval_epoch_iterator = None
+        callbacks.on_train_end(logs=epoch_logs)
+        return self.history
+
+    def _validate(self, validation_data, batch_size, steps, callbacks):
+        """Evaluate within `fit`; the batches are made once for all epochs."""
+        x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
+        if self._eval_epoch_iterator is None:
+            self._eval_epoch_iterator = _Batches(
+                x=x,
+                y=y,
+                sample_weight=sample_weight,
+                batch_size=batch_size,
+                steps_per_epoch=steps,
+                shuffle=False,
+                steps_per_execution=self.steps_per_execution,
+            )
+        logs = self.evaluate(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps=steps,
+            callbacks=callbacks,
+            return_dict=True,
+            _use_cached_eval_dataset=True,
+        )
+        return {f"val_{name}": value for name, value in logs.items()}
+
+    @traceback_utils.filter_traceback
+    def evaluate(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        verbose="auto",
+        sample_weight=None,
+        steps=None,
+        callbacks=None,
+        return_dict=False,
+        **kwargs,
+    ):
+        self._assert_compile_called("evaluate")
+        cached = kwargs.pop("_use_cached_eval_dataset", False)
+        if kwargs:
+            raise ValueError(f"Arguments not recognized: {kwargs}")
+        if cached:
+            batches = self._eval_epoch_iterator
+        else:
+            batches = _Batches(
+                x=x,
+                y=y,
+                sample_weight=sample_weight,
+                batch_size=batch_size,
+                steps_per_epoch=steps,
+                shuffle=False,
+                steps_per_execution=self.steps_per_execution,
+            )
+        self._build_early(batches)
+        batches.reset()
+        callbacks = self._callbacks(callbacks, batches, verbose)
+        self.make_test_function()
+        self.stop_evaluating = False
+        callbacks.on_test_begin()
+        self.reset_metrics()
+        logs = {}
+        for begin, end, data in batches:
+            callbacks.on_test_batch_begin(begin)
+            logs = self.test_function(data)
+            callbacks.on_test_batch_end(end, logs)
+            if self.stop_evaluating:
+                break
+        logs = pythonify_logs(self._get_metrics_result_or_logs(logs))
+        callbacks.on_test_end(logs)
+        return logs if return_dict else self._flatten_metrics_in_order(logs)
+
+    @traceback_utils.filter_traceback
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        batches = _Batches(
+            x=x,
+            batch_size=batch_size,
+            steps_per_epoch=steps,
+            shuffle=False,
+            steps_per_execution=self.steps_per_execution,
+        )
+        callbacks = self._callbacks(callbacks, batches, verbose)
+        self.make_predict_function()
+        self.stop_predicting = False
+        callbacks.on_predict_begin()
+        outputs = []
+        for begin, end, data in batches:
+            callbacks.on_predict_batch_begin(begin)
+            outputs.append(self.predict_function(data))
+            callbacks.on_predict_batch_end(end, {"outputs": outputs[-1]})
+            if self.stop_predicting:
+                break
+        callbacks.on_predict_end()
+        return tree.map_structure(_joined, *outputs) if outputs else None
+
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
+        self._assert_compile_called("train_on_batch")
+        if class_weight is not None:
+            if sample_weight is not None:
+                raise ValueError(
+                    "Arguments `sample_weight` and `class_weight` cannot be specified at the same time. "
+                    f"Received: sample_weight={sample_weight}, class_weight={class_weight}"
+                )
+            sample_weight = data_adapter_utils.class_weight_to_sample_weights(y, class_weight)
+        self.make_train_function()
+        self.reset_metrics()
+        return self._logs_of_batch(self.train_function([(x, y, sample_weight)]), return_dict)
+
+    def test_on_batch(self, x, y=None, sample_weight=None, return_dict=False):
+        self._assert_compile_called("test_on_batch")
+        self.make_test_function()
+        self.reset_metrics()
+        return self._logs_of_batch(self.test_function([(x, y, sample_weight)]), return_dict)
+
+    def _logs_of_batch(self, logs, return_dict):
+        logs = pythonify_logs(logs)
+        return logs if return_dict else self._flatten_metrics_in_order(logs)
+
+    def predict_on_batch(self, x):
+        self.make_predict_function()
+        return tree.map_structure(lambda y: y.numpy(), self.predict_function([(x,)]))
+
+
+def _batch_size(x):
+    """The extent of the first axis of the inputs."""
+    first = next(leaf for leaf in tree.flatten(x) if leaf is not None)
+    return tf.shape(first)[0]
+
+
+def _joined(*parts):
+    """Put the predictions of all batches in one array, or a ragged tensor where their shapes differ."""
+    if len({part.shape[1:] for part in parts if part.shape.rank}) <= 1:
+        arrays = [part.numpy() for part in parts]
+        return np.stack(arrays) if arrays[0].ndim == 0 else np.concatenate(arrays)
+    return tf.ragged.constant([row for part in parts for row in part.numpy().tolist()], dtype=parts[0].dtype)

@@ -1,0 +1,178 @@
+"""Makes this package a backend of Keras 3, which is installed from PyPI and not changed on the disk.
+
+Keras chooses its backend by the names that it knows when its modules are loaded. `install` adds a finder to
+`sys.meta_path`; it loads a few of Keras's modules with an edited syntax tree:
+
+- Keras 3.16 and later have a list of pluggable backends in `keras.src.backend.config`: the name is added.
+- Keras 3.15 has chains of `if backend() == ...`: what their last `else` does is replaced by an import.
+- Both ask TensorFlow itself about tensors, data sets and graphs: these questions are asked of this package.
+
+A module that does not have the expected form is an `ImportError` that names it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from typing import Final
+
+__all__ = ["BACKEND", "install"]
+
+BACKEND: Final = "penstock"
+
+_TENSORFLOW: Final = "keras.src.backend.tensorflow"
+_OURS: Final = "keras_penstock.src"
+_FACADE: Final = f"{_OURS}.facade"
+
+# What replaces the last `else` of a module's chain over backends, where it has one.
+_BRANCHES: Final = {
+    "keras.src.backend": f"""
+from {_OURS} import *
+from {_OURS}.core import Variable as BackendVariable
+distribution_lib = None
+""",
+    "keras.src.layers.layer": f"from {_OURS}.layer import BackendLayer",
+    "keras.src.models.model": f"from {_OURS}.trainer import Trainer",
+    "keras.src.export.saved_model": f"""
+from {_OURS}.export import SavedModelExportArchive as BackendSavedModelExportArchive
+""",
+}
+
+# The functions that ask about TensorFlow, and what answers in their place.
+_QUESTIONS: Final = {
+    "keras.src.utils.backend_utils": {"in_tf_graph": "in_graph"},
+    "keras.src.trainers.data_adapters": {"is_tf_dataset": "is_dataset"},
+    "keras.src.trainers.data_adapters.data_adapter_utils": {"is_tensorflow_tensor": "is_tensor"},
+}
+
+
+def _chain(tree: ast.Module, module: str) -> ast.If:
+    """The last `if` of the module's chain over backends."""
+    for node in tree.body:
+        if not (isinstance(node, ast.If) and "backend() == 'tensorflow'" in ast.unparse(node.test)):
+            continue
+        while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            node = node.orelse[0]
+        if node.orelse:
+            return node
+    raise _unknown_form(module, "a chain of 'if backend() == ...' that ends in 'else'")
+
+
+def _unknown_form(module: str, expected: str) -> ImportError:
+    return ImportError(
+        f"{module} has no {expected}: this version of Keras is not one that the backend '{BACKEND}' knows. "
+        "Versions 3.15 and 3.16 are known: pip install 'keras>=3.15,<3.17'"
+    )
+
+
+def _take_branch(tree: ast.Module, module: str) -> None:
+    chain = _chain(tree, module)
+    if "get_pluggable_backend_module" not in "".join(map(ast.unparse, chain.orelse)):
+        chain.orelse = ast.parse(_BRANCHES[module]).body
+
+
+def _answer(tree: ast.Module, module: str) -> None:
+    """Replaces functions that ask about TensorFlow by those of the backend."""
+    for name, ours in _QUESTIONS[module].items():
+        functions = [
+            at for at, node in enumerate(tree.body) if isinstance(node, ast.FunctionDef) and node.name == name
+        ]
+        if not functions:
+            raise _unknown_form(module, f"function '{name}'")
+        tree.body[functions[0]] = ast.parse(f"from {_FACADE} import {ours} as {name}").body[0]
+
+
+def _add_backend(tree: ast.Module, module: str) -> None:
+    """Adds the name to the pluggable backends, where this version of Keras has them."""
+    for at, node in enumerate(tree.body):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PLUGGABLE_BACKENDS":
+            tree.body[at + 1 : at + 1] = ast.parse(f"PLUGGABLE_BACKENDS |= {{{BACKEND!r}}}").body
+            return
+
+
+def _point_at_facade(tree: ast.Module, module: str) -> None:
+    """Makes Keras's lazy module `tensorflow` one that has this package's names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node) == "tensorflow = LazyModule('tensorflow')":
+            node.value = ast.parse(f"LazyModule({_FACADE!r})", mode="eval").body
+            return
+    raise _unknown_form(module, "lazy module 'tensorflow'")
+
+
+_EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
+    **dict.fromkeys(_BRANCHES, _take_branch),
+    **dict.fromkeys(_QUESTIONS, _answer),
+    "keras.src.backend.config": _add_backend,
+    "keras.src.utils.module_utils": _point_at_facade,
+}
+
+
+class _EditingLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module of Keras from its source with the edit of its name."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path), path)
+        _EDITS[fullname](tree, fullname)
+        code = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+        assert isinstance(code, types.CodeType)
+        return code
+
+
+class _AliasLoader(Loader):
+    """Loads a module under TensorFlow's backend's name that has the names of ours.
+
+    Layers that preprocess run "on TensorFlow" in data sets, whichever backend is in use.
+    """
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        ours = module.__name__.replace(_TENSORFLOW, _OURS).replace(".ops.", ".")
+        names = vars(importlib.import_module(ours))
+        vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of Keras that are edited, and those that stand for TensorFlow's backend."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not fullname.startswith("keras.src.") or os.environ.get("KERAS_BACKEND") != BACKEND:
+            return None
+        if fullname == _TENSORFLOW or fullname.startswith(f"{_TENSORFLOW}."):
+            if fullname.endswith("_test"):
+                return None
+            return importlib.machinery.ModuleSpec(fullname, _AliasLoader(), is_package=True)
+        if fullname not in _EDITS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = _EditingLoader(fullname, spec.origin)
+        return spec
+
+
+def install() -> None:
+    """Install the finder; does nothing where it is installed.
+
+    Raises:
+        RuntimeError: where Keras is loaded already, on another backend.
+    """
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    loaded = sys.modules.get("keras.src.backend")
+    if loaded is not None:
+        raise RuntimeError(
+            f"Keras is loaded on the backend '{loaded.backend()}': import penstock.keras before keras, "
+            f"or set KERAS_BACKEND={BACKEND} and import penstock first"
+        )
+    sys.meta_path.insert(0, _Finder())

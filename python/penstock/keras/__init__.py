@@ -1,0 +1,48 @@
+"""Keras 3 from PyPI on this engine.
+
+The module has the names of `keras`, with the additions that `tf.keras` has in TensorFlow. Keras is not part of
+this package: `pip install penstock[keras]`. It chooses its backend once, when it is first imported in a process. So
+this module, or `penstock` with `KERAS_BACKEND=penstock` in the environment, is to be imported before `keras`.
+
+>>> import penstock as tf
+>>> model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(2)])
+>>> model(tf.ones([4, 3])).shape
+TensorShape([4, 2])
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from penstock import _keras_hook
+
+os.environ["KERAS_BACKEND"] = _keras_hook.BACKEND
+_keras_hook.install()
+
+try:
+    _keras = importlib.import_module("keras._tf_keras.keras")
+except ModuleNotFoundError as error:
+    if error.name != "keras":
+        raise
+    raise ModuleNotFoundError(
+        "penstock.keras is Keras from PyPI, which is not installed: pip install penstock[keras]", name="keras"
+    ) from None
+
+__all__ = [name for name in dir(_keras) if not name.startswith("_")]
+
+
+def __getattr__(name: str) -> object:
+    return getattr(_keras, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_keras)})
+
+
+# `import penstock.keras.layers` and `from penstock.keras.layers import Dense` find Keras's own modules.
+for _name, _module in list(sys.modules.items()):
+    _prefix = "keras._tf_keras.keras."
+    if _name.startswith(_prefix):
+        sys.modules[f"{__name__}.{_name.removeprefix(_prefix)}"] = _module
