@@ -1,8 +1,8 @@
 """`fit`, `evaluate` and `predict`: each step is one call of a traced function.
 
 Arrays become tensors once. A batch of them is the numbers of its rows, and the traced function gathers them.
-Batches of other sources are handed to the function as they are. With `steps_per_execution` one call makes several
-steps by a loop of the graph.
+Batches of other sources are handed to the function as they are. With `steps_per_execution` one call makes
+several steps by a loop of the graph.
 """
 
 import warnings

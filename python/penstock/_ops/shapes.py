@@ -563,7 +563,7 @@ def repeat(
         one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
         every = raw_ops.cast(_core._to_tensor(length), dtype=_core.int64)
         index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
-        return raw_ops.gather(x, index, axis=along, name=name)
+        return _of_extent(raw_ops.gather(x, index, axis=along, name=name), along, shape[along], times)
     counts = raw_ops.cast(counts, dtype=_core.int64)
     most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
@@ -572,7 +572,20 @@ def repeat(
             f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
         )
     index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
-    return raw_ops.gather(x, index, axis=along, name=name)
+    return _of_extent(raw_ops.gather(x, index, axis=along, name=name), along, shape[along], times)
+
+
+def _of_extent(
+    repeated: _core.Tensor, axis: int, extent: int | None, times: list[int] | None
+) -> _core.Tensor:
+    """The result of `repeat`, with the extent that it has along the axis where that is known."""
+    if times is None or (len(times) == 1 and extent is None):
+        return repeated
+    counts = [max(n, 0) for n in times]
+    known: list[int | None] = [None] * len(repeated.shape)
+    known[axis] = counts[0] * (extent or 0) if len(counts) == 1 else sum(counts)
+    repeated.set_shape(known)
+    return repeated
 
 
 # --- rearranging ---

@@ -1,8 +1,9 @@
 """Keras 3 from PyPI on this engine.
 
-The module has the names of `keras`, with the additions that `tf.keras` has in TensorFlow. Keras is not part of
-this package: `pip install penstock[keras]`. It chooses its backend once, when it is first imported in a process. So
-this module, or `penstock` with `KERAS_BACKEND=penstock` in the environment, is to be imported before `keras`.
+The module has the names of `keras`, with the additions that `tf.keras` has in TensorFlow. Keras is not part
+of this package: `pip install penstock[keras]`. It chooses its backend once, when it is first imported in a
+process. So this module, or `penstock` with `KERAS_BACKEND=penstock` in the environment, is to be imported
+before `keras`.
 
 >>> import penstock as tf
 >>> model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(2)])

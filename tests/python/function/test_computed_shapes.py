@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
@@ -113,3 +114,26 @@ def test_inferred_shapes_hold_when_random_programs_run(batch: int) -> None:
             continue
         traced = tf.function(lambda x, scalar, vector: program(x, scalar, vector), input_signature=signature)
         assert [part.numpy().tolist() for part in traced(*given)] == wanted, seed
+
+
+@pytest.mark.parametrize(
+    ("times", "axis", "shape", "expected"),
+    [
+        (3, 1, [None, 4], [None, 12]),
+        ([1, 2, 3, 4], 1, [None, 4], [None, 10]),
+        ([2, 0], 0, [None, 4], [2, 4]),
+        ([2], 0, [None, 4], [None, 4]),
+        (2, None, [3], [6]),
+    ],
+)
+def test_repeat_keeps_the_extents_that_are_known(times, axis, shape, expected):
+    @tf.function
+    def repeated(x):
+        result = tf.repeat(x, times, axis=axis)
+        assert result.shape.as_list() == expected
+        return result
+
+    given = np.arange(8.0 if len(shape) == 2 else 3.0, dtype=np.float32)
+    given = given.reshape([2, 4]) if len(shape) == 2 else given
+    repeated.get_concrete_function(tf.TensorSpec(shape))
+    np.testing.assert_array_equal(repeated(given), np.repeat(given, times, axis=axis))
