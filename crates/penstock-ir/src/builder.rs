@@ -9,10 +9,10 @@ use smallvec::{SmallVec, smallvec};
 use crate::attr::{Attr, Attrs};
 use crate::entities::{Inst, Region, Value};
 use crate::graph::{Def, Graph, InstData, OpRef, RegionData, ValueData};
-use crate::op::{Emitter, InferCx, KnownValues, OpDef, Signature};
+use crate::op::{Element, Emitter, InferCx, KnownValues, OpDef, Signature};
 use crate::types::Type;
 
-/// How far [`KnownValues::dims`] looks back through the instructions that compute a shape.
+/// How far [`KnownValues::elements`] looks back through the instructions that compute a shape.
 const LOOK_BACK: usize = 16;
 
 /// Regions nest at most so deep, in a text and in a builder, so that what walks them cannot exhaust the stack.
@@ -466,53 +466,56 @@ impl KnownValues for GraphValues<'_> {
         self.graph.constant(*self.operands.get(index)?).cloned()
     }
 
-    fn dims(&self, index: usize) -> Option<SmallVec<[Dim; 4]>> {
-        known_dims(self.graph, *self.operands.get(index)?, LOOK_BACK)
+    fn elements(&self, index: usize) -> Option<SmallVec<[Element; 4]>> {
+        known_elements(self.graph, *self.operands.get(index)?, LOOK_BACK)
     }
 }
 
-/// The elements of an integer vector or scalar as dimensions, seen through the instructions that
+/// What is known of the elements of an integer vector or scalar, seen through the instructions that
 /// usually compute shapes: `shape`, `cast`, `stack`, `concat`, `strided_slice` and scalar picks. Of a list, its length.
-fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim; 4]>> {
+fn known_elements(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Element; 4]>> {
     let fuel = fuel.checked_sub(1)?;
     if graph.ty(value).dtype() == DType::Variant {
-        return length_of_list(graph, value, fuel).map(|n| smallvec![n]);
+        return length_of_list(graph, value, fuel).map(|n| smallvec![Element::Extent(n)]);
     }
     if let Some(tensor) = graph.constant(value) {
-        if tensor.rank() > 1 {
-            return None;
-        }
-        let ints = tensor.to_ints().ok()?;
-        return Some(ints.iter().map(|&n| usize::try_from(n).map_or(Dim::Unknown, Dim::Known)).collect());
+        return Element::of_tensor(tensor);
     }
     if graph.ty(value).shape().rank().is_none_or(|rank| rank > 1) {
         return None;
     }
     let seen = graph.def_inst(value).and_then(|inst| {
         let data = &graph.insts[inst];
-        let of = |v: Value| known_dims(graph, v, fuel);
+        let of = |v: Value| known_elements(graph, v, fuel);
         let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok());
         match data.op.name {
-            "shape" => graph.ty(data.operands[0]).shape().dims().map(Into::into),
+            "shape" => {
+                let dims = graph.ty(data.operands[0]).shape().dims()?;
+                Some(dims.iter().map(|&d| Element::Extent(d)).collect())
+            }
             "identity" | "list_length" => of(data.operands[0]),
             "cast" => {
                 let (from, to) = (graph.ty(data.operands[0]).dtype(), graph.ty(value).dtype());
-                let dims = of(data.operands[0]).filter(|_| from.is_integer() && to.is_integer())?;
-                let kept = |d: Dim| d.known().filter(|&n| holds(to, n)).map_or(Dim::Unknown, Dim::Known);
-                Some(dims.into_iter().map(kept).collect())
+                let elements = of(data.operands[0]).filter(|_| from.is_integer() && to.is_integer())?;
+                let kept = |element: Element| match element {
+                    Element::Extent(Dim::Known(n)) if holds(to, n) => element,
+                    Element::Negative if !to.is_unsigned() && to.size() >= from.size() => element,
+                    _ => Element::UNKNOWN,
+                };
+                Some(elements.into_iter().map(kept).collect())
             }
-            "stack" => data.operands.iter().map(|&v| of(v).filter(|d| d.len() == 1).map(|d| d[0])).collect(),
+            "stack" => data.operands.iter().map(|&v| of(v).filter(|e| e.len() == 1).map(|e| e[0])).collect(),
             "concat" => {
                 let parts: Option<Vec<_>> = data.operands.iter().map(|&v| of(v)).collect();
                 Some(parts?.into_iter().flatten().collect())
             }
             "strided_slice" => {
-                let dims = of(data.operands[0])?;
+                let elements = of(data.operands[0])?;
                 let (begin, end, stride) = (int(data.operands[1])?, int(data.operands[2])?, int(data.operands[3])?);
                 let mask = |name: &str| data.op.attr_index(name).map_or(0, |i| data.attrs.int(i));
                 match (mask("new_axis_mask"), mask("ellipsis_mask")) {
                     (0, 0) => pick(
-                        &dims,
+                        &elements,
                         &begin,
                         &end,
                         &stride,
@@ -521,7 +524,7 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
                         mask("shrink_axis_mask"),
                     ),
                     // One number stays one number, in how many dimensions ever.
-                    _ if graph.ty(data.operands[0]).shape().rank() == Some(0) => Some(dims),
+                    _ if graph.ty(data.operands[0]).shape().rank() == Some(0) => Some(elements),
                     _ => None,
                 }
             }
@@ -529,8 +532,8 @@ fn known_dims(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Dim;
         }
     });
     seen.or_else(|| match graph.ty(value).shape().dims()? {
-        [] => Some(smallvec![Dim::Unknown]),
-        [Dim::Known(n)] if *n <= 64 => Some(SmallVec::from_elem(Dim::Unknown, *n)),
+        [] => Some(smallvec![Element::UNKNOWN]),
+        [Dim::Known(n)] if *n <= 64 => Some(SmallVec::from_elem(Element::UNKNOWN, *n)),
         _ => None,
     })
 }
@@ -543,8 +546,8 @@ fn holds(dtype: DType, n: usize) -> bool {
 
 /// The length of a list, seen through the instructions that keep it: writes, and loops that only write.
 fn length_of_list(graph: &Graph, value: Value, fuel: usize) -> Option<Dim> {
-    let one = |v: Value| match known_dims(graph, v, fuel)?[..] {
-        [n] => Some(n),
+    let one = |v: Value| match known_elements(graph, v, fuel)?[..] {
+        [n] => Some(n.dim()),
         _ => None,
     };
     let (inst, index) = match graph.values[value].def {
@@ -598,29 +601,29 @@ fn same_length_as(graph: &Graph, mut value: Value, fuel: usize) -> Option<Value>
     None
 }
 
-/// A slice with positive stride, or a single element, of a known list of dimensions.
+/// A slice with positive stride, or a single element, of a known list.
 fn pick(
-    dims: &[Dim],
+    elements: &[Element],
     begin: &[i64],
     end: &[i64],
     stride: &[i64],
     begin_mask: i64,
     end_mask: i64,
     shrink_mask: i64,
-) -> Option<SmallVec<[Dim; 4]>> {
+) -> Option<SmallVec<[Element; 4]>> {
     let (&[begin], &[end], &[stride]) = (begin, end, stride) else { return None };
-    let n = dims.len() as i64;
+    let n = elements.len() as i64;
     let clamp = |i: i64| (if i < 0 { i + n } else { i }).clamp(0, n);
     if shrink_mask & 1 == 1 {
         let i = if begin < 0 { begin + n } else { begin };
-        return dims.get(usize::try_from(i).ok()?).map(|&d| smallvec![d]);
+        return elements.get(usize::try_from(i).ok()?).map(|&e| smallvec![e]);
     }
     if stride < 1 {
         return None;
     }
     let first = if begin_mask & 1 == 1 { 0 } else { clamp(begin) };
     let last = if end_mask & 1 == 1 { n } else { clamp(end) };
-    Some((first..last).step_by(stride as usize).map(|i| dims[i as usize]).collect())
+    Some((first..last).step_by(stride as usize).map(|i| elements[i as usize]).collect())
 }
 
 /// A copy of `graph` in which every listed entity has the next id in the order of the text form,

@@ -32,8 +32,8 @@ pub use entities::{Arena, Entity, Inst, Region, Value};
 pub use env::{Env, NoEnv, Profiled, Profiler};
 pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
 pub use op::{
-    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Emitter, Fold, InferCx, Known, KnownValues,
-    NoValues, OpDef, OpSet, OutTypes, Resolved, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
+    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Element, Emitter, Fold, InferCx, Known,
+    KnownValues, NoValues, OpDef, OpSet, OutTypes, Resolved, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
 };
 pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;

@@ -2,8 +2,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
-    Vjp, VjpCx, arg, arg_of,
+    ArgType, Attr, AttrDef, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Element, Fold, InferCx, OpDef, OutTypes,
+    Sample, Vjp, VjpCx, arg, arg_of,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -89,19 +89,28 @@ fn missing_size(x: &[Dim], others: impl Iterator<Item = Dim>) -> Option<Dim> {
 fn infer_reshape(cx: &InferCx<'_>) -> Result<OutTypes> {
     require_rank(cx, 1, 1, "shape")?;
     let x = cx.shape(0);
-    let mut dims = match cx.values.dims(1) {
-        Some(dims) => dims,
+    let elements: SmallVec<[Element; 4]> = match cx.values.elements(1) {
+        Some(elements) => elements,
         None => match cx.shape(1).extents() {
-            Some(n) => Shape::of_rank(n[0])?.dims().unwrap_or_default().into(),
+            Some(n) => {
+                let dims = Shape::of_rank(n[0])?;
+                dims.dims().unwrap_or_default().iter().map(|&d| Element::Extent(d)).collect()
+            }
             None => return one(like(cx, 0, Shape::UNRANKED)),
         },
     };
+    let mut dims: SmallVec<[Dim; 4]> = elements.iter().map(|e| e.dim()).collect();
     let sizes = cx.values.constant(1).and_then(|t| t.to_ints().ok());
     if let Some(sizes) = &sizes {
         placeholder(sizes)?;
     }
     let mut open = (0..dims.len()).filter(|&i| dims[i] == Dim::Unknown);
-    let hole = open.next().filter(|_| open.next().is_none());
+    // An unknown size that is no -1 follows from the others only where none of them can be zero.
+    let follows = |hole: usize| {
+        let positive = |(i, &d): (usize, &Dim)| i == hole || d.known().is_some_and(|n| n > 0);
+        elements[hole] == Element::Negative || dims.iter().enumerate().all(positive)
+    };
+    let hole = open.next().filter(|&i| open.next().is_none() && follows(i));
     let certain = hole.is_none() || sizes.is_some();
     if let (Some(x), Some(hole)) = (x.dims(), hole) {
         let others = dims.iter().enumerate().filter(|&(i, _)| i != hole).map(|(_, &d)| d);

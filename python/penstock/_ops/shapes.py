@@ -578,7 +578,7 @@ def repeat(
 def _of_extent(
     repeated: _core.Tensor, axis: int, extent: int | None, times: list[int] | None
 ) -> _core.Tensor:
-    """The result of `repeat`, with the extent that it has along the axis where that is known."""
+    """The result of `repeat`, with its extent along the axis where that is known."""
     if times is None or (len(times) == 1 and extent is None):
         return repeated
     counts = [max(n, 0) for n in times]

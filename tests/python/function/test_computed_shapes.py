@@ -137,3 +137,39 @@ def test_repeat_keeps_the_extents_that_are_known(times, axis, shape, expected):
     given = given.reshape([2, 4]) if len(shape) == 2 else given
     repeated.get_concrete_function(tf.TensorSpec(shape))
     np.testing.assert_array_equal(repeated(given), np.repeat(given, times, axis=axis))
+
+
+def shape_of(build, *specs):
+    """The shape that inference gives to the result of `build`."""
+    shapes = []
+
+    @tf.function(autograph=False)
+    def traced(*args):
+        result = build(*args)
+        shapes.append(result.shape.as_list())
+        return result
+
+    traced.get_concrete_function(*specs)
+    return shapes[0]
+
+
+def test_an_unknown_size_beside_a_possible_zero_is_not_inferred():
+    rows, size = tf.TensorSpec([None, 4]), tf.TensorSpec([], tf.int32)
+    assert shape_of(lambda x, n: tf.reshape(x, [tf.shape(x)[0], n]), rows, size) == [None, None]
+
+    @tf.function
+    def resized(x, n):
+        return tf.reshape(x, [tf.shape(x)[0], n])
+
+    assert resized.get_concrete_function(rows, size)(tf.zeros([0, 4]), tf.constant(7)).shape == [0, 7]
+
+
+def test_an_unknown_size_is_inferred_where_no_other_can_be_zero():
+    size = tf.TensorSpec([], tf.int32)
+    assert shape_of(lambda x, n: tf.reshape(x, [2, n]), tf.TensorSpec([3, 4]), size) == [2, 6]
+
+
+def test_a_minus_one_in_a_computed_vector_is_inferred():
+    rows = tf.TensorSpec([None, 3, 4])
+    assert shape_of(lambda x: tf.reshape(x, tf.concat([tf.shape(x)[:1], [-1]], 0)), rows) == [None, 12]
+    assert shape_of(lambda x: tf.reshape(x, tf.stack([-1, tf.shape(x)[2]])), rows) == [None, 4]
