@@ -24,7 +24,7 @@ from keras_penstock.src.core import (
     stop_gradient,
     vectorized_map,
 )
-from keras_penstock.src.rnn import cudnn_ok, gru, lstm
+from keras_penstock.src.rnn import bidirectional_gru, bidirectional_lstm, cudnn_ok, gru, lstm
 
 distribution_lib = None
 

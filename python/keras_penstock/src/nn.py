@@ -1,0 +1,741 @@
+"""Activations, convolutions, pooling, normalization, losses and attention."""
+
+import math
+from functools import wraps
+
+import numpy as np
+from keras.src import backend
+from keras.src.backend.common.backend_utils import (
+    check_conv_input_channels,
+    check_conv_transpose_input_channels,
+    compute_conv_transpose_padding_args_for_jax,
+)
+
+import penstock as tf
+from keras_penstock.src.core import cast, convert_to_tensor, scan, shape
+from penstock import raw_ops
+
+# --- activations ---
+
+
+def _of_tensor(function):
+    """Make the first argument of an activation a tensor."""
+
+    @wraps(function)
+    def applied(x, *args, **kwargs):
+        return function(convert_to_tensor(x), *args, **kwargs)
+
+    return applied
+
+
+@_of_tensor
+def relu(x):
+    return tf.nn.relu(x)
+
+
+@_of_tensor
+def relu6(x):
+    return tf.nn.relu6(x)
+
+
+@_of_tensor
+def sigmoid(x):
+    return tf.nn.sigmoid(x)
+
+
+@_of_tensor
+def sparse_sigmoid(x):
+    return tf.clip_by_value(0.5 * (x + 1), cast(0, x.dtype), cast(1, x.dtype))
+
+
+@_of_tensor
+def tanh(x):
+    return tf.nn.tanh(x)
+
+
+@_of_tensor
+def tanh_shrink(x):
+    return x - tf.nn.tanh(x)
+
+
+@_of_tensor
+def softplus(x):
+    return tf.math.softplus(x)
+
+
+@_of_tensor
+def softsign(x):
+    return tf.nn.softsign(x)
+
+
+@_of_tensor
+def soft_shrink(x, threshold=0.5):
+    return tf.where(x > threshold, x - threshold, tf.where(x < -threshold, x + threshold, tf.zeros_like(x)))
+
+
+@_of_tensor
+def sparse_plus(x):
+    return tf.where(x <= -1, tf.zeros_like(x), tf.where(x < 1, tf.square(x + 1) / 4, x))
+
+
+@_of_tensor
+def silu(x):
+    return tf.nn.silu(x)
+
+
+@_of_tensor
+def squareplus(x, b=4):
+    return (x + tf.sqrt(tf.square(x) + cast(b, x.dtype))) / 2
+
+
+@_of_tensor
+def log_sigmoid(x):
+    return tf.math.log_sigmoid(x)
+
+
+@_of_tensor
+def leaky_relu(x, negative_slope=0.2):
+    return tf.nn.leaky_relu(x, alpha=negative_slope)
+
+
+@_of_tensor
+def hard_sigmoid(x):
+    return tf.clip_by_value(x / 6 + 0.5, cast(0, x.dtype), cast(1, x.dtype))
+
+
+@_of_tensor
+def hard_silu(x):
+    return x * hard_sigmoid(x)
+
+
+@_of_tensor
+def elu(x, alpha=1.0):
+    result = tf.nn.elu(x)
+    return result if alpha == 1 else tf.where(x > 0, result, alpha * result)
+
+
+@_of_tensor
+def selu(x):
+    return tf.nn.selu(x)
+
+
+@_of_tensor
+def gelu(x, approximate=True):
+    return tf.nn.gelu(x, approximate=approximate)
+
+
+@_of_tensor
+def celu(x, alpha=1.0):
+    return tf.nn.relu(x) + alpha * tf.math.expm1(tf.minimum(x, 0) / alpha)
+
+
+@_of_tensor
+def glu(x, axis=-1):
+    if x.shape[axis] is not None and x.shape[axis] % 2:
+        raise ValueError(f"axis size must be divisible by 2. Received: x.shape={x.shape} with axis={axis}")
+    values, gates = tf.split(x, 2, axis)
+    return values * tf.nn.sigmoid(gates)
+
+
+@_of_tensor
+def hard_tanh(x):
+    return tf.clip_by_value(x, cast(-1, x.dtype), cast(1, x.dtype))
+
+
+@_of_tensor
+def hard_shrink(x, threshold=0.5):
+    return tf.where(tf.abs(x) > threshold, x, tf.zeros_like(x))
+
+
+@_of_tensor
+def threshold(x, threshold, default_value):
+    return tf.where(x > threshold, x, cast(default_value, x.dtype))
+
+
+def _over_axes(function, x, axis):
+    """Apply a function along one axis along several, or along all where `axis` is None."""
+    if isinstance(axis, int):
+        return function(x, axis=axis)
+    rank = x.shape.rank
+    axes = list(range(rank)) if axis is None else [a % rank for a in axis]
+    order = [a for a in range(rank) if a not in axes] + axes
+    moved = tf.transpose(x, order)
+    sizes = shape(moved)
+    flat = tf.reshape(moved, [*sizes[: rank - len(axes)], -1])
+    result = tf.transpose(tf.reshape(function(flat, axis=-1), sizes), np.argsort(order).tolist())
+    result.set_shape(x.shape)
+    return result
+
+
+@_of_tensor
+def softmax(x, axis=-1):
+    return _over_axes(tf.nn.softmax, x, axis)
+
+
+@_of_tensor
+def log_softmax(x, axis=-1):
+    return _over_axes(tf.nn.log_softmax, x, axis)
+
+
+@_of_tensor
+def sparsemax(x, axis=-1):
+    """Project onto the probability simplex: Martins and Astudillo, "From softmax to sparsemax", 2016."""
+    ordered = tf.sort(x, axis=axis, direction="DESCENDING")
+    before = tf.cumsum(ordered, axis=axis) - 1
+    numbers = tf.range(1, tf.shape(x)[axis] + 1)
+    places = [1] * x.shape.rank
+    places[axis] = -1
+    numbers = cast(tf.reshape(numbers, places), x.dtype)
+    support = ordered * numbers > before
+    count = tf.reduce_sum(cast(support, x.dtype), axis, keepdims=True)
+    largest = tf.reduce_sum(tf.where(support, ordered, tf.zeros_like(x)), axis, keepdims=True)
+    return tf.nn.relu(x - (largest - 1) / count)
+
+
+# --- windows: pooling and convolution ---
+
+
+def _sizes(x, count):
+    """An integer for each spatial dimension."""
+    return [int(x)] * count if isinstance(x, (int, np.integer)) else [int(n) for n in x]
+
+
+def _channels_last(function, inputs, data_format, rank=None):
+    """Apply `function`, which takes images with channels last, to images of another format."""
+    if backend.standardize_data_format(data_format) == "channels_last":
+        return function(inputs)
+    rank = rank or inputs.shape.rank
+    moved = function(tf.transpose(inputs, [0, *range(2, rank), 1]))
+    return tf.transpose(moved, [0, rank - 1, *range(1, rank - 1)])
+
+
+def _pool(operator, inputs, pool_size, strides, padding, data_format):
+    inputs = convert_to_tensor(inputs)
+    spatial = inputs.shape.rank - 2
+    size = _sizes(pool_size, spatial)
+    strides = size if strides is None else _sizes(strides, spatial)
+
+    def pooled(x):
+        return operator(x, ksize=size, strides=strides, padding=padding.upper())
+
+    return _channels_last(pooled, inputs, data_format)
+
+
+def max_pool(inputs, pool_size, strides=None, padding="valid", data_format=None):
+    return _pool(raw_ops.max_pool, inputs, pool_size, strides, padding, data_format)
+
+
+def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=None):
+    return _pool(raw_ops.avg_pool, inputs, pool_size, strides, padding, data_format)
+
+
+def _adaptive_pool(inputs, output_size, data_format, reduce):
+    """Reduce windows that cover each spatial axis evenly; `reduce` takes windows, an axis, and a mask."""
+    inputs = convert_to_tensor(inputs)
+    spatial = inputs.shape.rank - 2
+    if spatial not in (1, 2, 3):
+        raise ValueError(
+            f"Adaptive pooling supports 1D, 2D, or 3D inputs only. Received shape {inputs.shape}"
+        )
+
+    def pooled(x):
+        for axis, count in enumerate(_sizes(output_size, spatial), start=1):
+            extent = x.shape[axis]
+            if extent is None:
+                raise ValueError("Input spatial dimensions must be statically known for adaptive pooling")
+            starts = [i * extent // count for i in range(count)]
+            ends = [-((i + 1) * extent // -count) for i in range(count)]
+            width = max(end - start for start, end in zip(starts, ends, strict=True))
+            index = np.array(
+                [[min(s + j, e - 1) for j in range(width)] for s, e in zip(starts, ends, strict=True)]
+            )
+            inside = np.array([[s + j < e for j in range(width)] for s, e in zip(starts, ends, strict=True)])
+            inside = inside.reshape([count, width, *[1] * (x.shape.rank - axis - 1)])
+            x = reduce(tf.gather(x, index, axis=axis), axis + 1, inside)
+        return x
+
+    return _channels_last(pooled, inputs, data_format)
+
+
+def adaptive_average_pool(inputs, output_size, data_format=None):
+    def mean(windows, axis, inside):
+        weights = inside / inside.sum(axis=1, keepdims=True)
+        return tf.reduce_sum(windows * cast(weights, windows.dtype), axis)
+
+    return _adaptive_pool(inputs, output_size, data_format, mean)
+
+
+def adaptive_max_pool(inputs, output_size, data_format=None):
+    # A window that is narrower than the others repeats its last element.
+    return _adaptive_pool(
+        inputs, output_size, data_format, lambda windows, axis, _: tf.reduce_max(windows, axis)
+    )
+
+
+def _floats(*tensors):
+    """Give tensors the dtype that they promote to, one that can be convolved."""
+    dtype = backend.result_type(*(x.dtype for x in tensors))
+    return [cast(x, dtype if backend.is_float_dtype(dtype) else "float32") for x in tensors]
+
+
+def _conv(inputs, kernel, strides, padding, data_format, dilation_rate):
+    inputs, kernel = _floats(inputs, kernel)
+    spatial = inputs.shape.rank - 2
+
+    def convolved(x):
+        return raw_ops.conv(
+            x,
+            kernel,
+            strides=_sizes(strides, spatial),
+            padding=padding.upper(),
+            dilations=_sizes(dilation_rate, spatial),
+        )
+
+    return _channels_last(convolved, inputs, data_format)
+
+
+def _check_not_empty(inputs, result):
+    if 0 in result.shape.as_list() and 0 not in inputs.shape.as_list():
+        raise ValueError(
+            "The convolution operation resulted in an empty output. The input may be too small for the kernel "
+            "size, strides, dilation rate and padding. "
+            f"Received: inputs.shape={inputs.shape}, output.shape={result.shape}"
+        )
+    return result
+
+
+def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
+    data_format = backend.standardize_data_format(data_format)
+    channels = inputs.shape[-1] if data_format == "channels_last" else inputs.shape[1]
+    if channels is not None and (channels < kernel.shape[-2] or channels % kernel.shape[-2]):
+        raise ValueError(
+            "The number of input channels must be evenly divisible by kernel's in_channels. "
+            f"Received input channels {channels} and kernel in_channels {kernel.shape[-2]}. "
+        )
+    try:
+        return _check_not_empty(inputs, _conv(inputs, kernel, strides, padding, data_format, dilation_rate))
+    except tf.errors.InvalidArgumentError as error:
+        raise ValueError(str(error)) from None
+
+
+def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
+    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
+    check_conv_input_channels(inputs, kernel, backend.standardize_data_format(data_format))
+    *window, channels, multiplier = kernel.shape
+    kernel = tf.reshape(kernel, [*window, 1, channels * multiplier])
+    return _conv(inputs, kernel, strides, padding, data_format, dilation_rate)
+
+
+def separable_conv(
+    inputs, depthwise_kernel, pointwise_kernel, strides=1, padding="valid", data_format=None, dilation_rate=1
+):
+    between = depthwise_conv(inputs, depthwise_kernel, strides, padding, data_format, dilation_rate)
+    return conv(between, pointwise_kernel, data_format=data_format)
+
+
+def conv_transpose(
+    inputs, kernel, strides=1, padding="valid", output_padding=None, data_format=None, dilation_rate=1
+):
+    """Give the transpose of a convolution, whose paddings are those that Keras computes for all backends."""
+    inputs, kernel = _floats(convert_to_tensor(inputs), convert_to_tensor(kernel))
+    data_format = backend.standardize_data_format(data_format)
+    check_conv_transpose_input_channels(inputs, kernel, data_format)
+    spatial = inputs.shape.rank - 2
+    strides, dilations = _sizes(strides, spatial), _sizes(dilation_rate, spatial)
+    around = compute_conv_transpose_padding_args_for_jax(
+        input_shape=inputs.shape.as_list(),
+        kernel_shape=kernel.shape.as_list(),
+        strides=strides,
+        padding=padding,
+        output_padding=output_padding,
+        dilation_rate=dilations,
+    )
+    reach = [(k - 1) * d for k, d in zip(kernel.shape[:-2], dilations, strict=True)]
+    # What of the forward convolution's padding is negative is zeros around the result.
+    paddings = [(r - low, r - high) for r, (low, high) in zip(reach, around, strict=True)]
+    explicit = [max(p, 0) for pair in paddings for p in pair]
+    zeros = [[max(-p, 0) for p in pair] for pair in paddings]
+
+    def transposed(x):
+        extents = shape(x)
+        sizes = [
+            (extents[i + 1] - 1) * strides[i] + 1 + reach[i] - explicit[2 * i] - explicit[2 * i + 1]
+            for i in range(spatial)
+        ]
+        result = raw_ops.conv_input_grad(
+            [extents[0], *sizes, kernel.shape[-2]],
+            kernel,
+            x,
+            strides=strides,
+            padding="EXPLICIT",
+            explicit_paddings=explicit,
+            dilations=dilations,
+        )
+        return tf.pad(result, [[0, 0], *zeros, [0, 0]]) if any(map(any, zeros)) else result
+
+    return _channels_last(transposed, inputs, data_format)
+
+
+def _windows(extent, size, dilation, stride):
+    """The positions along an axis of each element of each window."""
+    count = (extent - dilation * (size - 1) - 1) // stride + 1
+    return np.arange(count)[:, None] * stride + np.arange(size) * dilation
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Give the windows of images with channels first: `[batch, channels * window, windows]`."""
+    x = convert_to_tensor(input)
+    size, dilation, padding, stride = (_sizes(n, 2) for n in (kernel_size, dilation, padding, stride))
+    x = tf.pad(x, [[0, 0], [0, 0], [padding[0]] * 2, [padding[1]] * 2])
+    rows, columns = (_windows(x.shape[2 + i], size[i], dilation[i], stride[i]) for i in range(2))
+    # batch, channels, rows, row of window, columns, column of window
+    x = tf.gather(tf.gather(x, rows, axis=2), columns, axis=4)
+    x = tf.transpose(x, [0, 1, 3, 5, 2, 4])
+    return tf.reshape(x, [shape(x)[0], x.shape[1] * size[0] * size[1], len(rows) * len(columns)])
+
+
+def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Add up the windows that `unfold` gives, each where it was."""
+    x = convert_to_tensor(x)
+    sizes = (output_size, kernel_size, dilation, padding, stride)
+    extent, size, dilation, padding, stride = (_sizes(n, 2) for n in sizes)
+    whole = [extent[i] + 2 * padding[i] for i in range(2)]
+    rows, columns = (_windows(whole[i], size[i], dilation[i], stride[i]) for i in range(2))
+    channels = x.shape[1] // (size[0] * size[1])
+    x = tf.reshape(x, [shape(x)[0], channels, *size, len(rows), len(columns)])
+    # row, row of window, column, column of window, batch, channels
+    x = tf.transpose(x, [4, 2, 5, 3, 0, 1])
+    extents = shape(x)
+    x = tf.reshape(x, [rows.size, *extents[2:]])
+    x = tf.math.unsorted_segment_sum(x, rows.ravel(), whole[0])
+    x = tf.reshape(tf.transpose(x, [1, 2, 0, 3, 4]), [columns.size, whole[0], *extents[4:]])
+    x = tf.math.unsorted_segment_sum(x, columns.ravel(), whole[1])
+    x = tf.transpose(x, [2, 3, 1, 0])
+    return x[:, :, padding[0] : padding[0] + extent[0], padding[1] : padding[1] + extent[1]]
+
+
+def depth_to_space(x, block_size, data_format="channels_last"):
+    return _channels_last(lambda y: tf.nn.depth_to_space(y, block_size), convert_to_tensor(x), data_format)
+
+
+def space_to_depth(x, block_size, data_format="channels_last"):
+    return _channels_last(lambda y: tf.nn.space_to_depth(y, block_size), convert_to_tensor(x), data_format)
+
+
+# --- classes and losses ---
+
+
+def _refuse_sparse(sparse):
+    if sparse:
+        raise ValueError("Unsupported value `sparse=True` with the penstock backend")
+
+
+def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    _refuse_sparse(sparse)
+    x = convert_to_tensor(x)
+    if not backend.is_int_dtype(backend.standardize_dtype(x.dtype)):
+        x = tf.cast(x, "int64")
+    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
+
+
+def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
+    _refuse_sparse(sparse)
+    x = convert_to_tensor(x)
+    return tf.reduce_max(one_hot(x, num_classes, axis=axis, dtype=dtype), axis=1 if x.shape.rank > 1 else 0)
+
+
+def _same_shape(target, output):
+    if target.shape.rank != output.shape.rank or not target.shape.is_compatible_with(output.shape):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+
+
+def _clipped(output):
+    epsilon = backend.epsilon()
+    return tf.clip_by_value(output, cast(epsilon, output.dtype), cast(1 - epsilon, output.dtype))
+
+
+def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    target = cast(target, output.dtype)
+    if target.shape.rank < 1 or output.shape.rank < 1:
+        raise ValueError(
+            "Arguments `target` and `output` must be at least rank 1. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+    _same_shape(target, output)
+    if from_logits:
+        return tf.nn.softmax_cross_entropy_with_logits(labels=target, logits=output, axis=axis)
+    output = output / tf.reduce_sum(output, axis, keepdims=True)
+    return -tf.reduce_sum(target * tf.math.log(_clipped(output)), axis)
+
+
+def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    if not backend.is_int_dtype(backend.standardize_dtype(target.dtype)):
+        target = tf.cast(target, "int64")
+    rank = output.shape.rank
+    if rank < 1:
+        raise ValueError(f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}")
+    if target.shape.rank == rank and target.shape[-1] == 1:
+        target = tf.squeeze(target, [-1])
+    if axis not in (-1, rank - 1):
+        output = tf.transpose(output, [*(a for a in range(rank) if a != axis % rank), axis % rank])
+    if target.shape.rank != rank - 1 or not target.shape.is_compatible_with(output.shape[:-1]):
+        raise ValueError(
+            "Arguments `target` and `output` must have the same shape up until the last dimension: "
+            f"target.shape={target.shape}, output.shape={output.shape}"
+        )
+    if not from_logits:
+        # Their softmax divides by the sum of the probabilities.
+        output = tf.math.log(_clipped(output))
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=output)
+
+
+def binary_crossentropy(target, output, from_logits=False):
+    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    target = cast(target, output.dtype)
+    _same_shape(target, output)
+    if from_logits:
+        return tf.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=output)
+    output = _clipped(output)
+    return -(target * tf.math.log(output) + (1 - target) * tf.math.log(1 - output))
+
+
+# --- normalization ---
+
+
+def moments(x, axes, keepdims=False, synchronized=False):
+    """Give mean and variance; floats of 16 bits are summed in 32, and the results kept within their range."""
+    if synchronized:
+        raise NotImplementedError("Argument synchronized=True is not supported with the penstock backend.")
+    x = convert_to_tensor(x)
+    dtype = x.dtype
+    if backend.standardize_dtype(dtype) not in ("float16", "bfloat16"):
+        return tuple(tf.nn.moments(x, axes, keepdims=keepdims))
+    largest = float(np.finfo(np.float16).max)
+    return tuple(
+        cast(tf.clip_by_value(moment, -largest, largest), dtype)
+        for moment in tf.nn.moments(cast(x, "float32"), axes, keepdims=keepdims)
+    )
+
+
+def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
+    x = convert_to_tensor(x)
+    if axis in (-1, x.shape.rank - 1):
+        placed = convert_to_tensor
+    else:
+        places = [1] * x.shape.rank
+        places[axis] = -1
+
+        def placed(y):
+            return tf.reshape(y, places)
+
+    mean, variance = placed(mean), placed(variance)
+    inverse = tf.math.rsqrt(variance + cast(epsilon, variance.dtype))
+    if scale is not None:
+        inverse = inverse * placed(scale)
+    shift = -mean * inverse
+    if offset is not None:
+        shift = shift + placed(offset)
+    return x * cast(inverse, x.dtype) + cast(shift, x.dtype)
+
+
+# --- connectionist temporal classification ---
+
+# The logarithm of no probability: finite, so that gradients are.
+_NEVER = -1e30
+
+
+def ctc_loss(target, output, target_length, output_length, mask_index=0):
+    """Give the negative log likelihood of labels, summed over all alignments.
+
+    The forward recursion of Graves et al., "Connectionist temporal classification", 2006: states are the labels
+    with blanks around each; a step stays, goes on to the next state, or skips a blank between labels that differ.
+    """
+    target, output = convert_to_tensor(target, "int32"), convert_to_tensor(output)
+    target_length = convert_to_tensor(target_length, "int32")
+    output_length = convert_to_tensor(output_length, "int32")
+    output = cast(output, backend.result_type(output.dtype, "float32"))
+    batch, labels = shape(target)
+    log_probs = tf.nn.log_softmax(output)
+    blanks = tf.fill([batch, labels], mask_index)
+    states = tf.reshape(tf.stack([blanks, target], -1), [batch, 2 * labels])
+    states = tf.concat([states, tf.fill([batch, 1], mask_index)], 1)
+    emitted = tf.transpose(tf.gather(log_probs, states, axis=2, batch_dims=1), [1, 0, 2])
+    skips = tf.concat(
+        [tf.zeros([batch, 2], "bool"), (states[:, 2:] != states[:, :-2]) & (states[:, 2:] != mask_index)], 1
+    )
+    never = cast(_NEVER, emitted.dtype)
+
+    def moved(alpha, by):
+        return tf.concat([tf.fill([batch, by], never), alpha[:, :-by]], 1)
+
+    def step(carry, emission):
+        t, alpha = carry
+        ways = tf.stack([alpha, moved(alpha, 1), tf.where(skips, moved(alpha, 2), never)])
+        after = tf.reduce_logsumexp(ways, 0) + emission
+        return (t + 1, tf.where((t < output_length)[:, None], after, alpha)), None
+
+    start = tf.where(tf.range(2 * labels + 1) < 2, emitted[0], never)
+    (_, alpha), _ = scan(step, (tf.constant(1), start), emitted[1:])
+    last = tf.stack([2 * target_length, tf.maximum(2 * target_length - 1, 0)], 1)
+    ends = tf.gather(alpha, last, axis=1, batch_dims=1)
+    ends = tf.where((target_length > 0)[:, None] | (tf.range(2) == 0), ends, never)
+    return -tf.reduce_logsumexp(ends, 1)
+
+
+def _ctc_greedy_decode(inputs, sequence_lengths, merge_repeated, mask_index):
+    batch, steps, _ = shape(inputs)
+    inside = tf.range(steps) < convert_to_tensor(sequence_lengths, "int32")[:, None]
+    best = tf.where(inside, tf.argmax(inputs, -1, output_type="int32"), mask_index)
+    kept = best != mask_index
+    if merge_repeated:
+        kept &= tf.concat([tf.ones([batch, 1], "bool"), best[:, 1:] != best[:, :-1]], 1)
+    order = tf.argsort(cast(~kept, "int32"), axis=-1, stable=True)
+    labels = tf.gather(tf.where(kept, best, -1), order, axis=1, batch_dims=1)
+    scores = tf.where(inside, tf.reduce_max(inputs, -1), cast(0, inputs.dtype))
+    return labels[None], -tf.reduce_sum(scores, 1, keepdims=True)
+
+
+def _beams(log_probs, lengths, width, paths, blank):
+    """Search prefixes of labels by beams, sequence by sequence; on arrays."""
+    batch, steps, classes = log_probs.shape
+    found = np.full([paths, batch, steps], -1, np.int32)
+    scores = np.full([batch, paths], -np.inf, log_probs.dtype)
+    for row, length in enumerate(lengths):
+        # For each prefix the log probabilities that it ends in a blank, and in its last label.
+        beams = {(): (0.0, -math.inf)}
+        for emission in log_probs[row, :length].astype(float):
+            grown = {}
+
+            def add(prefix, blanks=-math.inf, label=-math.inf, grown=grown):
+                before = grown.get(prefix, (-math.inf, -math.inf))
+                grown[prefix] = (np.logaddexp(before[0], blanks), np.logaddexp(before[1], label))
+
+            for prefix, (in_blank, in_label) in beams.items():
+                total = np.logaddexp(in_blank, in_label)
+                add(prefix, blanks=total + emission[blank])
+                for label in range(classes):
+                    if label == blank:
+                        continue
+                    if prefix and prefix[-1] == label:
+                        add(prefix, label=in_label + emission[label])
+                        add((*prefix, label), label=in_blank + emission[label])
+                    else:
+                        add((*prefix, label), label=total + emission[label])
+            ranked = sorted(grown.items(), key=lambda item: (-np.logaddexp(*item[1]), item[0]))
+            beams = dict(ranked[:width])
+        for path, (prefix, ends) in enumerate(list(beams.items())[:paths]):
+            found[path, row, : len(prefix)] = prefix
+            scores[row, path] = np.logaddexp(*ends)
+    return found, scores
+
+
+def ctc_decode(
+    inputs,
+    sequence_lengths,
+    strategy="greedy",
+    beam_width=100,
+    top_paths=1,
+    merge_repeated=True,
+    mask_index=0,
+):
+    inputs = convert_to_tensor(inputs)
+    inputs = cast(inputs, backend.result_type(inputs.dtype, "float32"))
+    if mask_index is None:
+        mask_index = inputs.shape[-1] - 1
+    if strategy == "greedy":
+        return _ctc_greedy_decode(inputs, sequence_lengths, merge_repeated, mask_index)
+    if strategy != "beam_search":
+        raise ValueError(f"Invalid strategy {strategy}. Supported values are 'greedy' and 'beam_search'.")
+    labels, scores = tf.numpy_function(
+        lambda x, n: _beams(x, n, beam_width, top_paths, mask_index),
+        [tf.nn.log_softmax(inputs), convert_to_tensor(sequence_lengths, "int32")],
+        (tf.int32, inputs.dtype),
+    )
+    labels.set_shape([top_paths, *inputs.shape[:2]])
+    scores.set_shape([inputs.shape[0], top_paths])
+    return labels, scores
+
+
+def psnr(x1, x2, max_val):
+    x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
+    if not x1.shape.is_compatible_with(x2.shape):
+        raise ValueError(f"Input shapes {x1.shape} and {x2.shape} must match for PSNR calculation. ")
+    peak, error = convert_to_tensor(max_val, x2.dtype), tf.reduce_mean(tf.math.squared_difference(x1, x2))
+    return (20 * tf.math.log(peak) - 10 * tf.math.log(error)) / cast(math.log(10), x2.dtype)
+
+
+# --- attention ---
+
+# Up to so many scores are held for a batch and a head at the same time.
+_SCORES = 1 << 20
+
+
+def dot_product_attention(
+    query,
+    key,
+    value,
+    bias=None,
+    mask=None,
+    scale=None,
+    is_causal=False,
+    flash_attention=None,
+    attn_logits_soft_cap=None,
+):
+    """Give `softmax(query keys^T) values` for `[batch, time, heads, depth]`.
+
+    Where both times are long, blocks of queries are computed one after the other, and again for the gradient, so
+    that no tensor has the product of both times.
+    """
+    query, key, value = convert_to_tensor(query), convert_to_tensor(key), convert_to_tensor(value)
+    if not query.shape.rank == key.shape.rank == value.shape.rank == 4:
+        raise ValueError(
+            "`dot_product_attention` only supports 4D inputs. "
+            f"Received: query.shape={query.shape}, key.shape={key.shape}, value.shape={value.shape}."
+        )
+    dtype = backend.result_type(query.dtype, key.dtype, value.dtype)
+    query, key, value = cast(query, dtype), cast(key, dtype), cast(value, dtype)
+    if bias is not None:
+        bias = convert_to_tensor(bias, dtype=dtype)
+    if mask is not None:
+        mask = convert_to_tensor(mask, dtype="bool")
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[-1])
+    keys = tf.range(tf.shape(key)[1])
+
+    def attended(query, key, value, bias, mask, first):
+        logits = tf.einsum("btnh,bsnh->bnts", query, key)
+        logits = cast(logits, backend.result_type(logits.dtype, "float32")) * scale
+        if attn_logits_soft_cap is not None:
+            logits = logits / (1 + tf.abs(logits) / attn_logits_soft_cap)
+        if bias is not None:
+            logits = logits + cast(bias, logits.dtype)
+        visible = mask
+        if is_causal:
+            causal = (first + tf.range(tf.shape(query)[1]))[:, None] >= keys
+            visible = causal if visible is None else visible & causal
+        if visible is not None:
+            lowest = -0.7 * float(np.finfo(logits.dtype.as_numpy_dtype).max)
+            logits = tf.where(visible, logits, cast(lowest, logits.dtype))
+        weights = cast(tf.nn.softmax(logits), dtype)
+        return tf.einsum("bnts,bsnh->btnh", weights, value)
+
+    times, sources = query.shape[1], key.shape[1]
+    if times is None or sources is None or times * sources <= _SCORES:
+        return attended(query, key, value, bias, mask, 0)
+
+    def rows(x, part):
+        return x if x is None or x.shape[2] == 1 else x[:, :, part]
+
+    block = max(_SCORES // sources, 1)
+    again = tf.recompute_grad(attended)
+    results = []
+    for first in range(0, times, block):
+        part = slice(first, first + block)
+        results.append(again(query[:, part], key, value, rows(bias, part), rows(mask, part), first))
+    return tf.concat(results, 1)
