@@ -279,7 +279,7 @@ _FILL_MODES = {"constant", "nearest", "wrap", "mirror", "reflect"}
 
 
 def _sampled(images, coordinates, order, mode, value):
-    """Sample `[batch, spatial.., channels]` at coordinates: a list with `[batch, points..]` for each spatial axis."""
+    """Sample `[batch, spatial.., channels]` at coordinates: `[batch, points..]` for each spatial axis."""
     dtype = images.dtype
     images = cast(images, backend.result_type(dtype, "float32"))
     extents = shape(images)[1:-1]
@@ -454,7 +454,7 @@ def elastic_transform(
     seed=None,
     data_format=None,
 ):
-    """Move each pixel by smooth noise, as Simard et al., "Best practices for convolutional networks", 2003."""
+    """Move each pixel by smooth noise (Simard et al., "Best practices for conv. nets", 2003)."""
     _one_of("interpolation", interpolation, AFFINE_TRANSFORM_INTERPOLATIONS)
     _one_of("fill_mode", fill_mode, _FILL_MODES)
     images = convert_to_tensor(images)

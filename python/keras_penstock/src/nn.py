@@ -297,8 +297,8 @@ def _conv(inputs, kernel, strides, padding, data_format, dilation_rate):
 def _check_not_empty(inputs, result):
     if 0 in result.shape.as_list() and 0 not in inputs.shape.as_list():
         raise ValueError(
-            "The convolution operation resulted in an empty output. The input may be too small for the kernel "
-            "size, strides, dilation rate and padding. "
+            "The convolution operation resulted in an empty output. "
+            "The input may be too small for the kernel size, strides, dilation rate and padding. "
             f"Received: inputs.shape={inputs.shape}, output.shape={result.shape}"
         )
     return result
@@ -442,7 +442,9 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     _refuse_sparse(sparse)
     x = convert_to_tensor(x)
-    return tf.reduce_max(one_hot(x, num_classes, axis=axis, dtype=dtype), axis=1 if x.shape.rank > 1 else 0)
+    hot = one_hot(x, num_classes, axis=axis, dtype=dtype)
+    reduce = tf.reduce_any if hot.dtype == tf.bool else tf.reduce_max
+    return reduce(hot, axis=1 if x.shape.rank > 1 else 0)
 
 
 def _same_shape(target, output):
@@ -553,8 +555,9 @@ _NEVER = -1e30
 def ctc_loss(target, output, target_length, output_length, mask_index=0):
     """Give the negative log likelihood of labels, summed over all alignments.
 
-    The forward recursion of Graves et al., "Connectionist temporal classification", 2006: states are the labels
-    with blanks around each; a step stays, goes on to the next state, or skips a blank between labels that differ.
+    The forward recursion of Graves et al., "Connectionist temporal classification", 2006. States are the
+    labels with blanks around each. A step stays, goes on to the next state, or skips a blank between labels
+    that differ.
     """
     target, output = convert_to_tensor(target, "int32"), convert_to_tensor(output)
     target_length = convert_to_tensor(target_length, "int32")
@@ -689,8 +692,8 @@ def dot_product_attention(
 ):
     """Give `softmax(query keys^T) values` for `[batch, time, heads, depth]`.
 
-    Where both times are long, blocks of queries are computed one after the other, and again for the gradient, so
-    that no tensor has the product of both times.
+    Where both times are long, blocks of queries are computed one after the other, and again for the gradient,
+    so that no tensor has the product of both times.
     """
     query, key, value = convert_to_tensor(query), convert_to_tensor(key), convert_to_tensor(value)
     if not query.shape.rank == key.shape.rank == value.shape.rank == 4:
@@ -706,11 +709,15 @@ def dot_product_attention(
         mask = convert_to_tensor(mask, dtype="bool")
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
+    groups = query.shape[2] // key.shape[2]
+    if groups > 1:
+        # Several heads of queries share one of keys and values.
+        key, value = tf.repeat(key, groups, axis=2), tf.repeat(value, groups, axis=2)
     keys = tf.range(tf.shape(key)[1])
+    wide = backend.result_type(dtype, "float32")
 
     def attended(query, key, value, bias, mask, first):
-        logits = tf.einsum("btnh,bsnh->bnts", query, key)
-        logits = cast(logits, backend.result_type(logits.dtype, "float32")) * scale
+        logits = tf.einsum("btnh,bsnh->bnts", cast(query, wide), cast(key, wide)) * scale
         if attn_logits_soft_cap is not None:
             logits = logits / (1 + tf.abs(logits) / attn_logits_soft_cap)
         if bias is not None:

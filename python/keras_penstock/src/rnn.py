@@ -53,7 +53,7 @@ def rnn(
     A step that is masked keeps the states, and its output is that of the step before, or zero.
 
     Returns:
-        The last output, all outputs in the order in which they are made (or the last alone, with a time of 1),
+        The last output, all outputs in the order in which they are made (or the last alone, with a time of 1)
         and the last states.
     """
     inputs = tree.map_structure(convert_to_tensor, inputs)

@@ -1,0 +1,55 @@
+"""A plugin of pytest that runs the tests in Keras's wheel on this backend; `run.py` loads it.
+
+Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in `excluded.toml`, each
+entry with its reason; such a test is skipped, and the reason is shown.
+"""
+
+import fnmatch
+import os
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+os.environ["KERAS_BACKEND"] = "penstock"
+os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp(prefix="keras-home-"))
+
+import pytest
+
+import penstock  # noqa: F401  (installs the hook)
+
+EXCLUDED = tomllib.loads(Path(__file__).with_name("excluded.toml").read_text(encoding="utf-8"))["excluded"]
+MARKERS = ("requires_trainable_backend", "multi_device")
+
+
+def pytest_configure(config):
+    import keras
+    from keras_penstock.src import facade
+
+    assert keras.backend.backend() == "penstock"
+    sys.modules["tensorflow"] = facade
+    for marker in MARKERS:
+        config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
+
+
+def reason_of(nodeid):
+    """Why a test is not run, or None; `nodeid` begins with `keras/src/`."""
+    name = nodeid.replace("\\", "/").rpartition("keras/src/")[2]
+    for entry in EXCLUDED:
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in entry["tests"]):
+            return entry["reason"]
+    return None
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out files that are excluded whole: some cannot even be imported."""
+    return True if reason_of(f"{collection_path}::") else None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        reason = reason_of(item.nodeid) or (
+            "needs several devices" if item.get_closest_marker("multi_device") else None
+        )
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
