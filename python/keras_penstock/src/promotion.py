@@ -1,0 +1,144 @@
+"""Operands of the backend's functions: tensors of the dtypes that Keras promotes to.
+
+Keras's own rule of promotion never gives 64 bits, as JAX does not by default. Here a result has 64 bits where
+an operand has them already, so that a model in `float64` stays one.
+"""
+
+import functools
+
+from keras.src.backend import config
+from keras.src.backend.common import dtypes
+
+import penstock as tf
+from keras_penstock.src.core import convert_to_tensor
+
+Tensor = tf.Tensor
+
+_WIDER = {
+    "int32": ("int64", {"int64", "uint64"}),
+    "uint32": ("uint64", {"int64", "uint64"}),
+    "float32": ("float64", {"float64", "complex128"}),
+    "complex64": ("complex128", {"float64", "complex128"}),
+}
+
+
+@functools.cache
+def _result_type(floatx, *kinds):
+    result = dtypes.result_type(*kinds)
+    wider, causes = _WIDER.get(result, (None, ()))
+    names = {floatx if kind is float else kind for kind in kinds}
+    if float in kinds and any(isinstance(kind, str) and "float" in kind for kind in kinds):
+        # A number of Python gives way to a tensor of floats.
+        names.discard(floatx)
+        names.update(kind for kind in kinds if isinstance(kind, str))
+    return wider if names & set(causes) else result
+
+
+def result_type(*kinds):
+    """The dtype that operands promote to.
+
+    Args:
+        *kinds: for each operand the name of its dtype, or the type of a number of Python.
+
+    Returns:
+        The name of the dtype.
+    """
+    return _result_type(config.floatx(), *kinds)
+
+
+def tensor(x):
+    """`x` as a tensor of its own dtype."""
+    return x if type(x) is Tensor else convert_to_tensor(x)
+
+
+def _kind(x):
+    """`x`, and what promotion goes by: the name of a dtype, or the type of a number of Python."""
+    if type(x) is Tensor:
+        return x, x.dtype.name
+    if type(x) in (bool, int, float, complex):
+        return x, type(x)
+    x = convert_to_tensor(x)
+    return x, x.dtype.name
+
+
+def as_dtype(x, dtype):
+    """`x`, a tensor or a number, as a tensor of a dtype."""
+    if type(x) is Tensor:
+        return x if x.dtype.name == dtype else tf.cast(x, dtype)
+    return convert_to_tensor(x, dtype)
+
+
+def common(x1, x2, *kinds):
+    """Two operands as tensors of the dtype that they, and `kinds`, promote to."""
+    if type(x1) is Tensor and type(x2) is Tensor and x1.dtype is x2.dtype and not kinds:
+        return x1, x2
+    (x1, kind1), (x2, kind2) = _kind(x1), _kind(x2)
+    dtype = result_type(kind1, kind2, *kinds)
+    return as_dtype(x1, dtype), as_dtype(x2, dtype)
+
+
+def all_common(xs, *kinds):
+    """Operands as tensors of the dtype that they, and `kinds`, promote to."""
+    pairs = [_kind(x) for x in xs]
+    dtype = result_type(*(kind for _, kind in pairs), *kinds)
+    return [as_dtype(x, dtype) for x, _ in pairs]
+
+
+def is_inexact(x):
+    return x.dtype.is_floating or x.dtype.is_complex
+
+
+def floating(x):
+    """`x` as a tensor of floats: those of integers and booleans are of the dtype `keras.config.floatx()`."""
+    if type(x) is not Tensor:
+        x = convert_to_tensor(x)
+    return x if is_inexact(x) else tf.cast(x, config.floatx())
+
+
+def wide_floating(x):
+    """`x` as a tensor of floats, where those of 64-bit integers have 64 bits."""
+    x = tensor(x)
+    return tf.cast(x, "float64") if x.dtype in ("int64", "uint64") else floating(x)
+
+
+def numeric(x):
+    """`x` as a tensor of numbers: booleans become `int32`."""
+    x = tensor(x)
+    return tf.cast(x, "int32") if x.dtype == "bool" else x
+
+
+def summable(x):
+    """`x` as a tensor of the dtype of its sums: that of short integers and booleans has 32 bits."""
+    x = tensor(x)
+    dtype = x.dtype
+    if dtype.name in ("bool", "int8", "int16"):
+        return tf.cast(x, "int32")
+    return tf.cast(x, "uint32") if dtype.name in ("uint8", "uint16") else x
+
+
+def through(x, dtype, function):
+    """`function` of `x` in another dtype, with the result in that of `x`."""
+    return tf.cast(function(tf.cast(x, dtype)), x.dtype)
+
+
+def unary(name, prepare, op):
+    """Make the function `name(x)` of the operator `op` on the operand that `prepare` gives."""
+
+    def function(x):
+        return op(prepare(x))
+
+    return _named(function, name)
+
+
+def binary(name, op, *kinds):
+    """Make the function `name(x1, x2)` of the operator `op` on operands of the dtype that both promote to."""
+
+    def function(x1, x2):
+        return op(*common(x1, x2, *kinds))
+
+    return _named(function, name)
+
+
+def _named(function, name):
+    function.__name__ = function.__qualname__ = name
+    return function
