@@ -21,12 +21,12 @@ use pyo3::types::{
 use crate::dtype::numpy_dtype;
 use crate::errors::{OrPy, described};
 use crate::exit;
-use crate::tensor::PyTensor;
+use crate::tensor::{PyTensor, wrap_eager};
 
 /// Whether C's `long` has 64 bits: NumPy takes it for `int64` then, and shows `long long` as another dtype.
 const LONG_IS_64: bool = size_of::<std::ffi::c_long>() == 8;
 
-/// The format of the buffer protocol for a dtype; bfloat16 has none and shows its bits.
+/// The format of the buffer protocol for a dtype that has one.
 fn format_of(dtype: DType) -> &'static CStr {
     match dtype {
         DType::Bool => c"?",
@@ -41,7 +41,7 @@ fn format_of(dtype: DType) -> &'static CStr {
             }
         }
         DType::U8 => c"B",
-        DType::U16 | DType::Bf16 => c"H",
+        DType::U16 => c"H",
         DType::U32 => c"I",
         DType::U64 => {
             if LONG_IS_64 {
@@ -55,7 +55,7 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-        DType::Str | DType::Variant | DType::Resource => c"O",
+        DType::Bf16 | DType::Str | DType::Variant | DType::Resource => c"O",
     }
 }
 
@@ -429,11 +429,12 @@ pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> Py
         flat.set_item(pyo3::types::PySlice::full(py), items)?;
         return flat.call_method1("reshape", (value.dims().to_vec(),));
     }
-    let array = numpy.getattr("asarray")?.call1((tensor,))?;
     if value.dtype() == DType::Bf16 {
+        let bits = wrap_eager(py, value.bitcast(DType::U16).or_py(py)?)?;
+        let array = numpy.getattr("asarray")?.call1((bits,))?;
         return array.call_method1("view", (numpy_dtype(py, DType::Bf16)?,));
     }
-    Ok(array)
+    numpy.getattr("asarray")?.call1((tensor,))
 }
 
 /// Fills a view of the buffer protocol with a tensor's memory.
@@ -456,6 +457,10 @@ pub(crate) unsafe fn get_buffer(
     }
     if value.dtype().size() == 0 {
         return Err(PyBufferError::new_err("tensors of strings and lists have no flat memory"));
+    }
+    if value.dtype() == DType::Bf16 {
+        // Its bits as integers would be taken for its values.
+        return Err(PyBufferError::new_err("the buffer protocol has no format for bfloat16"));
     }
     let columns_first = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
     if columns_first && value.dims().iter().filter(|&&d| d != 1).count() > 1 {

@@ -182,8 +182,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
         raise ValueError(f"`unroll` must be an positive integer or boolean. Received: unroll={unroll}")
     if xs is None and length is None:
         raise ValueError("Got no `xs` to scan over and `length` not provided.")
-    xs = tree.map_structure(convert_to_tensor, xs)
-    init = tree.map_structure(convert_to_tensor, init)
+    xs, init = _tensors(xs), _tensors(init)
     flat_xs = [x for x in tree.flatten(xs) if x is not None]
     static = flat_xs[0].shape[0] if length is None else int(length)
     n = static if static is not None else tf.shape(flat_xs[0])[0]
@@ -205,7 +204,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
     def body(i, carry, arrays):
         position = n - 1 - i if reverse else i
         carry, y = f(carry, at(position))
-        carry = tree.map_structure(lambda x: None if x is None else convert_to_tensor(x), carry)
+        carry = _tensors(carry)
         leaves = [convert_to_tensor(leaf) for leaf in tree.flatten(y) if leaf is not None]
         return i + 1, carry, [array.write(position, leaf) for array, leaf in zip(arrays, leaves, strict=True)]
 
@@ -227,6 +226,11 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
         if static is not None:
             y.set_shape([static, *y.shape[1:]])
     return carry, _pack(spec[1], stacked)
+
+
+def _tensors(structure):
+    """Make the leaves that are not None tensors."""
+    return tree.map_structure(lambda x: None if x is None else convert_to_tensor(x), structure)
 
 
 def _spec_or_none(x):

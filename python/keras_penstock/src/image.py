@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 from keras.src import backend
+from keras.src.random.seed_generator import draw_seed
 
 import penstock as tf
-from keras_penstock.src import random
 from keras_penstock.src.core import cast, convert_to_tensor, shape
 from keras_penstock.src.nn import depthwise_conv
 
@@ -461,11 +461,11 @@ def elastic_transform(
     _check_rank(images)
     order = AFFINE_TRANSFORM_INTERPOLATIONS[interpolation]
     width_of_kernel = int(6 * float(sigma)) | 1
-    seed = random.draw_seed(seed)
+    seed = convert_to_tensor(draw_seed(seed))
 
     def transformed(x):
         batch, height, width, _ = shape(x)
-        noise = random.normal([batch, height, width, 2], stddev=float(sigma), dtype="float32", seed=seed)
+        noise = tf.random.stateless_normal([batch, height, width, 2], seed, stddev=float(sigma))
         noise = gaussian_blur(noise, (width_of_kernel, width_of_kernel), (sigma, sigma), "channels_last")
         rows, columns = _grid(height, width)
         coordinates = [rows + alpha * noise[..., 1], columns + alpha * noise[..., 0]]

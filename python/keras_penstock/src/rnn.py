@@ -117,11 +117,12 @@ def _sequence(cell, projected, states, return_sequences, go_backwards, unroll):
         x = tf.reverse(x, [0])
     time = x.shape[0]
     n = tf.shape(x)[0] if time is None else time
-    outputs = tf.TensorArray(x.dtype, size=n, element_shape=states[0].shape) if return_sequences else None
+    # A list of one array, or of none.
+    outputs = [tf.TensorArray(x.dtype, size=n, element_shape=states[0].shape)] if return_sequences else []
 
     def body(t, states, outputs):
         states = cell(x[t], states)
-        return t + 1, states, outputs.write(t, states[0]) if return_sequences else outputs
+        return t + 1, states, [array.write(t, states[0]) for array in outputs]
 
     if unroll and time is not None:
         for t in range(time):
@@ -131,7 +132,7 @@ def _sequence(cell, projected, states, return_sequences, go_backwards, unroll):
     last = states[0]
     sequence = last[:, None]
     if return_sequences:
-        sequence = _swap(outputs.stack())
+        sequence = _swap(outputs[0].stack())
         sequence.set_shape([last.shape[0], time, last.shape[1]])
     return last, sequence, list(states)
 

@@ -164,6 +164,16 @@ def test_the_buffer_protocol_gives_a_read_only_view():
     assert view.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
+@pytest.mark.parametrize("shape", [[], [1], [3], [2, 2], [0]])
+def test_an_array_of_bfloat16_has_its_values_not_its_bits(shape):
+    tensor = tf.fill(shape, tf.constant(1.5, tf.bfloat16))
+    for array in (np.asarray(tensor), np.array(tensor), tensor.numpy()):
+        assert array.dtype.name == "bfloat16"
+        assert_same(array.astype(np.float32), np.full(shape, 1.5, np.float32))
+    with pytest.raises(BufferError, match="no format for bfloat16"):
+        memoryview(tensor)
+
+
 def test_dlpack_shares_memory_both_ways():
     array = np.arange(1024.0)
     tensor = tf.experimental.dlpack.from_dlpack(array)
