@@ -106,9 +106,20 @@ def _point_at_facade(tree: ast.Module, module: str) -> None:
     raise _unknown_form(module, "lazy module 'tensorflow'")
 
 
+def _keep_64_bits(tree: ast.Module, module: str) -> None:
+    """Decorates the promotion of dtypes, so that 64 bits of an operand are not lost."""
+    for at, node in enumerate(tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name == "result_type":
+            node.decorator_list.append(ast.Name("keeping_64_bits", ast.Load()))
+            tree.body[at:at] = ast.parse("from keras_penstock.dtypes import keeping_64_bits").body
+            return
+    raise _unknown_form(module, "function 'result_type'")
+
+
 _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     **dict.fromkeys(_BRANCHES, _take_branch),
     **dict.fromkeys(_QUESTIONS, _answer),
+    "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
     "keras.src.utils.module_utils": _point_at_facade,
 }

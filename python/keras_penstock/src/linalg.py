@@ -40,7 +40,7 @@ def inv(a):
 
 
 def lu_factor(a):
-    """The triangular factors in one matrix, and for each row in turn the one it was exchanged with, as LAPACK."""
+    """The triangular factors in one matrix, and the row that each row was exchanged with, in turn."""
     packed, permutation = tf.linalg.lu(floating(a))
     *lead, rows, columns = shape(packed)
     count = (

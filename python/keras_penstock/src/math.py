@@ -83,15 +83,16 @@ def extract_sequences(x, sequence_length, sequence_stride):
     return tf.gather(x, tf.expand_dims(starts, 1) + tf.range(sequence_length), axis=-1)
 
 
-def _complex(x):
+def _get_complex_tensor_from_tuple(x):
     """A pair of real and imaginary parts as a complex tensor."""
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}")
     real, imag = all_common(x)
     if real.shape.rank is not None and not real.shape.is_compatible_with(imag.shape):
         raise ValueError(
-            "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and imaginary parts "
-            f"should have the same shape. Received: x[0].shape = {real.shape}, x[1].shape = {imag.shape}"
+            "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and imaginary "
+            "parts should have the same shape. "
+            f"Received: x[0].shape = {real.shape}, x[1].shape = {imag.shape}"
         )
     real, imag = _of_transforms(real), _of_transforms(imag)
     return tf.complex(real, imag)
@@ -108,15 +109,15 @@ def _parts(x):
 
 
 def fft(x):
-    return _parts(tf.signal.fft(_complex(x)))
+    return _parts(tf.signal.fft(_get_complex_tensor_from_tuple(x)))
 
 
 def fft2(x):
-    return _parts(tf.signal.fft2d(_complex(x)))
+    return _parts(tf.signal.fft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def ifft2(x):
-    return _parts(tf.signal.ifft2d(_complex(x)))
+    return _parts(tf.signal.ifft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def rfft(x, fft_length=None):
@@ -124,7 +125,7 @@ def rfft(x, fft_length=None):
 
 
 def irfft(x, fft_length=None):
-    return tf.signal.irfft(_complex(x), None if fft_length is None else [fft_length])
+    return tf.signal.irfft(_get_complex_tensor_from_tuple(x), None if fft_length is None else [fft_length])
 
 
 def _window(window, sequence_length, fft_length, dtype):
@@ -151,7 +152,6 @@ def _window(window, sequence_length, fft_length, dtype):
     return tf.pad(window, [[before, fft_length - sequence_length - before]])
 
 
-# The constant and the factor of the cosine of each window by name.
 _PERIODIC = {"hann": (0.5, 0.5), "hamming": (0.54, 0.46)}
 
 
@@ -187,8 +187,8 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 def _overlapped(frames, stride):
     """The sum of frames, each `stride` behind the one before.
 
-    Every frame is cut into steps of one stride. Step `j` of all frames makes a signal, which is added up `j` strides
-    later.
+    Every frame is cut into steps of one stride. Step `j` of all frames makes a signal.
+    The signals are added up, each `j` strides later.
     """
     *lead, count, length = shape(frames)
     steps = -(-length // stride)
@@ -205,7 +205,7 @@ def _overlapped(frames, stride):
 
 
 def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
-    x = _complex(x)
+    x = _get_complex_tensor_from_tuple(x)
     _check_transform(sequence_length, sequence_stride, fft_length)
     dtype = "float64" if x.dtype == "complex128" else "float32"
     frames = tf.signal.irfft(x, [fft_length])

@@ -1,8 +1,4 @@
-"""Operands of the backend's functions: tensors of the dtypes that Keras promotes to.
-
-Keras's own rule of promotion never gives 64 bits, as JAX does not by default. Here a result has 64 bits where
-an operand has them already, so that a model in `float64` stays one.
-"""
+"""Operands of the backend's functions: tensors of the dtypes that Keras promotes to."""
 
 import functools
 
@@ -14,24 +10,10 @@ from keras_penstock.src.core import convert_to_tensor
 
 Tensor = tf.Tensor
 
-_WIDER = {
-    "int32": ("int64", {"int64", "uint64"}),
-    "uint32": ("uint64", {"int64", "uint64"}),
-    "float32": ("float64", {"float64", "complex128"}),
-    "complex64": ("complex128", {"float64", "complex128"}),
-}
-
 
 @functools.cache
 def _result_type(floatx, *kinds):
-    result = dtypes.result_type(*kinds)
-    wider, causes = _WIDER.get(result, (None, ()))
-    names = {floatx if kind is float else kind for kind in kinds}
-    if float in kinds and any(isinstance(kind, str) and "float" in kind for kind in kinds):
-        # A number of Python gives way to a tensor of floats.
-        names.discard(floatx)
-        names.update(kind for kind in kinds if isinstance(kind, str))
-    return wider if names & set(causes) else result
+    return dtypes.result_type(*kinds)
 
 
 def result_type(*kinds):

@@ -175,7 +175,7 @@ def bincount(x, weights=None, minlength=0, sparse=False):
 
 
 def histogram(x, bins=10, range=None):
-    """Count the elements in `bins` intervals of one length, the last one with its end; give the bounds too."""
+    """Count the elements in `bins` intervals of one length, the last with its end; give the bounds too."""
     x = floating(x)
     if range:
         low, high = (convert_to_tensor(bound, x.dtype) for bound in range)
