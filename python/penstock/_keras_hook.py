@@ -56,7 +56,7 @@ _QUESTIONS: Final = {
 def _chain(tree: ast.Module, module: str) -> ast.If:
     """The last `if` of the module's chain over backends."""
     for node in tree.body:
-        if not (isinstance(node, ast.If) and "backend() == 'tensorflow'" in ast.unparse(node.test)):
+        if not (isinstance(node, ast.If) and "backend() == '" in ast.unparse(node.test)):
             continue
         while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
             node = node.orelse[0]
@@ -67,7 +67,7 @@ def _chain(tree: ast.Module, module: str) -> ast.If:
 
 def _unknown_form(module: str, expected: str) -> ImportError:
     return ImportError(
-        f"{module} has no {expected}: this version of Keras is not one that the backend '{BACKEND}' knows. "
+        f"{module} has not {expected}: this version of Keras is not one that the backend '{BACKEND}' knows. "
         "Versions 3.15 and 3.16 are known: pip install 'keras>=3.15,<3.17'"
     )
 
@@ -85,7 +85,7 @@ def _answer(tree: ast.Module, module: str) -> None:
             at for at, node in enumerate(tree.body) if isinstance(node, ast.FunctionDef) and node.name == name
         ]
         if not functions:
-            raise _unknown_form(module, f"function '{name}'")
+            raise _unknown_form(module, f"the function '{name}'")
         tree.body[functions[0]] = ast.parse(f"from {_FACADE} import {ours} as {name}").body[0]
 
 
@@ -103,7 +103,7 @@ def _point_at_facade(tree: ast.Module, module: str) -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node) == "tensorflow = LazyModule('tensorflow')":
             node.value = ast.parse(f"LazyModule({_FACADE!r})", mode="eval").body
             return
-    raise _unknown_form(module, "lazy module 'tensorflow'")
+    raise _unknown_form(module, "the lazy module 'tensorflow'")
 
 
 def _keep_64_bits(tree: ast.Module, module: str) -> None:

@@ -4,7 +4,9 @@ Tests that say `import tensorflow` get the names of this package. What cannot pa
 entry with its reason; such a test is skipped, and the reason is shown.
 """
 
+import ast
 import fnmatch
+import importlib.util
 import os
 import sys
 import tempfile
@@ -16,7 +18,7 @@ os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp(prefix="keras-home-"))
 
 import pytest
 
-import penstock  # noqa: F401  (installs the hook)
+from penstock import _keras_hook
 
 EXCLUDED = tomllib.loads(Path(__file__).with_name("excluded.toml").read_text(encoding="utf-8"))["excluded"]
 MARKERS = ("requires_trainable_backend", "multi_device")
@@ -28,8 +30,30 @@ def pytest_configure(config):
 
     assert keras.backend.backend() == "penstock"
     sys.modules["tensorflow"] = facade
+    load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
     for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
+
+
+def load_edited(name, branch):
+    """Load a test module that chooses by backend, with a branch for this one, as the hook does for modules.
+
+    A table by backends gets TensorFlow's entry for this one.
+    """
+
+    def edit(tree, module):
+        _keras_hook._take_branch(tree, module)
+        for node in ast.walk(tree):
+            keys = [getattr(key, "value", None) for key in getattr(node, "keys", ())]
+            if isinstance(node, ast.Dict) and "tensorflow" in keys:
+                node.keys.append(ast.Constant("penstock"))
+                node.values.append(node.values[keys.index("tensorflow")])
+
+    _keras_hook._BRANCHES[name] = branch
+    _keras_hook._EDITS[name] = edit
+    spec = _keras_hook._Finder().find_spec(name, importlib.import_module(name.rpartition(".")[0]).__path__)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
 
 
 def reason_of(nodeid):

@@ -25,13 +25,17 @@ class SparseTensorSpec(_Absent):
     """The type of no tensor of the engine."""
 
 
+class DistributedDataset(_Absent):
+    """A data set of several machines."""
+
+
 _MODULES = {
     "__internal__": types.SimpleNamespace(
         CompositeTensor=_penstock.RaggedTensor,
         tracking=types.SimpleNamespace(Trackable=object),
         types=types.SimpleNamespace(Tensor=_penstock.Tensor),
     ),
-    "distribute": types.SimpleNamespace(has_strategy=lambda: False),
+    "distribute": types.SimpleNamespace(has_strategy=lambda: False, DistributedDataset=DistributedDataset),
 }
 
 

@@ -569,9 +569,7 @@ def ctc_loss(target, output, target_length, output_length, mask_index=0):
     states = tf.reshape(tf.stack([blanks, target], -1), [batch, 2 * labels])
     states = tf.concat([states, tf.fill([batch, 1], mask_index)], 1)
     emitted = tf.transpose(tf.gather(log_probs, states, axis=2, batch_dims=1), [1, 0, 2])
-    skips = tf.concat(
-        [tf.zeros([batch, 2], "bool"), (states[:, 2:] != states[:, :-2]) & (states[:, 2:] != mask_index)], 1
-    )
+    skips = tf.concat([tf.zeros([batch, 2], "bool"), states[:, 2:] != states[:, :-2]], 1)
     never = cast(_NEVER, emitted.dtype)
 
     def moved(alpha, by):
