@@ -89,6 +89,22 @@ def _answer(tree: ast.Module, module: str) -> None:
         tree.body[functions[0]] = ast.parse(f"from {_FACADE} import {ours} as {name}").body[0]
 
 
+def _know_backend(tree: ast.Module, module: str) -> None:
+    """Lets Keras 3.15's `DynamicBackend`, which holds a table of backends as code, find this one."""
+    _answer(tree, module)
+    if "PLUGGABLE_BACKENDS" in ast.unparse(tree):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and "'openvino'" in map(ast.unparse, node.elts):
+            node.elts.append(ast.Constant(BACKEND))
+        elif isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
+            branch = f"""
+if self._backend == {BACKEND!r}:
+    return getattr(importlib.import_module({_OURS!r}), name)
+"""
+            node.body[:0] = ast.parse(branch).body
+
+
 def _add_backend(tree: ast.Module, module: str) -> None:
     """Adds the name to the pluggable backends, where this version of Keras has them."""
     for at, node in enumerate(tree.body):
@@ -119,6 +135,7 @@ def _keep_64_bits(tree: ast.Module, module: str) -> None:
 _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     **dict.fromkeys(_BRANCHES, _take_branch),
     **dict.fromkeys(_QUESTIONS, _answer),
+    "keras.src.utils.backend_utils": _know_backend,
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
     "keras.src.utils.module_utils": _point_at_facade,
