@@ -323,10 +323,11 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
         places[:2] = [1, 0]
     grid: list[Any] = [None] * len(vectors)
     for place, vector in zip(places, vectors, strict=True):
-        grid[place] = raw_ops.reshape(raw_ops.size(vector), [1])
+        static = vector.shape.num_elements()
+        grid[place] = raw_ops.size(vector) if static is None else static
     if not grid:
         return []
-    dims = raw_ops.concat(grid, axis=0)
+    dims = extents(grid)
     out = []
     for place, vector in zip(places, vectors, strict=True):
         column = [1] * len(vectors)

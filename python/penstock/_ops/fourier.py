@@ -44,6 +44,8 @@ def _resized(x: _core.Tensor, length: Any) -> _core.Tensor:
 
 
 def _scalar(size: Any) -> _core.Tensor:
+    if isinstance(size, int):
+        return _core._to_tensor(size, _core.int32)
     return raw_ops.cast(_core._to_tensor(size), dtype=_core.int32)
 
 

@@ -640,7 +640,9 @@ def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> _c
 
 
 def _known_ints(value: Any) -> list[int] | None:
-    """The integers that a Python number or sequence is, or None for anything else."""
+    """The integers that a Python number, a sequence or an array of NumPy is, or None for anything else."""
+    if hasattr(value, "tolist") and not isinstance(value, _core.Tensor):
+        value = value.tolist()
     listed = [*value] if isinstance(value, Sequence) else [value]
     return listed if all(type(v) is int for v in listed) else None
 
@@ -769,9 +771,11 @@ def pad(
     ndim = len(known_rank(x))
     if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
         raise ValueError(f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}")
+    known = _core._known_value(amounts)
     amounts = raw_ops.cast(amounts, dtype=_core.int32)
+    widths = amounts if known is None else known.numpy().tolist()
     for axis, length in enumerate(sizes(x)):
-        before, after = amounts[axis, 0], amounts[axis, 1]
+        before, after = widths[axis][0], widths[axis][1]
         at_most = length - 1 if kind == "REFLECT" else length
         fits = raw_ops.logical_and(
             raw_ops.less_equal(raw_ops.maximum(before, after), at_most),

@@ -190,7 +190,8 @@ def array_split(x, indices_or_sections, axis=0):
     if not isinstance(indices_or_sections, int):
         return split(x, indices_or_sections, axis)
     # The first parts are one longer where the size is no multiple.
-    size, remainder = divmod(shape(x)[axis], indices_or_sections)
+    size = shape(x)[axis]
+    size, remainder = size // indices_or_sections, size % indices_or_sections
     if isinstance(size, int):
         sizes = [size + (i < remainder) for i in range(indices_or_sections)]
     else:
@@ -232,10 +233,6 @@ def repeat(x, repeats, axis=None):
     x = tensor(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    if not isinstance(repeats, int):
-        repeats = tensor(repeats)
-        if repeats.shape.rank == 1 and repeats.shape[0] == 1:
-            repeats = repeats[0]
     return tf.repeat(x, repeats, axis=axis)
 
 
