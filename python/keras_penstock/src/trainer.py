@@ -85,7 +85,11 @@ def _alike(batches):
     return all(shapes(batch) == first for batch in batches[1:])
 
 
-class Trainer(base_trainer.Trainer):
+# Keras 3.16 has given the class another name.
+_Base = getattr(base_trainer, "BaseTrainer", None) or base_trainer.Trainer
+
+
+class Trainer(_Base):
     """The training of models of this backend."""
 
     def __init__(self):

@@ -2,7 +2,8 @@
 
 import math
 
-from keras.src.backend import config, standardize_dtype
+from keras.src.backend import config
+from keras.src.backend.common import standardize_dtype
 
 import penstock as tf
 from keras_penstock.src.core import convert_to_tensor, shape

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from keras.src.backend import standardize_dtype
+from keras.src.backend.common import standardize_dtype
 
 import penstock as tf
 from keras_penstock.src.core import convert_to_tensor, shape
