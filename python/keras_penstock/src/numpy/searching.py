@@ -63,7 +63,8 @@ def argsort(x, axis=-1):
     x = tensor(x)
     x, axis = _along(tf.cast(x, "int8") if x.dtype == "bool" else x, axis)
     if x.shape.rank == 0:
-        return tf.zeros([], "int32")
+        # As NumPy: the order of one element.
+        return tf.zeros([1], "int32")
     return tf.argsort(x, axis=axis, stable=True)
 
 
