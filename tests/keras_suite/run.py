@@ -22,8 +22,17 @@ def main(arguments: list[str]) -> int:
     paths = [str(source / a) for a in arguments if (source / a.partition("::")[0]).exists()]
     options = [a for a in arguments if not (source / a.partition("::")[0]).exists()]
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "pytest", "-c", str(HERE / "pytest.ini"), f"--rootdir={source.parent.parent}"]
-    return subprocess.call([*command, *options, *(paths or [str(source)])], env={**os.environ, "PYTHONPATH": path})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        str(HERE / "pytest.ini"),
+        f"--rootdir={source.parent.parent}",
+    ]
+    return subprocess.call(
+        [*command, *options, *(paths or [str(source)])], env={**os.environ, "PYTHONPATH": path}
+    )
 
 
 if __name__ == "__main__":
