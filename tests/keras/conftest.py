@@ -1,4 +1,4 @@
-"""Chooses the backend before a test imports Keras, and keeps its settings out of the home folder."""
+"""Programs of Keras's users, on this package's backend."""
 
 import os
 import tempfile
@@ -6,8 +6,27 @@ import tempfile
 os.environ["KERAS_BACKEND"] = "penstock"
 os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp(prefix="keras-home-"))
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
-import penstock  # noqa: F401  (installs the hook)
+import penstock as tf
 
 pytest.importorskip("keras")
+
+
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """Every test draws the same random numbers, alone and among others."""
+    tf.keras.backend.clear_session()
+    tf.keras.utils.set_random_seed(1)
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Images of digits, `[n, 8, 8, 1]` in [0, 1], and their labels: 1400 to train, the rest to test."""
+    data = load_digits()
+    order = np.random.default_rng(0).permutation(len(data.target))
+    x = (data.images[order] / 16).astype(np.float32)[..., None]
+    y = data.target[order].astype(np.int32)
+    return (x[:1400], y[:1400]), (x[1400:], y[1400:])

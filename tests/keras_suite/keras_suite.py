@@ -1,13 +1,14 @@
 """A plugin of pytest that runs the tests in Keras's wheel on this backend; `run.py` loads it.
 
-Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in `excluded.toml`, each
-entry with its reason; such a test is skipped, and the reason is shown.
+Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in `excluded.toml`,
+each entry with its reason; such a test is skipped, and the reason is shown.
 """
 
 import ast
 import fnmatch
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 import tomllib
@@ -27,19 +28,26 @@ MARKERS = ("requires_trainable_backend", "multi_device")
 
 def pytest_configure(config):
     import keras
+
     from keras_penstock.src import facade
 
     assert keras.backend.backend() == "penstock"
     sys.modules["tensorflow"] = facade
-    # Keras's own conftest is not in the wheel; its tests import this from it.
-    sys.modules["conftest"] = types.SimpleNamespace(
-        skip_if_backend=lambda backend, reason: pytest.mark.skipif(
-            keras.backend.backend() == backend, reason=f"{backend}: {reason}"
-        )
-    )
+    sys.modules["conftest"] = keras_conftest()
     load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
     for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
+
+
+def keras_conftest():
+    """The module of that name in Keras's repository, which its wheel leaves out."""
+    module = types.ModuleType("conftest")
+
+    def skip_if_backend(given_backend, reason):
+        return pytest.mark.skipif(given_backend == "penstock", reason=reason)
+
+    module.skip_if_backend = skip_if_backend
+    return module
 
 
 def load_edited(name, branch):
@@ -81,6 +89,8 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        # An address in a name would differ between processes.
+        item._nodeid = re.sub(r"0x[0-9a-f]+", "0x", item.nodeid)
         reason = reason_of(item.nodeid) or (
             "needs several devices" if item.get_closest_marker("multi_device") else None
         )

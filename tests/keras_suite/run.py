@@ -1,6 +1,7 @@
-"""Runs the tests that Keras's wheel ships on this backend: `python tests/keras_suite/run.py [PATH...] [OPTION...]`.
+"""Runs the tests that Keras's wheel ships on this backend.
 
-A path is relative to `keras/src`, such as `ops/numpy_test.py`; without one all tests run. Options are pytest's.
+`python tests/keras_suite/run.py [PATH...] [OPTION...]`: a path is relative to `keras/src`, such as
+`ops/numpy_test.py`; without one all tests run. Options are pytest's.
 """
 
 import importlib.util
@@ -22,6 +23,8 @@ def main(arguments: list[str]) -> int:
     paths = [str(source / a) for a in arguments if (source / a.partition("::")[0]).exists()]
     options = [a for a in arguments if not (source / a.partition("::")[0]).exists()]
     path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # Tests that are named after sets are to have the same order in every process.
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
     command = [
         sys.executable,
         "-m",
@@ -30,9 +33,7 @@ def main(arguments: list[str]) -> int:
         str(HERE / "pytest.ini"),
         f"--rootdir={source.parent.parent}",
     ]
-    return subprocess.call(
-        [*command, *options, *(paths or [str(source)])], env={**os.environ, "PYTHONPATH": path}
-    )
+    return subprocess.call([*command, *options, *(paths or [str(source)])], env=environment)
 
 
 if __name__ == "__main__":

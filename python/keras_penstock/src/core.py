@@ -41,8 +41,8 @@ class Variable(KerasVariable):
             raise ValueError(f"Variable {self.path} is already initialized.")
         if in_stateless_scope():
             raise ValueError(
-                f"Variable {self.path} cannot be initialized in a stateless scope: "
-                "build the layer or the model before it is used there."
+                "You are attempting to initialize a variable while in a stateless scope. This is disallowed. "
+                f"Build the layer or the model of variable {self.path} before it is used there."
             )
         with tf.init_scope():
             self._initialize_with_initializer(self._initializer)
@@ -366,7 +366,9 @@ def fori_loop(lower, upper, body_fun, init_val):
     long = "int64" in (x.dtype.name for x in (lower, upper, *tree.flatten(init_val)))
     dtype = "int64" if long else "int32"
     lower, upper = tf.cast(lower, dtype), tf.cast(upper, dtype)
-    return tf.while_loop(lambda i, _: i < upper, lambda i, val: (i + 1, body_fun(i, val)), (lower, init_val))[1]
+    return tf.while_loop(lambda i, _: i < upper, lambda i, val: (i + 1, body_fun(i, val)), (lower, init_val))[
+        1
+    ]
 
 
 def stop_gradient(variable):

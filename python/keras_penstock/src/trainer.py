@@ -5,6 +5,7 @@ Batches of other sources are handed to the function as they are. With `steps_per
 several steps by a loop of the graph.
 """
 
+import itertools
 import warnings
 
 import numpy as np
@@ -55,6 +56,15 @@ class _Batches(EpochIterator):
         if isinstance(self.data_adapter, TFDatasetAdapter):
             return self.data_adapter.get_tf_dataset()
         return self.data_adapter.get_numpy_iterator()
+
+    def __next__(self):
+        begin, end, iterator = next(self._epoch_iterator)
+        batches = list(itertools.islice(iterator, self.steps_per_execution))
+        if not batches:
+            with self.catch_stop_iteration():
+                raise StopIteration
+            raise StopIteration
+        return begin, end, batches
 
     def first_rows(self):
         """The first batch where looking at it takes nothing from the source, else None."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
-from penstock._autodiff.tape import GradientTape
+from penstock._autodiff.tape import GradientTape, is_differentiable
 from penstock._types.annotations import signature_of
 from penstock._values import variable
 
@@ -213,7 +213,7 @@ def recompute_grad(f: Callable[_P, _R]) -> Callable[_P, _R]:
                 again, seeds = later[: len(held)], later[len(held) :]
                 own = list(variables or [])
                 with GradientTape(watch_accessed_variables=False) as tape:
-                    tape.watch(again)
+                    tape.watch([tensor for tensor in again if is_differentiable(tensor.dtype)])
                     tape.watch(own)
                     outputs = nest.flatten(run(again))
                 slopes = tape.gradient(outputs, [*again, *own], output_gradients=seeds)

@@ -211,3 +211,16 @@ def test_keyword_arguments_of_a_recomputed_function_have_gradients(traced):
     np.testing.assert_allclose(
         found, [2 * k * np.cos(2 * x), np.sin(2 * x), x * k * np.cos(2 * x)], rtol=1e-5
     )
+
+
+def test_a_recomputed_function_takes_masks_and_integers_without_a_warning(recwarn):
+    @tf.recompute_grad
+    def picked(x, mask, index):
+        return tf.gather(tf.where(mask, x * x, x), index)
+
+    x = tf.constant([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = picked(x, tf.constant([True, False, True]), tf.constant([0, 1, 2]))
+    assert tape.gradient(y, x).numpy().tolist() == [2.0, 1.0, 6.0]
+    assert not recwarn.list
