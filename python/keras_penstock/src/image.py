@@ -425,16 +425,16 @@ def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None
     _check_rank(images)
     dtype = images.dtype
     wide = backend.result_type(dtype, "float32")
-    sizes = [int(n) for n in kernel_size]
-    spreads = tf.unstack(convert_to_tensor(sigma, wide), 2)
+    # Sizes and spreads are numbers or scalar tensors.
+    spreads = [cast(sigma[0], wide), cast(sigma[1], wide)]
 
     def bell(size, spread):
-        at = (cast(tf.range(size), wide) - (size - 1) / 2) / spread
+        at = (cast(tf.range(size), wide) - cast(size - 1, wide) / 2) / spread
         weights = tf.exp(-0.5 * tf.square(at))
         return weights / tf.reduce_sum(weights)
 
     # The first of each pair is along the columns.
-    across, down = bell(sizes[0], spreads[0]), bell(sizes[1], spreads[1])
+    across, down = map(bell, kernel_size, spreads)
     kernel = (down[:, None] * across)[:, :, None, None]
 
     def blurred(x):
@@ -460,12 +460,14 @@ def elastic_transform(
     images = convert_to_tensor(images)
     _check_rank(images)
     order = AFFINE_TRANSFORM_INTERPOLATIONS[interpolation]
-    width_of_kernel = int(6 * float(sigma)) | 1
+    alpha, sigma = cast(alpha, "float32"), cast(sigma, "float32")
+    # The next odd number.
+    width_of_kernel = cast(3 * sigma, "int32") * 2 + 1
     seed = convert_to_tensor(draw_seed(seed))
 
     def transformed(x):
         batch, height, width, _ = shape(x)
-        noise = tf.random.stateless_normal([batch, height, width, 2], seed, stddev=float(sigma))
+        noise = tf.random.stateless_normal([batch, height, width, 2], seed, stddev=sigma)
         noise = gaussian_blur(noise, (width_of_kernel, width_of_kernel), (sigma, sigma), "channels_last")
         rows, columns = _grid(height, width)
         coordinates = [rows + alpha * noise[..., 1], columns + alpha * noise[..., 0]]

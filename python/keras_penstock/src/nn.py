@@ -322,7 +322,7 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
     inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
     check_conv_input_channels(inputs, kernel, backend.standardize_data_format(data_format))
-    *window, channels, multiplier = kernel.shape
+    *window, channels, multiplier = shape(kernel)
     kernel = tf.reshape(kernel, [*window, 1, channels * multiplier])
     return _conv(inputs, kernel, strides, padding, data_format, dilation_rate)
 

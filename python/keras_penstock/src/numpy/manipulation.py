@@ -243,8 +243,7 @@ def pad(x, pad_width, mode="constant", constant_values=None):
             "Argument `constant_values` can only be provided when `mode == 'constant'`. "
             f"Received: mode={mode}"
         )
-    rank = x.shape.rank
-    widths = np.broadcast_to(pad_width, (rank, 2)).tolist() if not tf.is_tensor(pad_width) else pad_width
+    widths = _widths(pad_width, x.shape.rank)
     if mode == "constant":
         value = convert_to_tensor(0 if constant_values is None else constant_values, x.dtype)
         return tf.pad(x, widths, constant_values=value)
@@ -255,10 +254,25 @@ def pad(x, pad_width, mode="constant", constant_values=None):
             f"`mode` must be one of 'constant', 'reflect', 'symmetric', 'edge' and 'wrap'. Received: {mode}"
         )
     for axis, (before, after) in enumerate(widths):
-        if before or after:
-            size = shape(x)[axis]
-            x = tf.gather(x, _SOURCES[mode](tf.range(-before, size + after), size), axis=axis)
+        size = shape(x)[axis]
+        x = tf.gather(x, _SOURCES[mode](tf.range(-before, size + after), size), axis=axis)
     return x
+
+
+def _widths(pad_width, rank):
+    """The widths before and after each axis: numbers or scalar tensors, given once or for each axis."""
+    if tf.is_tensor(pad_width):
+        return tf.broadcast_to(pad_width, [rank, 2])
+    if isinstance(pad_width, np.ndarray):
+        pad_width = pad_width.tolist()
+    rows = pad_width if _is_nested(pad_width) else [pad_width]
+    rows = [row if isinstance(row, (list, tuple)) else [row] for row in rows]
+    rows = [[*row, *row] if len(row) == 1 else list(row) for row in rows]
+    return rows * rank if len(rows) == 1 else rows
+
+
+def _is_nested(value):
+    return isinstance(value, (list, tuple)) and bool(value) and isinstance(value[0], (list, tuple))
 
 
 # Where an element of the padding comes from.
