@@ -282,6 +282,8 @@ def _sampled(images, coordinates, order, mode, value):
     """Sample `[batch, spatial.., channels]` at coordinates: `[batch, points..]` for each spatial axis."""
     dtype = images.dtype
     images = cast(images, backend.result_type(dtype, "float32"))
+    # The value that fills is one of the image: of integers it is whole.
+    outside = cast(cast(value, dtype), images.dtype)
     extents = shape(images)[1:-1]
     if order == 0:
         # Halves are rounded away from zero.
@@ -300,7 +302,7 @@ def _sampled(images, coordinates, order, mode, value):
         if mode == "constant":
             inside = [(i >= 0) & (i < n) for (i, _), n in zip(corner, extents, strict=True)]
             inside = tf.reduce_all(tf.stack(inside), 0)
-            part = tf.where(inside[..., None], part, cast(value, part.dtype))
+            part = tf.where(inside[..., None], part, outside)
         if order == 1:
             part = part * tf.reduce_prod(tf.stack([weight for _, weight in corner]), 0)[..., None]
         total = part if total is None else total + part

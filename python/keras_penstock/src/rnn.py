@@ -110,18 +110,29 @@ def _zeros_of_output(step_function, x, states):
     return tree.map_structure(tf.zeros_like, output)
 
 
-def _sequence(cell, projected, states, return_sequences, go_backwards, unroll):
-    """Run `cell(x, states)`, whose first state is its output, over `[batch, time, features]`."""
-    x = _swap(projected)
+def _project(inputs, kernel, bias, go_backwards):
+    """Give the products of the inputs of all steps, time first.
+
+    The inputs are moved, which have fewer features than the gates, and not the product.
+    """
+    x = _swap(convert_to_tensor(inputs, kernel.dtype))
     if go_backwards:
         x = tf.reverse(x, [0])
+    x = tf.matmul(x, kernel)
+    return x if bias is None else x + bias
+
+
+def _sequence(cell, x, states, return_sequences, unroll):
+    """Run `cell(x, states)`, whose first state is its output, over `[time, batch, features]`."""
     time = x.shape[0]
     n = tf.shape(x)[0] if time is None else time
+    # A list: its gradient is one too, where that of `x[t]` would be added up over all steps.
+    steps = tf.TensorArray(x.dtype, size=n, element_shape=x.shape[1:]).unstack(x)
     # A list of one array, or of none.
     outputs = [tf.TensorArray(x.dtype, size=n, element_shape=states[0].shape)] if return_sequences else []
 
     def body(t, states, outputs):
-        states = cell(x[t], states)
+        states = cell(steps.read(t), states)
         return t + 1, states, [array.write(t, states[0]) for array in outputs]
 
     if unroll and time is not None:
@@ -156,9 +167,8 @@ def lstm(
         # What a masked step gives is for `rnn` to say.
         raise NotImplementedError
     recurrent = convert_to_tensor(recurrent_kernel)
-    projected = tf.matmul(convert_to_tensor(inputs, recurrent.dtype), convert_to_tensor(kernel))
-    if bias is not None:
-        projected = projected + convert_to_tensor(bias)
+    bias = None if bias is None else convert_to_tensor(bias)
+    projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
 
     def cell(x, states):
         h, c = states
@@ -167,7 +177,7 @@ def lstm(
         return recurrent_activation(o) * activation(c), c
 
     states = tuple(convert_to_tensor(x, recurrent.dtype) for x in (initial_state_h, initial_state_c))
-    return _sequence(cell, projected, states, return_sequences, go_backwards, unroll)
+    return _sequence(cell, projected, states, return_sequences, unroll)
 
 
 def gru(
@@ -189,13 +199,11 @@ def gru(
         raise NotImplementedError
     recurrent = convert_to_tensor(recurrent_kernel)
     units = recurrent.shape[0]
-    projected = tf.matmul(convert_to_tensor(inputs, recurrent.dtype), convert_to_tensor(kernel))
     bias = None if bias is None else convert_to_tensor(bias)
     inner = None
     if bias is not None and bias.shape.rank == 2:
         bias, inner = bias[0], bias[1]
-    if bias is not None:
-        projected = projected + bias
+    projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
 
     def cell(x, states):
         (h,) = states
@@ -211,4 +219,4 @@ def gru(
         return (z * h + (1 - z) * candidate,)
 
     states = (convert_to_tensor(initial_state, recurrent.dtype),)
-    return _sequence(cell, projected, states, return_sequences, go_backwards, unroll)
+    return _sequence(cell, projected, states, return_sequences, unroll)
