@@ -126,6 +126,9 @@ def einsum(
     for i, j in _order(terms, output, optimize):
         (b, of_b), (a, of_a) = terms.pop(j), terms.pop(i)
         later = set(output).union(*(names for _, names in terms))
+        if output and output[-1] in set(of_a).difference(of_b):
+            # The labels of the second operand come last, as in the result: it is made in its order.
+            a, of_a, b, of_b = b, of_b, a, of_a
         terms.append(_contract(a, of_a, b, of_b, later))
     x, own = _simplify(*terms[0], set(output))
     perm = [own.index(label) for label in output]

@@ -109,6 +109,15 @@ def test_gradients_flow_to_every_operand():
     np.testing.assert_allclose(dc, tf.reduce_sum(a @ b, 0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "jk,ij->ik", "bjk,bij->bik", "aecd,acbd->acbe"])
+def test_a_product_is_made_in_the_order_of_the_result(equation):
+    left, right = (tf.constant(x) for x in operands(equation))
+    traced = tf.function(lambda a, b: tf.einsum(equation, a, b)).get_concrete_function(left, right)
+    ops = [op for _, op, _ in traced.graph._nodes()]
+    assert "Transpose" not in ops[ops.index("MatMul") :]
+    np.testing.assert_allclose(traced(left, right), np.einsum(equation, left, right))
+
+
 def test_an_order_that_there_is_not_is_an_error():
     with pytest.raises(ValueError, match="argument 'optimize' must be one of greedy, optimal"):
         tf.einsum("i->i", [1.0], optimize="fast")
