@@ -150,22 +150,32 @@ def test_a_vision_transformer_learns_digits(digits):
     assert model.evaluate(*test, verbose=0)[1] > 0.9
 
 
-def test_attention_over_long_sequences_agrees_with_attention_at_once(monkeypatch):
+@pytest.mark.parametrize("times", [(2, 10, 12), (None, None, None), (2, None, 12)])
+@pytest.mark.parametrize("mask_shape", [None, (2, 1, 10, 12), (10, 12), (2, 2, 1, 12)])
+def test_attention_over_long_sequences_agrees_with_attention_at_once(monkeypatch, times, mask_shape):
     from keras_penstock.src import nn
 
     rng = np.random.default_rng(0)
     query, key, value = (rng.normal(size=(2, t, 2, 4)).astype(np.float32) for t in (10, 12, 12))
-    mask = rng.random((2, 1, 10, 12)) < 0.7
+    mask = None if mask_shape is None else rng.random(mask_shape) < 0.7
+    bias = rng.normal(size=(2, 2, 10, 12)).astype(np.float32)
+    batch, t, s = times
+    specs = [tf.TensorSpec([batch, n, 2, 4]) for n in (t, s, s)] + [tf.TensorSpec([batch, 2, t, s])]
 
     def attend():
-        with tf.GradientTape() as tape:
-            given = [tf.constant(x) for x in (query, key, value)]
-            tape.watch(given)
-            result = keras.ops.dot_product_attention(*given, mask=mask, is_causal=True)
-            loss = tf.reduce_sum(tf.sin(result))
-        return [result, *tape.gradient(loss, given)]
+        @tf.function(input_signature=specs)
+        def attended(*given):
+            with tf.GradientTape() as tape:
+                tape.watch(given)
+                *projections, bias = given
+                result = keras.ops.dot_product_attention(*projections, bias=bias, mask=mask, is_causal=True)
+                loss = tf.reduce_sum(tf.sin(result))
+            assert result.shape.as_list() == [batch, t, 2, 4]
+            return [result, *tape.gradient(loss, given)]
+
+        return attended(query, key, value, bias)
 
     at_once = attend()
-    monkeypatch.setattr(nn, "_SCORES", 36)
+    monkeypatch.setattr(nn, "_SCORES", 36 * 4)
     for got, wanted in zip(attend(), at_once, strict=True):
         np.testing.assert_allclose(got, wanted, atol=1e-5)

@@ -673,8 +673,8 @@ def psnr(x1, x2, max_val):
 
 # --- attention ---
 
-# Up to so many scores are held for a batch and a head at the same time.
-_SCORES = 1 << 20
+# Up to so many scores are held at the same time.
+_SCORES = 1 << 24
 
 
 def dot_product_attention(
@@ -700,47 +700,91 @@ def dot_product_attention(
             f"Received: query.shape={query.shape}, key.shape={key.shape}, value.shape={value.shape}."
         )
     dtype = backend.result_type(query.dtype, key.dtype, value.dtype)
-    query, key, value = cast(query, dtype), cast(key, dtype), cast(value, dtype)
-    if bias is not None:
-        bias = convert_to_tensor(bias, dtype=dtype)
-    if mask is not None:
-        mask = convert_to_tensor(mask, dtype="bool")
+    wide = backend.result_type(dtype, "float32")
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
+    query, key, value = cast(query, wide) * scale, cast(key, wide), cast(value, dtype)
+    bias = None if bias is None else convert_to_tensor(bias, dtype=wide)
+    mask = None if mask is None else convert_to_tensor(mask, dtype="bool")
     groups = query.shape[2] // key.shape[2]
     if groups > 1:
         # Several heads of queries share one of keys and values.
         key, value = tf.repeat(key, groups, axis=2), tf.repeat(value, groups, axis=2)
-    keys = tf.range(tf.shape(key)[1])
-    wide = backend.result_type(dtype, "float32")
 
     def attended(query, key, value, bias, mask, first):
-        logits = tf.einsum("btnh,bsnh->bnts", cast(query, wide), cast(key, wide)) * scale
+        logits = tf.einsum("btnh,bsnh->bnts", query, key)
         if attn_logits_soft_cap is not None:
-            logits = logits / (1 + tf.abs(logits) / attn_logits_soft_cap)
+            logits = attn_logits_soft_cap * tf.tanh(logits / attn_logits_soft_cap)
         if bias is not None:
-            logits = logits + cast(bias, logits.dtype)
+            logits = logits + bias
         visible = mask
         if is_causal:
-            causal = (first + tf.range(tf.shape(query)[1]))[:, None] >= keys
+            times, sources = shape(logits)[2:]
+            causal = (first + tf.range(times))[:, None] >= tf.range(sources)
             visible = causal if visible is None else visible & causal
         if visible is not None:
             lowest = -0.7 * float(np.finfo(logits.dtype.as_numpy_dtype).max)
             logits = tf.where(visible, logits, cast(lowest, logits.dtype))
-        weights = cast(tf.nn.softmax(logits), dtype)
-        return tf.einsum("bnts,bsnh->btnh", weights, value)
+        return tf.einsum("bnts,bsnh->btnh", cast(tf.nn.softmax(logits), dtype), value)
 
-    times, sources = query.shape[1], key.shape[1]
-    if times is None or sources is None or times * sources <= _SCORES:
+    batch, times, heads, _ = shape(query)
+    # The product of sizes that only a run knows may be beyond 32 bits.
+    scores = [tf.cast(n, "int64") if tf.is_tensor(n) else n for n in (batch, heads, shape(key)[1])]
+    row = math.prod(scores)
+
+    def at_once():
         return attended(query, key, value, bias, mask, 0)
 
-    def rows(x, part):
-        return x if x is None or x.shape[2] == 1 else x[:, :, part]
+    def by_blocks():
+        return _in_blocks(attended, query, key, value, bias, mask, row)
 
-    block = max(_SCORES // sources, 1)
+    if not tf.is_tensor(row) and not tf.is_tensor(times):
+        return at_once() if times * row <= _SCORES else by_blocks()
+    result = tf.cond(tf.cast(times, "int64") * row <= _SCORES, at_once, by_blocks)
+    result.set_shape([*query.shape[:3], value.shape[3]])
+    return result
+
+
+def _in_blocks(attended, query, key, value, bias, mask, row):
+    """Loop over blocks of queries whose scores, `row` for each query, are as many as are held."""
+    times = shape(query)[1]
+    if tf.is_tensor(row):
+        block = tf.cast(tf.clip_by_value(_SCORES // row, 1, tf.cast(times, "int64")), "int32")
+    else:
+        block = max(_SCORES // row, 1)
+    count = -(-times // block)
+
+    def blocks(x, axis):
+        """The blocks of an axis as a list, the last one filled up with zeros; None where all are alike."""
+        axis -= 0 if x is None else 4 - x.shape.rank
+        if x is None or axis < 0 or x.shape[axis] == 1:
+            return None
+        sizes = shape(x)
+        x = tf.pad(x, [[0, count * block - times if a == axis else 0] for a in range(len(sizes))])
+        x = tf.reshape(x, [*sizes[:axis], count, block, *sizes[axis + 1 :]])
+        x = tf.transpose(x, [axis, *(a for a in range(len(sizes) + 1) if a != axis)])
+        return tf.TensorArray(x.dtype, size=count, element_shape=x.shape[1:]).unstack(x)
+
+    queries, biases, masks = blocks(query, 1), blocks(bias, 2), blocks(mask, 2)
     again = tf.recompute_grad(attended)
-    results = []
-    for first in range(0, times, block):
-        part = slice(first, first + block)
-        results.append(again(query[:, part], key, value, rows(bias, part), rows(mask, part), first))
-    return tf.concat(results, 1)
+
+    def body(i, results):
+        result = again(
+            queries.read(i),
+            key,
+            value,
+            bias if biases is None else biases.read(i),
+            mask if masks is None else masks.read(i),
+            i * block,
+        )
+        return i + 1, results.write(i, result)
+
+    batch, heads, depth = query.shape[0], query.shape[2], value.shape[3]
+    element = [batch, None if tf.is_tensor(block) else block, heads, depth]
+    results = tf.TensorArray(value.dtype, size=count, element_shape=element)
+    _, results = tf.while_loop(lambda i, _: i < count, body, (0, results))
+    sizes = shape(value)
+    result = tf.transpose(results.stack(), [1, 0, 2, 3, 4])
+    result = tf.reshape(result, [sizes[0], count * block, heads, depth])[:, :times]
+    result.set_shape([batch, query.shape[1], heads, depth])
+    return result
