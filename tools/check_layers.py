@@ -37,6 +37,8 @@ ROOMS: Final = (
     ("autodiff", "autograph"),
     ("_function",),
     ("types", "experimental", "data", "compat", "array_api"),
+    ("_saving",),
+    ("saved_model", "train"),
     ("_keras_hook",),
     ("keras",),
     ("_hooks",),

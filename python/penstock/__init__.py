@@ -44,7 +44,7 @@ from penstock._control.functional import (
     scan as scan,
     vectorized_map as vectorized_map,
 )
-from penstock._core import DType as DType, Tensor as Tensor
+from penstock._core import DType as DType, Program as Program, Tensor as Tensor
 from penstock._function.function import function as function
 from penstock._ops.clipping import (
     clip_by_global_norm as clip_by_global_norm,
@@ -267,6 +267,7 @@ _NAMESPACES = {
     "optimizers",
     "ragged",
     "random",
+    "saved_model",
     "signal",
     "strings",
     "types",
@@ -303,6 +304,7 @@ if _typing.TYPE_CHECKING:
         optimizers as optimizers,
         ragged as ragged,
         random as random,
+        saved_model as saved_model,
         signal as signal,
         strings as strings,
         types as types,

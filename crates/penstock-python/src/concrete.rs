@@ -151,6 +151,19 @@ impl Trace {
         self.tree.build(py, &mut outs.into_iter())
     }
 
+    /// Python numbers where the trace has a tensor become tensors of its dtype.
+    pub(crate) fn converted<'py>(&self, py: Python<'py>, mut bound: Bindings<'py>) -> PyResult<Bindings<'py>> {
+        for (i, used) in self.uses.iter().enumerate() {
+            if let Use::Tensor(dtype) = used
+                && !crate::convert::is_tensor_like(&bound.named[i])
+                && let Some(t) = crate::convert::from_python(&bound.named[i], None, Some(*dtype))?
+            {
+                bound.named[i] = crate::tensor::wrap_eager(py, t)?.into_any();
+            }
+        }
+        Ok(bound)
+    }
+
     /// The types of the inputs that are arguments.
     fn input_types(&self) -> &[Type] {
         &self.concrete.function.signature().params[..self.inputs.len()]
@@ -227,7 +240,7 @@ impl PyConcrete {
         Ok(made)
     }
 
-    fn trace(&self) -> &Trace {
+    pub(crate) fn trace(&self) -> &Trace {
         &self.entry.trace
     }
 
@@ -374,19 +387,6 @@ impl PyConcrete {
         rest(ty).is_subtype_of(&rest(&self.entry.ty))
     }
 
-    /// Python numbers where the trace has a tensor become tensors of its dtype.
-    fn converted<'py>(&self, py: Python<'py>, mut bound: Bindings<'py>) -> PyResult<Bindings<'py>> {
-        for (i, used) in self.trace().uses.iter().enumerate() {
-            if let Use::Tensor(dtype) = used
-                && !crate::convert::is_tensor_like(&bound.named[i])
-                && let Some(t) = crate::convert::from_python(&bound.named[i], None, Some(*dtype))?
-            {
-                bound.named[i] = crate::tensor::wrap_eager(py, t)?.into_any();
-            }
-        }
-        Ok(bound)
-    }
-
     /// The arguments with the value of each variable where the trace has a tensor.
     fn with_values<'py>(&self, bound: &Bindings<'py>) -> PyResult<Bindings<'py>> {
         let leaves = |t: &&Token| matches!(t, Token::Tensor(..) | Token::Variable(_));
@@ -501,7 +501,7 @@ impl PyConcrete {
                 ))),
             };
         };
-        let bound = self.converted(py, bound)?;
+        let bound = self.trace().converted(py, bound)?;
         let (mut sink, mut leaves) = (RawSink::default(), Leaves::new());
         bound.walk(&mut sink, &mut leaves)?;
         if sink.volatile || *self.known() != *sink.key.words() {
@@ -630,6 +630,28 @@ impl PyConcrete {
     #[getter]
     fn name(&self) -> &str {
         self.trace().concrete.function.name()
+    }
+
+    /// Which inputs are trainable variables that it reads.
+    fn _trainable_inputs(&self) -> Vec<usize> {
+        self.trace().concrete.trainable().to_vec()
+    }
+
+    /// Of each variable among the arguments: its position among the different ones, and its id where the trace serves that
+    /// one only.
+    fn _variable_arguments(&self) -> Vec<(u32, Option<u64>)> {
+        let tokens = self.entry.ty.tokens.iter();
+        tokens
+            .filter_map(|token| match token {
+                Token::Variable(v) => Some((v.alias, v.pinned.then_some(v.id))),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether the first parameter is the instance of a method.
+    fn _is_method(&self) -> bool {
+        self.trace().instance
     }
 
     #[getter]

@@ -23,9 +23,12 @@ use crate::guard::{Guards, Reading};
 use crate::keys::RawSink;
 use crate::layer;
 use crate::params::{Bindings, Given, Param, Params};
+use crate::program::PyProgramFunction;
+use crate::restored::Saved;
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::structure::{Leaf, Leaves, Other};
 use crate::tracing::History;
+use crate::variable::PyVariable;
 
 /// Whether traced functions run their Python code eagerly instead, for debugging.
 static RUN_EAGERLY: AtomicBool = AtomicBool::new(false);
@@ -67,6 +70,8 @@ pub(crate) struct PyFunction {
     pub(crate) pinned: Mutex<Vec<u64>>,
     /// Its number, among functions, for taking turns at tracing.
     pub(crate) id: u64,
+    /// Whether its traces come from a file: it has those, and no Python code to make others of.
+    pub(crate) restored: AtomicBool,
 }
 
 /// One call: what it found on the way to a miss.
@@ -168,7 +173,7 @@ impl PyFunction {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if RUN_EAGERLY.load(Ordering::Relaxed) {
+        if RUN_EAGERLY.load(Ordering::Relaxed) && !self.is_restored() {
             let all: Vec<Bound<'py, PyAny>> = first.cloned().into_iter().chain(args.iter()).collect();
             return self.python_function.bind(py).call(PyTuple::new(py, all)?, kwargs);
         }
@@ -203,7 +208,13 @@ impl PyFunction {
                 && leaves.iter().zip(&call.leaves).all(|(a, b)| ty(a).is_some() && ty(a) == ty(b));
             call = Call { bound, leaves, ..call };
         }
-        let entry = self.find_or_trace(py, &call, called)?;
+        let entry = if self.is_restored() {
+            let (entry, converted) = self.find_restored(py, &mut call)?;
+            lasting &= !converted;
+            entry
+        } else {
+            self.find_or_trace(py, &call, called)?
+        };
         if called {
             self.cache().count(&entry);
         }
@@ -256,7 +267,7 @@ impl PyFunction {
         // Comparing may run Python code: not under the lock.
         let entries = self.cache().entries().to_vec();
         // Whoever asks for a specification gets a trace of that one.
-        let exact = call.asks_for_spec() && self.signature.is_none();
+        let exact = call.asks_for_spec() && self.signature.is_none() && !self.is_restored();
         let fits = |e: &Entry<Trace>| ty.is_subtype_of(&e.ty) && (!exact || e.ty.is_subtype_of(ty));
         let holds = |e: &Entry<Trace>| self.guards.as_ref().is_none_or(|g| g.hold(py, &e.trace.guards, &call.bound));
         let fitting: SmallVec<[&Arc<Entry<Trace>>; 4]> = entries.iter().filter(|e| fits(e) && holds(e)).collect();
@@ -357,6 +368,7 @@ impl PyFunction {
             history: Mutex::default(),
             pinned: Mutex::default(),
             id: penstock_trace::fresh_id(),
+            restored: AtomicBool::new(false),
         };
         Ok(PyClassInitializer::from(Callable::of::<PyFunction>()).add_subclass(function))
     }
@@ -406,6 +418,27 @@ impl PyFunction {
     /// How many times the Python function was traced.
     fn experimental_get_tracing_count(&self) -> u64 {
         self.traced.load(Ordering::Relaxed)
+    }
+
+    /// Adds a trace from a file: from now on there are those only.
+    fn _restore<'py>(
+        &self,
+        py: Python<'py>,
+        function: &PyProgramFunction,
+        variables: Vec<Bound<'py, PyVariable>>,
+        saved: Saved<'py>,
+    ) -> PyResult<()> {
+        self.restore(py, function, &variables, &saved)
+    }
+
+    /// Has no Python code: calls that no trace serves are errors.
+    fn _set_restored(&self) {
+        self.restored.store(true, Ordering::Relaxed);
+    }
+
+    #[getter]
+    fn _is_restored(&self) -> bool {
+        self.is_restored()
     }
 
     /// All traces, oldest first.

@@ -44,6 +44,7 @@ pub(crate) struct Params {
 }
 
 /// The arguments of one call, by parameter.
+#[derive(Clone)]
 pub(crate) struct Bindings<'py> {
     /// A value for each named parameter.
     pub(crate) named: SmallVec<[Bound<'py, PyAny>; 8]>,

@@ -421,7 +421,7 @@ fn filtered(py: Python<'_>, error: PyErr) -> PyErr {
 }
 
 /// What each named parameter is.
-fn uses(bound: &Bindings<'_>) -> PyResult<Vec<Use>> {
+pub(crate) fn uses(bound: &Bindings<'_>) -> PyResult<Vec<Use>> {
     let mut uses = Vec::new();
     for (i, value) in bound.named.iter().enumerate() {
         if bound.instance && i == 0 {

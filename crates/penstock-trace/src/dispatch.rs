@@ -249,6 +249,11 @@ impl Concrete {
         Concrete { function, captures, trainable, executable: OnceLock::new() }
     }
 
+    /// Which inputs are trainable variables that it reads.
+    pub fn trainable(&self) -> &[usize] {
+        &self.trainable
+    }
+
     /// What runs it.
     ///
     /// # Errors

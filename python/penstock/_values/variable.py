@@ -917,6 +917,19 @@ def stand_in(variable: Variable) -> Variable:
     return made
 
 
+def restored(name: str, dtype: Any, shape: Any, trainable: bool, value: _core.Tensor | None) -> Variable:
+    """A variable as it was saved, perhaps without a value; no creator and no scope has a part in it."""
+    made: Variable = _core._Variable.__new__(Variable, value, dtype, shape, name, trainable)
+    made.__dict__.update(
+        _constraint=None,
+        _initial=value,
+        _synchronization=VariableSynchronization.AUTO,
+        _aggregation=VariableAggregation.NONE,
+    )
+    _alive[made._unique_id] = made
+    return made
+
+
 def see_identity(variable: Variable) -> None:
     """Has the traces that are open serve this variable alone, wherever another one stands in for it there."""
     found = _stand_ins.get(id(variable))
