@@ -1,4 +1,4 @@
-# Everything is made inside this folder: .venv, .venv-peers, target, dist.
+# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, target, dist.
 # Stamp files make a second run quick, and able to run without a network.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -16,13 +16,15 @@ NVRTC_STAMP := $(VENV)/.stamp-nvrtc
 TYPES_STAMP := $(VENV)/.stamp-types
 EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
+KERAS := .venv-keras
+KERAS_STAMP := $(KERAS)/.stamp-requirements
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-rust test-python lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo test test-rust test-python test-keras lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-table clean
 
 help: ## list the targets
@@ -52,6 +54,12 @@ $(TYPES_STAMP): $(DEV_STAMP) requirements/types.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/types.txt
 	@touch $@
 
+$(KERAS_STAMP): requirements/dev.txt requirements/keras.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(KERAS)/bin/python || "$(PYTHON)" -m venv $(KERAS)
+	$(KERAS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt -r requirements/keras.txt
+	@touch $@
+
 $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release $(CARGO_FLAGS)
 	@touch $@
@@ -64,8 +72,9 @@ peers: $(PEERS_STAMP) ## make .venv-peers with the other frameworks (several GB)
 
 # --- what people run ----------------------------------------------------------
 
-demo: $(EXT_STAMP) ## build, then train on handwritten digits
+demo: $(EXT_STAMP) ## build, then train on handwritten digits, by hand and with Keras
 	$(PY) examples/digits.py
+	$(PY) examples/keras_digits.py
 
 test: test-rust test-python ## every test: Rust, Python, doctests
 
@@ -74,6 +83,9 @@ test-rust: $(NVRTC_STAMP)
 
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest
+
+test-keras: $(EXT_STAMP) $(KERAS_STAMP) ## the tests that Keras's wheel ships, some 15 minutes (KERAS_TESTS="ops/nn_test.py")
+	PYTHONPATH=python $(KERAS)/bin/python tests/keras_suite/run.py -q $(KERAS_TESTS)
 
 lint: lint-rust lint-python ## formats, clippy, ruff, mypy, generated files, layers, signatures, licences
 

@@ -18,8 +18,13 @@ pytest.importorskip("keras")
 @pytest.fixture(autouse=True)
 def same_numbers():
     """Every test draws the same random numbers, alone and among others."""
-    tf.keras.backend.clear_session()
     tf.keras.utils.set_random_seed(1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def session():
+    """Names and state that Keras keeps do not pass from one file to the next."""
+    tf.keras.backend.clear_session()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A plugin of pytest that runs the tests in Keras's wheel on this backend; `run.py` loads it.
 
-Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in `excluded.toml`,
-each entry with its reason; such a test is skipped, and the reason is shown.
+Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in
+`excluded.toml`, each entry with its reason; such a test is skipped, and the reason is shown.
 """
 
 import ast
@@ -34,7 +34,8 @@ def pytest_configure(config):
     assert keras.backend.backend() == "penstock"
     sys.modules["tensorflow"] = facade
     sys.modules["conftest"] = keras_conftest()
-    load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
+    if importlib.util.find_spec("jax"):
+        load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
     for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
 
