@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PACKAGE = "penstock"
-# Modules that are documented by the operators' declarations, and one that is a program.
-NOT_FOR_PROGRAMS = ("raw_ops", "api_report")
+# Modules that are documented by the operators' declarations, one that is a program, and those of Keras.
+NOT_FOR_PROGRAMS = ("raw_ops", "api_report", "keras", "losses", "metrics")
 SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
 
 # Modules, classes and functions of which not everything is asked yet. The list only shrinks.

@@ -323,15 +323,18 @@ if _typing.TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        import importlib.util
+        import importlib
 
         if name in _NAMESPACES:
             return importlib.import_module(f"penstock.{name}")
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
             return value
-        if name in _KERAS and importlib.util.find_spec("keras") is not None:
-            keras = importlib.import_module("penstock.keras")
+        if name in _KERAS:
+            try:
+                keras = importlib.import_module("penstock.keras")
+            except ModuleNotFoundError as error:
+                raise AttributeError(f"module 'penstock' has no attribute {name!r}: {error}") from None
             return getattr(keras, _KERAS[name]) if _KERAS[name] else keras
         from penstock._runtime.absent_names import hint
 

@@ -9,7 +9,6 @@ _IN_KERAS = f"it is Keras's: tf.keras.NAME. {_KERAS}"
 _LATER = "it is TensorFlow's and not there yet; 'python -m penstock.api_report --missing' lists such names"
 
 _WHERE = {
-    **dict.fromkeys(("keras", "losses", "metrics"), _KERAS),
     **{name: _IN_KERAS.replace("NAME", name) for name in ("layers", "models", "applications", "callbacks")},
     "contrib": "TensorFlow 1 had it; its parts were packages of their own",
     "app": "TensorFlow 1 had it: absl.app has taken its place",

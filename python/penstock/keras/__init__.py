@@ -25,7 +25,7 @@ _keras_hook.install()
 try:
     _keras = importlib.import_module("keras._tf_keras.keras")
 except ModuleNotFoundError as error:
-    if error.name != "keras":
+    if (error.name or "").partition(".")[0] != "keras":
         raise
     raise ModuleNotFoundError(
         "penstock.keras is Keras from PyPI, which is not installed: pip install penstock[keras]", name="keras"

@@ -90,8 +90,7 @@ interpreters.run_string(other, code)
 @pytest.mark.parametrize(
     ("name", "where"),
     [
-        ("keras", "Keras is a package of its own"),
-        ("losses", "tf.optimizers"),
+        ("layers", "tf.keras.layers"),
         ("placeholder", "tf.compat.v1.placeholder"),
         ("flags", "absl.flags"),
         ("py_func", "tf.numpy_function"),
@@ -101,6 +100,36 @@ def test_a_name_that_is_absent_says_where_to_look(name, where):
     assert not hasattr(tf, name)
     with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{where}"):
         getattr(tf, name)
+
+
+@pytest.mark.parametrize("name", ["keras", "losses", "metrics"])
+def test_names_of_keras_say_how_to_install_it_where_it_is_not(name):
+    program = f"""
+import sys
+sys.modules["keras"] = None
+class Hidden:
+    def find_spec(self, name, *rest):
+        if name == "keras":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Hidden())
+del sys.modules["keras"]
+import penstock as tf
+try:
+    tf.{name}
+except AttributeError as error:
+    print(error)
+"""
+    assert "pip install penstock[keras]" in run_python(program).stdout
+
+
+def test_the_package_loads_keras_when_it_is_asked_for():
+    program = """
+import sys
+import penstock as tf
+print([name for name in sys.modules if name.startswith("keras")])
+print(tf.losses.MeanSquaredError.__name__, tf.keras.backend.backend())
+"""
+    assert run_python(program).stdout == "[]\nMeanSquaredError penstock\n"
 
 
 def test_a_name_that_nobody_knows_is_just_absent():
