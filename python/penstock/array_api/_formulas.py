@@ -83,20 +83,26 @@ def copysign(x: Tensor, y: Tensor) -> Tensor:
 
 
 def hypot(x: Tensor, y: Tensor) -> Tensor:
-    """Scaled by the greater magnitude, so that no square overflows or vanishes."""
-    x, y = raw_ops.abs(x), raw_ops.abs(y)
-    most, least = raw_ops.maximum(x, y), raw_ops.minimum(x, y)
-    ratio = raw_ops.divide_no_nan(least, most)
-    length = most * raw_ops.sqrt(scalar_like(1, x) + ratio * ratio)
+    """Scaled by the greater magnitude, a constant to gradients, so that no square overflows or vanishes."""
+    most = raw_ops.stop_gradient(raw_ops.maximum(raw_ops.abs(x), raw_ops.abs(y)))
     infinite = raw_ops.logical_or(raw_ops.is_inf(x), raw_ops.is_inf(y))
+    zero, one = raw_ops.equal(most, scalar_like(0, x)), scalar_like(1, x)
+    scale = raw_ops.select(raw_ops.logical_or(infinite, zero), one, most)
+    squares = raw_ops.square(x / scale) + raw_ops.square(y / scale)
+    # The root of 0 has no finite derivative.
+    length = scale * raw_ops.sqrt(raw_ops.select(zero, one, squares))
+    length = raw_ops.select(zero, raw_ops.zeros_like(length), length)
     return raw_ops.select(infinite, scalar_like(math.inf, x), length)
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:
     most = raw_ops.maximum(x, y)
-    # Of two equal infinities the distance is not defined, but is 0.
-    distance = raw_ops.select(raw_ops.equal(x, y), raw_ops.zeros_like(most), raw_ops.abs(x - y))
-    return most + raw_ops.log1p(raw_ops.exp(-distance))
+    # Equal operands, infinities among them, share the derivative; their maximum does not have one.
+    same = raw_ops.equal(x, y)
+    distance = raw_ops.select(same, raw_ops.zeros_like(most), raw_ops.abs(x - y))
+    half = scalar_like(0.5, x)
+    doubled = x * half + y * half + scalar_like(math.log(2), x)
+    return raw_ops.select(same, doubled, most + raw_ops.log1p(raw_ops.exp(-distance)))
 
 
 def real(x: Tensor) -> Tensor:

@@ -652,3 +652,28 @@ def test_what_is_no_array_is_an_error():
 
 def test_every_operand_kind_is_known():
     assert set(KINDS) | {"signed integer", "unsigned integer", "complex floating"} == set(_arrays.KINDS)
+
+
+@pytest.mark.parametrize(
+    "name, x, y, expected",
+    [
+        ("logaddexp", 2.0, 2.0, (0.5, 0.5)),
+        ("logaddexp", 0.0, -40.0, (1.0, np.exp(-40.0))),
+        ("hypot", 3.0, 3.0, (2**-0.5, 2**-0.5)),
+        ("hypot", -3.0, 4.0, (-0.6, 0.8)),
+        ("hypot", 3e30, 4e30, (0.6, 0.8)),
+        ("hypot", 0.0, 0.0, (0.0, 0.0)),
+    ],
+)
+def test_derivatives_do_not_depend_on_which_operand_is_greater(name, x, y, expected):
+    x, y = tf.constant(x), tf.constant(y)
+    with tf.GradientTape() as tape:
+        tape.watch((x, y))
+        result = getattr(xp, name)(x, y)
+    np.testing.assert_allclose(tape.gradient(result, (x, y)), expected, rtol=1e-6)
+
+
+def test_a_hypotenuse_of_extreme_operands_is_exact():
+    x = np.array([3e-45, 3e38, np.inf, 0, np.nan, np.inf], "float32")
+    y = np.array([4e-45, 1e38, 1, 0, 1, np.nan], "float32")
+    np.testing.assert_allclose(xp.hypot(xp.asarray(x), xp.asarray(y)), np.hypot(x, y), rtol=1e-6)

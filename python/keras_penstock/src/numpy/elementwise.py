@@ -173,8 +173,13 @@ def angle(x):
 
 
 def cbrt(x):
-    x = wide_floating(x)
-    return tf.sign(x) * tf.pow(tf.abs(x), _like(1 / 3, x))
+    return _cbrt(wide_floating(x))
+
+
+@tf.custom_gradient
+def _cbrt(x):
+    root = tf.sign(x) * tf.pow(tf.abs(x), _like(1 / 3, x))
+    return root, lambda upstream: upstream / (_like(3, x) * tf.square(root))
 
 
 def deg2rad(x):
