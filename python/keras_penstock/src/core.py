@@ -198,8 +198,11 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
         tf.TensorArray(y.dtype, size=n, element_shape=y.shape) for y in tree.flatten(spec[1]) if y is not None
     ]
 
+    # A list of the slices: its gradient is one too, where that of `x[i]` would be added up over all steps.
+    slices = [tf.TensorArray(x.dtype, size=n, element_shape=x.shape[1:]).unstack(x) for x in flat_xs]
+
     def at(i):
-        return tree.map_structure(lambda x: None if x is None else x[i], xs)
+        return _pack(xs, [x.read(i) for x in slices])
 
     def body(i, carry, arrays):
         position = n - 1 - i if reverse else i

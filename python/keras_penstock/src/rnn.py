@@ -205,17 +205,18 @@ def gru(
         bias, inner = bias[0], bias[1]
     projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
 
+    update_and_reset, candidates = recurrent[:, : 2 * units], recurrent[:, 2 * units :]
+
     def cell(x, states):
         (h,) = states
-        gates, candidate = x[:, : 2 * units], x[:, 2 * units :]
+        x_z, x_r, x_h = tf.split(x, 3, axis=1)
         if reset_after:
             product = tf.matmul(h, recurrent)
-            product = product if inner is None else product + inner
-            z, r = tf.split(recurrent_activation(gates + product[:, : 2 * units]), 2, axis=1)
-            candidate = activation(candidate + r * product[:, 2 * units :])
+            h_z, h_r, h_h = tf.split(product if inner is None else product + inner, 3, axis=1)
         else:
-            z, r = tf.split(recurrent_activation(gates + tf.matmul(h, recurrent[:, : 2 * units])), 2, axis=1)
-            candidate = activation(candidate + tf.matmul(r * h, recurrent[:, 2 * units :]))
+            h_z, h_r = tf.split(tf.matmul(h, update_and_reset), 2, axis=1)
+        z, r = recurrent_activation(x_z + h_z), recurrent_activation(x_r + h_r)
+        candidate = activation(x_h + (r * h_h if reset_after else tf.matmul(r * h, candidates)))
         return (z * h + (1 - z) * candidate,)
 
     states = (convert_to_tensor(initial_state, recurrent.dtype),)
