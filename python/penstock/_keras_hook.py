@@ -155,18 +155,28 @@ class _EditingLoader(importlib.machinery.SourceFileLoader):
 
 
 class _AliasLoader(Loader):
-    """Loads a module under TensorFlow's backend's name that has the names of ours.
+    """Loads a module that has the names of another one."""
 
-    Layers that preprocess run "on TensorFlow" in data sets, whichever backend is in use.
-    """
+    def __init__(self, target: str) -> None:
+        self.target = target
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        ours = module.__name__.replace(_TENSORFLOW, _OURS).replace(".ops.", ".")
-        names = vars(importlib.import_module(ours))
+        names = vars(importlib.import_module(self.target))
         vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+
+
+def _alias(fullname: str) -> str | None:
+    """The module whose names a module has, or None for one that is no alias.
+
+    Layers that preprocess run "on TensorFlow" in data sets, whichever backend is in use: that is ours.
+    """
+    for prefix, target in (_TENSORFLOW, _OURS), ("penstock.keras", "keras._tf_keras.keras"):
+        if fullname.startswith(f"{prefix}.") or fullname == _TENSORFLOW == prefix:
+            return target + fullname.removeprefix(prefix).replace(".ops.", ".")
+    return None
 
 
 class _Finder(MetaPathFinder):
@@ -175,12 +185,13 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not fullname.startswith("keras.src.") or os.environ.get("KERAS_BACKEND") != BACKEND:
+        if os.environ.get("KERAS_BACKEND") != BACKEND:
             return None
-        if fullname == _TENSORFLOW or fullname.startswith(f"{_TENSORFLOW}."):
-            if fullname.endswith("_test"):
+        alias = _alias(fullname)
+        if alias is not None and not fullname.endswith("_test"):
+            if importlib.util.find_spec(alias) is None:
                 return None
-            return importlib.machinery.ModuleSpec(fullname, _AliasLoader(), is_package=True)
+            return importlib.machinery.ModuleSpec(fullname, _AliasLoader(alias), is_package=True)
         if fullname not in _EDITS:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)

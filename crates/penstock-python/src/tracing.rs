@@ -97,10 +97,13 @@ impl History {
 struct NameSource(HashMap<String, u32>);
 
 impl NameSource {
+    /// An identifier: keywords of a trace and inputs of a saved program are called by it.
     fn unique(&mut self, base: &str) -> String {
-        let n = self.0.entry(base.to_owned()).or_insert(0);
+        let words = base.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+        let base = words.collect::<Vec<_>>().join("_");
+        let n = self.0.entry(base.clone()).or_insert(0);
         *n += 1;
-        if *n == 1 { base.to_owned() } else { format!("{base}_{}", *n - 1) }
+        if *n == 1 { base } else { format!("{base}_{}", *n - 1) }
     }
 }
 

@@ -73,11 +73,7 @@ class Function(_core._Function, Generic[_P, _R]):
                         p.kind is not p.POSITIONAL_ONLY,
                     )
                 )
-        specs = (
-            None
-            if input_signature is None
-            else check_signature(name, input_signature, params, varargs, varkw)
-        )
+        specs = None if input_signature is None else check_signature(name, input_signature, params, varargs)
         traced = _guarded(python_function, autograph)
         self: Function[Any, Any] = super().__new__(
             cls,
@@ -85,7 +81,8 @@ class Function(_core._Function, Generic[_P, _R]):
             name,
             params,
             varargs,
-            varkw,
+            # An input signature has no names for more keywords: a call with one is an error.
+            None if specs is not None else varkw,
             specs,
             reduce_retracing,
             guard is not None,

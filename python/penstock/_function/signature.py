@@ -20,9 +20,11 @@ class Signature(tuple[Any, ...]):  # noqa: SLOT001 -- it has an attribute
 
     Attributes:
         fixed: the defaults of the other parameters, by name.
+        positional: how many parameters can be given by position, without `*args` and a method's instance.
     """
 
     fixed: dict[str, Any]
+    positional: int
 
 
 def check_signature(
@@ -30,7 +32,6 @@ def check_signature(
     input_signature: Sequence[Any],
     params: Sequence[Parameter],
     varargs: str | None,
-    varkw: str | None,
 ) -> Signature:
     """The specifications, named after their parameters; those of `*args` follow.
 
@@ -41,10 +42,6 @@ def check_signature(
     if not isinstance(input_signature, list | tuple):
         raise TypeError(
             f"{name}: argument 'input_signature' must be a sequence of TensorSpec, got {input_signature!r}"
-        )
-    if varkw is not None:
-        raise ValueError(
-            f"{name}: a function with **{varkw} cannot have an input_signature, which has no names for them"
         )
     own = params[1:] if params and params[0][0] == "self" else params
     for param in own:
@@ -70,6 +67,7 @@ def check_signature(
         for i, spec in enumerate(input_signature)
     )
     made.fixed = {p[0]: p[2] for i, p in enumerate(own) if i >= len(made) or not p[3]}
+    made.positional = len(positional)
     return made
 
 
@@ -114,7 +112,7 @@ def conform_to_signature(
     name, names, rest = function
     offset = 1 if names and names[0] == "self" else 0
     out, more = list(named), list(varargs)
-    fixed = min(len(specs), len(names) - offset)
+    fixed = min(len(specs), specs.positional)
     for param, value in zip(names, named, strict=True):
         if param in specs.fixed and not _equals(value, specs.fixed[param]):
             raise TypeError(
@@ -184,7 +182,7 @@ def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
 def _tensor(name: str, param: str, value: Any, spec: TensorSpec) -> Any:
     if isinstance(value, TensorSpec):
         if value.is_subtype_of(spec):
-            return TensorSpec.from_spec(spec, param)
+            return TensorSpec.from_spec(spec, spec.name or param)
         raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value}")
     if isinstance(value, _core._Variable):
         value = value.read_value()

@@ -13,9 +13,8 @@ TensorShape([4, 2])
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
-import sys
 
 from penstock import _keras_hook
 
@@ -35,15 +34,11 @@ __all__ = [name for name in dir(_keras) if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> object:
+    if not hasattr(_keras, name) and importlib.util.find_spec(f"{_keras.__name__}.{name}"):
+        # Some of its modules are loaded only when they are imported.
+        return importlib.import_module(f"{_keras.__name__}.{name}")
     return getattr(_keras, name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_keras)})
-
-
-# `import penstock.keras.layers` and `from penstock.keras.layers import Dense` find Keras's own modules.
-for _name, _module in list(sys.modules.items()):
-    _prefix = "keras._tf_keras.keras."
-    if _name.startswith(_prefix):
-        sys.modules[f"{__name__}.{_name.removeprefix(_prefix)}"] = _module

@@ -1,0 +1,162 @@
+"""`fit`, `evaluate` and `predict`: where data comes from, and how steps are run."""
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+keras = tf.keras
+layers = keras.layers
+
+
+def linear(steps=1, **options):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input([3]), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1), "mse", steps_per_execution=steps, metrics=["mae"], **options)
+    return model
+
+
+@pytest.fixture(scope="module")
+def plane():
+    x = np.random.default_rng(0).normal(size=(100, 3)).astype(np.float32)
+    return x, x @ np.array([[1.0], [2.0], [-1.0]], np.float32)
+
+
+class Batches(keras.utils.PyDataset):
+    def __init__(self, x, y):
+        super().__init__()
+        self.x, self.y = x, y
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        return self.x[10 * i : 10 * i + 10], self.y[10 * i : 10 * i + 10]
+
+
+def generated(x, y):
+    while True:
+        for i in range(10):
+            yield x[10 * i : 10 * i + 10], y[10 * i : 10 * i + 10]
+
+
+SOURCES = {
+    "arrays": lambda x, y: {"x": x, "y": y, "batch_size": 10, "shuffle": False},
+    "tensors": lambda x, y: {"x": tf.constant(x), "y": tf.constant(y), "batch_size": 10, "shuffle": False},
+    "a data set": lambda x, y: {"x": tf.data.Dataset.from_tensor_slices((x, y)).batch(10)},
+    "a PyDataset": lambda x, y: {"x": Batches(x, y), "shuffle": False},
+    "a generator": lambda x, y: {"x": generated(x, y), "steps_per_epoch": 10},
+}
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_same_training(plane, source, steps):
+    expected = linear().fit(*plane, batch_size=10, shuffle=False, epochs=3, verbose=0).history
+    found = linear(steps).fit(**SOURCES[source](*plane), epochs=3, verbose=0).history
+    assert set(found) == set(expected)
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-4)
+
+
+def test_steps_that_are_left_over_are_run(plane):
+    expected = linear().fit(*plane, batch_size=12, shuffle=False, epochs=3, verbose=0).history
+    found = linear(4).fit(*plane, batch_size=12, shuffle=False, epochs=3, verbose=0).history
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-4)
+
+
+def test_eager_steps_give_the_same_training(plane):
+    expected = linear().fit(*plane, batch_size=10, shuffle=False, epochs=2, verbose=0).history
+    found = linear(run_eagerly=True).fit(*plane, batch_size=10, shuffle=False, epochs=2, verbose=0).history
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-4)
+
+
+def test_shuffled_epochs_see_every_row_once(plane):
+    seen = []
+
+    class Seeing(keras.Sequential):
+        def train_step(self, data):
+            tf.py_function(lambda x: seen.extend(x.numpy()[:, 0].tolist()), [data[0]], [])
+            return super().train_step(data)
+
+    x, y = plane
+    model = Seeing([keras.Input([3]), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(x, y, batch_size=32, epochs=2, verbose=0)
+    assert sorted(seen[:100]) == sorted(x[:, 0].tolist()) == sorted(seen[100:])
+    assert seen[:100] != seen[100:]
+
+
+def test_a_step_is_traced_once_for_whole_batches_and_once_for_the_rest(plane):
+    traces = []
+
+    class Counting(keras.Sequential):
+        def train_step(self, data):
+            traces.append(data[0].shape)
+            return super().train_step(data)
+
+    model = Counting([keras.Input([3]), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(*plane, batch_size=32, epochs=4, verbose=0)
+    assert len(traces) == 2
+
+
+def test_class_and_sample_weights_and_validation_split(plane):
+    x, y = plane
+    labels = (y[:, 0] > 0).astype(np.int32)
+    model = keras.Sequential([keras.Input([3]), layers.Dense(1, activation="sigmoid")])
+    model.compile(keras.optimizers.Adam(0.05), "binary_crossentropy", weighted_metrics=["accuracy"])
+    history = model.fit(
+        x, labels, epochs=20, validation_split=0.2, class_weight={0: 1.0, 1: 3.0}, verbose=0
+    ).history
+    assert history["val_accuracy"][-1] > 0.8
+    weights = np.zeros(100, np.float32)
+    weights[:10] = 1
+    weighted = model.evaluate(x, labels, sample_weight=weights, verbose=0, return_dict=True)["loss"]
+    alone = model.evaluate(x[:10], labels[:10], verbose=0, return_dict=True)["loss"]
+    np.testing.assert_allclose(weighted * 10, alone, rtol=1e-4)
+
+
+def test_gradients_are_accumulated_and_weights_averaged(plane):
+    optimizer = keras.optimizers.SGD(0.1, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.5)
+    model = keras.Sequential([keras.Input([3]), layers.Dense(1)])
+    model.compile(optimizer, "mse")
+    before = model.layers[0].kernel.numpy()
+    model.train_on_batch(*plane)
+    np.testing.assert_array_equal(model.layers[0].kernel.numpy(), before)
+    model.train_on_batch(*plane)
+    assert (model.layers[0].kernel.numpy() != before).any()
+    history = model.fit(*plane, epochs=10, batch_size=10, verbose=0).history
+    assert history["loss"][-1] < 0.1
+
+
+def test_callbacks_stop_and_schedule(plane):
+    rates = []
+    callbacks = [
+        keras.callbacks.EarlyStopping(monitor="loss", min_delta=1.0, patience=1),
+        keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2),
+        keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: rates.append(logs["learning_rate"])),
+    ]
+    history = linear().fit(*plane, epochs=20, verbose=0, callbacks=callbacks)
+    assert len(history.epoch) < 20
+    np.testing.assert_allclose(rates, [0.1 / 2 ** (k + 1) for k in range(len(rates))], rtol=1e-6)
+
+
+def test_predictions_of_different_lengths_become_ragged():
+    model = keras.Sequential([keras.Input([None, 1]), layers.Lambda(lambda x: 2 * x)])
+    batches = [np.ones([2, 3, 1], np.float32), np.ones([1, 2, 1], np.float32)]
+    result = model.predict(((batch,) for batch in batches), steps=2, verbose=0)
+    assert isinstance(result, tf.RaggedTensor)
+    assert result.row_lengths().numpy().tolist() == [3, 3, 2]
+
+
+def test_an_empty_source_is_warned_of():
+    model = linear()
+    with pytest.warns(UserWarning, match="ran out of data"):
+        model.evaluate(np.zeros([0, 3], np.float32), np.zeros([0, 1], np.float32), verbose=0)
+
+
+def test_a_wrong_number_of_targets_names_both_numbers(plane):
+    x, y = plane
+    with pytest.raises(ValueError, match=r"100.*99|cardinality"):
+        linear().fit(x, y[:99], verbose=0)

@@ -1,0 +1,119 @@
+"""Keras's layers, models, losses, metrics and optimizers within functions, loops and branches of the user."""
+
+import numpy as np
+
+import penstock as tf
+
+keras = tf.keras
+layers = keras.layers
+
+
+def test_a_model_is_trained_in_a_loop_of_the_user(digits):
+    (x, y), (test_x, test_y) = digits
+    model = keras.Sequential([layers.Flatten(), layers.Dense(32, activation="relu"), layers.Dense(10)])
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer = keras.optimizers.Adam(3e-3)
+    accuracy = keras.metrics.SparseCategoricalAccuracy()
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            logits = model(x, training=True)
+            loss = loss_of(y, logits)
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
+        accuracy.update_state(y, logits)
+        return loss
+
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(2000, seed=1).batch(50)
+    for _ in range(10):
+        accuracy.reset_state()
+        for images, labels in batches:
+            step(images, labels)
+    assert accuracy.result() > 0.95
+    assert np.mean(model(test_x).numpy().argmax(1) == test_y) > 0.9
+    assert step.experimental_get_tracing_count() == 1
+
+
+def test_layers_are_called_in_loops_and_branches_that_are_converted():
+    cell = layers.Dense(4, activation="tanh")
+    other = layers.Dense(4)
+    cell.build([None, 4])
+    other.build([None, 4])
+
+    @tf.function
+    def repeated(x, n):
+        for i in tf.range(n):
+            x = cell(x) if i % 2 == 0 else other(x)
+        return x
+
+    x = tf.random.stateless_normal([3, 4], seed=[1, 2])
+    expected = x
+    for i in range(5):
+        expected = cell(expected) if i % 2 == 0 else other(expected)
+    np.testing.assert_allclose(repeated(x, tf.constant(5)), expected, rtol=1e-5)
+
+
+def test_a_layer_makes_its_weights_in_the_first_call_of_a_function():
+    layer = layers.Dense(2)
+
+    @tf.function
+    def applied(x):
+        return layer(x)
+
+    first = applied(tf.ones([1, 3]))
+    assert len(layer.weights) == 2
+    np.testing.assert_array_equal(applied(tf.ones([1, 3])), first)
+
+
+def test_a_metric_is_updated_in_a_function():
+    mean = tf.metrics.Mean()
+
+    @tf.function
+    def seen(x):
+        mean.update_state(x)
+        return mean.result()
+
+    seen(2.0)
+    assert seen(4.0).numpy() == 3.0
+    assert tf.losses.MeanSquaredError()([[1.0]], [[3.0]]).numpy() == 4.0
+
+
+def test_gradients_are_taken_by_variables_of_keras():
+    layer = layers.Dense(1, use_bias=False)
+    layer.build([None, 2])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(tf.constant([[1.0, 2.0]])))
+    (gradient,) = tape.gradient(loss, layer.trainable_weights)
+    np.testing.assert_array_equal(gradient, [[1.0], [2.0]])
+
+
+def test_keras_operations_run_on_tensors_of_both_kinds():
+    @tf.function
+    def mixed(x):
+        return keras.ops.softmax(tf.square(x)) + tf.reduce_max(keras.ops.cumsum(x))
+
+    x = tf.constant([1.0, 2.0])
+    expected = np.exp([1.0, 4.0]) / np.exp([1.0, 4.0]).sum() + 3
+    np.testing.assert_allclose(mixed(x), expected, rtol=1e-6)
+
+
+def test_a_layer_preprocesses_within_a_data_set():
+    layer = layers.Rescaling(0.5, offset=1.0)
+    data = tf.data.Dataset.from_tensor_slices(np.arange(4, dtype=np.float32)).batch(2).map(layer)
+    assert [batch.numpy().tolist() for batch in data] == [[1.0, 1.5], [2.0, 2.5]]
+
+
+def test_dropout_draws_anew_in_each_call_of_a_function():
+    layer = layers.Dropout(0.5, seed=1)
+
+    @tf.function
+    def dropped(x):
+        return layer(x, training=True)
+
+    x = tf.ones([200])
+    first, second = dropped(x).numpy(), dropped(x).numpy()
+    assert set(np.unique(first)) == {0.0, 2.0}
+    assert (first != second).any()
+    np.testing.assert_array_equal(layer(x, training=False), x)

@@ -1,0 +1,73 @@
+"""How Keras is loaded on this backend, by each of the ways in."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+import penstock as tf
+
+
+def run(program, **environment):
+    """What a program prints in a process of its own."""
+    clean = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_keras_runs_on_this_backend_by_the_environment():
+    program = "import penstock, keras; print(keras.backend.backend(), type(keras.ops.ones([2])).__module__)"
+    assert run(program, KERAS_BACKEND="penstock") == "penstock penstock\n"
+
+
+def test_tf_keras_and_keras_are_one():
+    program = "import penstock as tf; a = tf.keras.Model; import keras; print(a is keras.Model)"
+    assert run(program) == "True\n"
+
+
+def test_submodules_are_imported_by_the_package_of_this_name():
+    program = """
+import penstock as tf
+from penstock.keras.layers import Dense
+import penstock.keras.optimizers as optimizers
+print(Dense is tf.keras.layers.Dense, optimizers.Adam is tf.keras.optimizers.Adam)
+"""
+    assert run(program) == "True True\n"
+
+
+def test_keras_that_is_loaded_on_another_backend_is_an_error():
+    program = """
+import sys, types
+fake = types.ModuleType("keras.src.backend")
+fake.backend = lambda: "jax"
+sys.modules["keras.src.backend"] = fake
+import penstock
+try:
+    import penstock.keras
+except RuntimeError as error:
+    print(error)
+"""
+    assert "Keras is loaded on the backend 'jax': import penstock.keras before keras" in run(program)
+
+
+@pytest.mark.parametrize("name", ["layers", "saving", "backend", "utils", "Model", "Input", "version"])
+def test_names_of_tf_keras_are_there(name):
+    assert hasattr(tf.keras, name)
+
+
+def test_a_module_of_keras_in_an_unknown_form_is_an_import_error_that_names_it():
+    hook = importlib.import_module("penstock._keras_hook")
+    import ast
+
+    for module in ("keras.src.backend", "keras.src.utils.module_utils", "keras.src.trainers.data_adapters"):
+        with pytest.raises(ImportError, match=f"{module} has not .* Versions 3.15 and 3.16 are known"):
+            hook._EDITS[module](ast.parse("x = 1"), module)
