@@ -25,7 +25,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo test test-rust test-python test-keras lint lint-rust lint-python types deny fmt bless generate \
-	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-table clean
+	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-keras bench-table clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -157,6 +157,10 @@ bench-scaling: $(EXT_STAMP) ## measure some cases on 1, 2, 4, ... threads, write
 
 bench-passes: $(EXT_STAMP) ## measure each case without each optimisation, write the table in docs/benchmarks.md
 	$(PY) benches/passes.py
+
+bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each backend, write benches/keras.md
+	$(PY) benches/keras_fit.py --python penstock=$(PY) --python tensorflow=$(PEERS)/bin/python \
+		--python jax=$(PEERS)/bin/python --python torch=$(PEERS)/bin/python --output benches/keras.md
 
 bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py
