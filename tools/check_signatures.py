@@ -85,11 +85,11 @@ IMPERATIVES = frozenset(
         r"\w+",
         """
     accumulate add append apply ask broadcast call check choose combine compute concatenate convert
-    convolve copy count cut decode demand describe divide do draw encode evaluate factor find gather
-    get give go group have hide insert invert iterate join keep leave let limit list load lower make mark move
-    multiply negate note pad permute print put raise read rearrange register remove repeat replace
-    restart reverse round run save say scale set shift show solve sort stack stand stop subtract sum take
-    tell transpose turn undo watch write
+    convolve copy count cut decode demand describe divide do draw encode evaluate factor find gather get
+    give go group have hide insert invert iterate join keep leave let limit list load lower make mark move
+    multiply negate note open pad permute print put raise read rearrange register remove repeat replace
+    restart restore reverse round run save say scale set shift show solve sort stack stand stop subtract
+    sum take tell transpose turn undo wait watch write
     """,
     )
 )

@@ -270,6 +270,7 @@ _NAMESPACES = {
     "saved_model",
     "signal",
     "strings",
+    "train",
     "types",
 }
 # Keras, which is a package of its own and is loaded when it is first used, and what is found in it.
@@ -307,6 +308,7 @@ if _typing.TYPE_CHECKING:
         saved_model as saved_model,
         signal as signal,
         strings as strings,
+        train as train,
         types as types,
     )
     from penstock._types.ragged_spec import RaggedTensorSpec as RaggedTensorSpec

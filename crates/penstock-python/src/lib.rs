@@ -2,6 +2,7 @@
 
 mod array;
 mod callback;
+mod checkpoint;
 mod concrete;
 mod convert;
 mod depth;
@@ -169,6 +170,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<concrete::PyConcrete>()?;
     m.add_class::<program::PyProgram>()?;
+    m.add_class::<checkpoint::PyBundleReader>()?;
     m.add_class::<program::PyProgramFunction>()?;
     m.add_class::<program::PyProgramBuilder>()?;
     m.add_class::<graph::PyGraph>()?;
@@ -210,6 +212,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(_set_check_numerics, m)?,
         wrap_pyfunction!(_taken_bytes, m)?,
         wrap_pyfunction!(_crc32c, m)?,
+        wrap_pyfunction!(checkpoint::_write_bundle, m)?,
         wrap_pyfunction!(_switches, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,
         wrap_pyfunction!(graph::_current_trace, m)?,

@@ -171,6 +171,10 @@ class Generator:
         """
         return cls(state=_key_counter(key, counter), alg=alg)
 
+    def _trackable_children(self) -> dict[str, Any]:
+        """What a checkpoint holds, by TensorFlow's name."""
+        return {"_state_var": self._state}
+
     def reset(self, state: SizesLike) -> None:
         """Put the generator into a state.
 

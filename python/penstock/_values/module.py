@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
@@ -9,10 +10,49 @@ from penstock import _core
 from penstock._runtime.scope import current_name_scope, name_scope
 from penstock._types.argument_names import expect
 
-__all__ = ["Module"]
+__all__ = ["Module", "changed", "waiting"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+class _Waiting:
+    """Objects that do not own yet all that a checkpoint has values for, by identity."""
+
+    def __init__(self) -> None:
+        self._due: dict[int, tuple[Any, list[tuple[Any, int]]]] = {}
+
+    def add(self, value: Any, restoration: Any, number: int) -> None:
+        """Has a restoration be told when an object owns something new, unless it cannot be watched."""
+        key = id(value)
+        if key not in self._due:
+            try:
+                reference = weakref.ref(value, lambda _: self._due.pop(key, None))
+            except TypeError:
+                return
+            self._due[key] = (reference, [])
+        due = self._due[key][1]
+        if not any(known is restoration for known, _ in due):
+            due.append((restoration, number))
+
+    def tell(self, value: Any) -> None:
+        """Tells those that wait for an object, the latest last."""
+        # What is still missing then waits again.
+        found = self._due.pop(id(value), None)
+        for restoration, number in list(found[1]) if found else ():
+            restoration.changed(value, number)
+
+    def __bool__(self) -> bool:
+        return bool(self._due)
+
+
+waiting = _Waiting()
+
+
+def changed(value: Any) -> None:
+    """Notes that an object may own something new."""
+    if waiting:
+        waiting.tell(value)
 
 
 class Module:
@@ -42,6 +82,11 @@ class Module:
             raise ValueError(f"argument 'name' must be a Python identifier, got {name!r}")
         self._name = name
         self._scope_name = f"{current_name_scope()}{name}/"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if waiting:
+            waiting.tell(self)
 
     @property
     def name(self) -> str:

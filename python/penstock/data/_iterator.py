@@ -188,17 +188,52 @@ class OwnedIterator(Iterator[Any]):
         dataset: the data set.
     """
 
-    __slots__ = ("_lock", "_read")
+    __slots__ = ("_count", "_dataset", "_lock", "_read", "_seeds")
+
+    # What a checkpoint calls its place. TensorFlow's is a tensor that only TensorFlow can read.
+    _checkpoint_part = "PENSTOCK_ITERATOR"
 
     def __init__(self, dataset: Node) -> None:
         super().__init__(expect(dataset, Node, "dataset", "a tf.data.Dataset")._structure)
-        self._read = Reader(dataset._open())
+        self._dataset: Any = dataset
         self._lock = threading.RLock()
+        self._begin([seeds.state for seeds in _seeds(dataset)], 0)
+
+    def _begin(self, seeds: list[Any], count: int) -> None:
+        """Goes on behind so many elements of an iteration that began with these states of the seeds."""
+        for mine, state in zip(_seeds(self._dataset), seeds, strict=True):
+            mine.state = state
+        self._seeds, self._count = seeds, count
+        self._read = Reader((self._dataset.skip(count) if count else self._dataset)._open())
+
+    def _trackable_children(self) -> dict[str, Any]:
+        return {}
+
+    def _save_state(self) -> _core.Tensor:
+        """Where it is, for `_restore_state`: a `string` scalar."""
+        with self._lock:
+            return _core._to_tensor(json.dumps([self._seeds, self._count]))
+
+    def _restore_state(self, state: TensorLike) -> None:
+        """Goes on where an iterator of this data set was.
+
+        Raises:
+            InvalidArgumentError: for something else.
+        """
+        with self._lock:
+            try:
+                seeds, count = json.loads(_core._to_tensor(state, _core.string).numpy())
+                self._begin([(int(first), int(n)) for first, n in seeds], int(count))
+            except (TypeError, ValueError) as error:
+                message = f"argument 'state' is no state of this iterator: {error}"
+                raise InvalidArgumentError(message) from None
 
     def _leaves(self) -> list[Any] | None:
         """The leaves of the next element; None at the end."""
         with self._lock:
-            return self._read()
+            found = self._read()
+            self._count += found is not None
+            return found
 
     def _peek(self) -> bool:
         """Whether there is another element."""
@@ -208,7 +243,9 @@ class OwnedIterator(Iterator[Any]):
     def _block(self) -> Rows | None:
         """The next elements, as many as nobody can see being read; None at the end."""
         with self._lock:
-            return self._read.block()
+            found = self._read.block()
+            self._count += 0 if found is None else found.count
+            return found
 
     def _next(self) -> Any:
         leaves = self._leaves()
@@ -374,27 +411,17 @@ class NumpyIterator:
     [1, 2]
     """
 
-    __slots__ = ("_count", "_dataset", "_iterator", "_seeds")
+    __slots__ = ("_iterator",)
 
     def __init__(self, dataset: Any) -> None:
-        self._dataset = expect(dataset, Node, "dataset", "a tf.data.Dataset")
-        self._begin([seeds.state for seeds in _seeds(dataset)], 0)
-
-    def _begin(self, seeds: list[Any], count: int) -> None:
-        """Goes on behind so many elements of an iteration that began with these states of the seeds."""
-        for mine, state in zip(_seeds(self._dataset), seeds, strict=True):
-            mine.state = state
-        self._seeds, self._count = seeds, count
-        self._iterator = OwnedIterator(self._dataset.skip(count) if count else self._dataset)
+        self._iterator = OwnedIterator(dataset)
 
     def __iter__(self) -> NumpyIterator:
         return self
 
     def __next__(self) -> Any:
         with USER_LINES:
-            found = nest.map_structure(_numpy, self._iterator._next())
-        self._count += 1
-        return found
+            return nest.map_structure(_numpy, self._iterator._next())
 
     def save(self) -> _core.Tensor:
         """Tell where the iterator is, for `restore`.
@@ -410,7 +437,7 @@ class NumpyIterator:
         >>> [int(x) for x in it] == rest
         True
         """
-        return _core._to_tensor(json.dumps([self._seeds, self._count]))
+        return self._iterator._save_state()
 
     def restore(self, state: TensorLike) -> None:
         """Go on where an iterator of this data set was.
@@ -432,11 +459,7 @@ class NumpyIterator:
         >>> int(next(it))
         0
         """
-        try:
-            seeds, count = json.loads(_core._to_tensor(state, _core.string).numpy())
-            self._begin([(int(first), int(n)) for first, n in seeds], int(count))
-        except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(f"argument 'state' is no state of this iterator: {error}") from None
+        self._iterator._restore_state(state)
 
 
 def _seeds(dataset: Node) -> list[Seeds]:

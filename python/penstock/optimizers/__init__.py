@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock import _core, raw_ops
 from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
 from penstock._types.argument_names import expect
+from penstock._values.module import changed
 from penstock._values.variable import Variable
 from penstock.optimizers import schedules as schedules
 
@@ -127,6 +128,11 @@ class Optimizer(abc.ABC):
         """The number of steps, the learning rate if it is a number, and what was made for each variable."""
         rate = [self._rate] if isinstance(self._rate, Variable) else []
         return [self._iterations, *rate, *self._slots.values()]
+
+    def _trackable_children(self) -> dict[str, Any]:
+        """What a checkpoint holds, by Keras's names."""
+        rate = {"_learning_rate": self._rate} if isinstance(self._rate, Variable) else {}
+        return {"_variables": self.variables, "_iterations": self._iterations, **rate}
 
     def build(self, variables: Iterable[Variable]) -> None:
         """Make all that is needed for variables, which their first step does otherwise.
@@ -305,6 +311,7 @@ class Optimizer(abc.ABC):
 
             label = f"{variable._name}_{name}"
             self._slots[key] = Variable(first, trainable=False, dtype=variable.dtype, name=label)
+            changed(self)
         return self._slots[key]
 
     @abc.abstractmethod
