@@ -36,7 +36,7 @@ ROOMS: Final = (
     ("_autodiff",),
     ("autodiff", "autograph"),
     ("_function",),
-    ("types", "experimental", "data", "compat", "array_api"),
+    ("types", "experimental", "data", "compat", "array_api", "lookup", "io"),
     ("_saving",),
     ("saved_model", "train"),
     ("_keras_hook",),

@@ -1343,13 +1343,14 @@ def searchsorted(
 
     That is the number of elements below it or, where `right`, not above it; NaN is above every number. Both
     operands have the same extents but for the last; the result, of dtype `dtype` (`int32` or `int64`), has
-    those of `values`. Rows that do not ascend give positions without meaning.
+    those of `values`. Strings are compared byte by byte. Rows that do not ascend give positions without
+    meaning.
 
     Errors: `InvalidArgument` where the leading extents differ, or an operand is a scalar.
 
     Dtypes:
         sorted_sequence, values: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
-            float32, float64.
+            float32, float64, string.
     """
 
 def unique(
@@ -3126,6 +3127,17 @@ def string_to_hash_bucket_fast(x: _TensorLike, *, num_buckets: int, name: str | 
     """The hash of each string modulo `num_buckets`, `i64`.
 
     The hash is FarmHash's `Fingerprint64`: it is the same on every machine, and in TensorFlow.
+
+    Dtypes:
+        x: string.
+    """
+
+def string_to_hash_bucket_strong(
+    x: _TensorLike, *, num_buckets: int, key: int | Sequence[int] | Tensor, name: str | None = None
+) -> Tensor:
+    """The hash of each string under a key modulo `num_buckets`, `i64`.
+
+    The hash is SipHash-2-4, as in TensorFlow; `key` holds the two halves of its key as 64-bit integers.
 
     Dtypes:
         x: string.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, nest, raw_ops
+from penstock._ops.ngrams import ngrams as ngrams
 from penstock._ops.text import as_string as as_string
 from penstock._runtime.arguments import axes, extents, integer, known_rank, product, sizes
 from penstock._runtime.public_names import publish as _publish
@@ -22,6 +23,7 @@ __all__ = [
     "join",
     "length",
     "lower",
+    "ngrams",
     "reduce_join",
     "regex_full_match",
     "regex_replace",
@@ -29,9 +31,11 @@ __all__ = [
     "strip",
     "substr",
     "to_hash_bucket_fast",
+    "to_hash_bucket_strong",
     "to_number",
     "unicode_decode",
     "unicode_encode",
+    "unicode_split",
     "upper",
 ]
 
@@ -405,6 +409,47 @@ def to_hash_bucket_fast(
     return _elementwise(raw_ops.string_to_hash_bucket_fast, input, num_buckets=buckets, name=name)
 
 
+@overload
+def to_hash_bucket_strong(
+    input: RaggedTensor, num_buckets: IntLike, key: Sequence[int], name: str | None = None
+) -> RaggedTensor: ...
+@overload
+def to_hash_bucket_strong(
+    input: TensorLike, num_buckets: IntLike, key: Sequence[int], name: str | None = None
+) -> _core.Tensor: ...
+def to_hash_bucket_strong(
+    input: TensorLike | RaggedTensor, num_buckets: IntLike, key: Sequence[int], name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Compute the hash of each string under a key modulo a number of buckets.
+
+    The hash is SipHash-2-4, as in TensorFlow: who does not know the key cannot choose strings that collide.
+
+    Args:
+        input: strings, in a tensor or a ragged one.
+        num_buckets: how many buckets there are.
+        key: two integers of 64 bits.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of `int64` of the shape of `input`.
+
+    Raises:
+        InvalidArgumentError: where `num_buckets` is below 1.
+        ValueError: where `key` is not two integers.
+
+    >>> import penstock as tf
+    >>> tf.strings.to_hash_bucket_strong(["Hello", "TF"], 3, [1, 2]).numpy().tolist()
+    [2, 0]
+    """
+    if not isinstance(key, Sequence) or len(key) != 2:
+        raise ValueError(f"argument 'key' must be two integers, got {key}")
+    # Attributes are signed.
+    signed = [(integer(half, "key") + 2**63) % 2**64 - 2**63 for half in key]
+    buckets = integer(num_buckets, "num_buckets")
+    op = raw_ops.string_to_hash_bucket_strong
+    return _elementwise(op, input, num_buckets=buckets, key=signed, name=name)
+
+
 def reduce_join(
     inputs: TensorLike,
     axis: AxisLike = None,
@@ -688,6 +733,39 @@ def unicode_encode(
     step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
     encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)
     return raw_ops.reshape(encoded, extents(dims[:-1]), name=name)
+
+
+def unicode_split(
+    input: TensorLike | RaggedTensor,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> _core.Tensor | RaggedTensor:
+    """Divide each string into its characters.
+
+    Args:
+        input: strings, in a tensor of known rank or a ragged one.
+        input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`; the characters are in it too.
+        errors: what to do with bytes that are no character: `"replace"`, `"ignore"` or `"strict"`.
+        replacement_char: the code point to replace them by.
+        name: accepted and ignored.
+
+    Returns:
+        The characters: a vector of a scalar, else a ragged tensor with a dimension more.
+
+    Raises:
+        InvalidArgumentError: for such bytes where `errors` is `"strict"`.
+
+    >>> import penstock as tf
+    >>> tf.strings.unicode_split("ab", "UTF-8").numpy().tolist()
+    [b'a', b'b']
+    """
+    points = unicode_decode(input, input_encoding, errors=errors, replacement_char=replacement_char)
+    if isinstance(points, RaggedTensor):
+        characters = unicode_encode(raw_ops.expand_dims(points.flat_values, axis=1), input_encoding)
+        return points.with_flat_values(characters)
+    return unicode_encode(raw_ops.expand_dims(points, axis=-1), input_encoding)
 
 
 _publish(__name__)

@@ -36,6 +36,7 @@ pub mod samples;
 pub mod scan;
 pub mod segment;
 pub mod shape_ops;
+mod siphash;
 pub mod slicing;
 pub mod solves;
 pub mod sorting;

@@ -5,7 +5,7 @@
 use std::hash::Hash;
 
 use penstock_data::{
-    C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
+    Bytes, C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample, Type, Vjp, arg,
@@ -231,9 +231,9 @@ pub static SEARCH_SORTED: OpDef = OpDef {
     doc: "For each of `values` the position at which it could be inserted into its row of `sorted_sequence`, which ascends.\n\n\
           That is the number of elements below it or, where `right`, not above it; NaN is above every number. Both operands have \
           the same extents but for the last; the result, of dtype `dtype` (`int32` or `int64`), has those of `values`. \
-          Rows that do not ascend give positions without meaning.\n\n\
+          Strings are compared byte by byte. Rows that do not ascend give positions without meaning.\n\n\
           Errors: `InvalidArgument` where the leading extents differ, or an operand is a scalar.",
-    dtypes: SORTED,
+    dtypes: &[DTypeVar::new("T", SORT_DTYPES.or(DTypeSet::STR))],
     operands: &[arg("sorted_sequence"), arg("values")],
     attrs: &[AttrDef::flag("right", false), POSITION_DTYPE],
     effects: &[],
@@ -271,6 +271,8 @@ pub static SEARCH_SORTED: OpDef = OpDef {
         for right in [false, true] {
             let pair = vec![tensor(DType::F32, &[5], &edges), tensor(DType::F32, &[EDGES.len()], EDGES)];
             out.push(Sample::new(pair).with("right", right));
+            let pair = vec![strings(&[4], &["", "a", "a", "bc"]), strings(&[5], &["a", "", "bcd", "b", "ab"])];
+            out.push(Sample::new(pair).with("right", right));
         }
         out
     },
@@ -290,6 +292,17 @@ fn run_search_sorted(call: &mut Call<'_>) -> Result<()> {
         return Err(unlike_rows(&Shape::known(rows.dims()), &Shape::known(values.dims())));
     }
     fits(n, dtype)?;
+    if rows.dtype() == DType::Str {
+        let right = call.attrs.flag(0);
+        let before = |element: &Bytes, value: &Bytes| element < value || (right && element == value);
+        let found: Vec<i64> = memory::collected(values.strings().iter().enumerate().map(|(i, value)| {
+            let row = i / count * n;
+            rows.strings()[row..row + n].partition_point(|element| before(element, value)) as i64
+        }))?;
+        call.out(0, dtype, values.dims())?;
+        crate::operands::write_ints(&mut call.outputs[0], &found);
+        return Ok(());
+    }
     let out = call.out(0, dtype, values.dims())?;
     let side = if call.attrs.flag(0) { Side::Right } else { Side::Left };
     let extents = [leading.iter().product(), n, count];

@@ -13,6 +13,7 @@ use crate::operands::require_rank;
 use crate::reduce::around;
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::strings;
+use crate::siphash::siphash;
 use crate::util::{normalize_axis, one};
 
 /// The operators of this family.
@@ -23,6 +24,7 @@ pub static OPS: &[&OpDef] = &[
     &UNICODE_ENCODE,
     &STRING_REDUCE_JOIN,
     &STRING_TO_HASH_BUCKET_FAST,
+    &STRING_TO_HASH_BUCKET_STRONG,
 ];
 
 const STR: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::STR)];
@@ -481,6 +483,47 @@ pub static STRING_TO_HASH_BUCKET_FAST: OpDef = OpDef {
         ]
     },
 };
+
+/// Hashes of strings under a key.
+pub static STRING_TO_HASH_BUCKET_STRONG: OpDef = OpDef {
+    name: "string_to_hash_bucket_strong",
+    tf_name: "StringToHashBucketStrong",
+    doc: "The hash of each string under a key modulo `num_buckets`, `i64`.\n\n\
+          The hash is SipHash-2-4, as in TensorFlow; `key` holds the two halves of its key as 64-bit integers.",
+    dtypes: STR,
+    operands: &[arg("x")],
+    attrs: &[AttrDef::required("num_buckets", AttrKind::Int), AttrDef::required("key", AttrKind::Ints)],
+    effects: &[],
+    infer: |cx| {
+        buckets(cx.attrs)?;
+        hash_key(cx.attrs)?;
+        one(Type::tensor(DType::I64, cx.shape(0).clone()))
+    },
+    cpu: Cpu::Kernel(|call| {
+        let (x, n, key) = (call.inputs[0], buckets(call.attrs)?, hash_key(call.attrs)?);
+        call.out(0, DType::I64, x.dims())?;
+        for (bucket, s) in call.outputs[0].as_mut_slice::<i64>().iter_mut().zip(x.strings()) {
+            *bucket = (siphash(key, s) % n) as i64;
+        }
+        Ok(())
+    }),
+    cuda: ON_HOST,
+    vjp: Vjp::Zero,
+    fold: Fold::Evaluate,
+    samples: || {
+        let words = ["Hello", "a string of more than one word", "", "TF"];
+        vec![
+            Sample::new(vec![strings(&[2, 2], &words)]).with("num_buckets", 30i64).with("key", &[1i64, 2][..]),
+            Sample::new(vec![strings(&[], &["a"])]).with("num_buckets", 1i64).with("key", &[-1i64, 0][..]),
+        ]
+    },
+};
+
+fn hash_key(attrs: &Attrs) -> Result<[u64; 2]> {
+    let key: Result<[i64; 2], _> = attrs.ints(1).try_into();
+    let [low, high] = key.map_err(|_| Error::invalid("must be two integers").argument("key"))?;
+    Ok([low as u64, high as u64])
+}
 
 fn buckets(attrs: &Attrs) -> Result<u64> {
     let n = attrs.int(0);

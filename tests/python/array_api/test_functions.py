@@ -655,7 +655,7 @@ def test_every_operand_kind_is_known():
 
 
 @pytest.mark.parametrize(
-    "name, x, y, expected",
+    ("name", "x", "y", "expected"),
     [
         ("logaddexp", 2.0, 2.0, (0.5, 0.5)),
         ("logaddexp", 0.0, -40.0, (1.0, np.exp(-40.0))),

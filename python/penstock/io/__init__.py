@@ -1,0 +1,5 @@
+"""Files."""
+
+from penstock.io import gfile as gfile
+
+__all__ = ["gfile"]

@@ -1,0 +1,132 @@
+"""Tables: lookups in them, eagerly, in functions and in data sets, and what changes them."""
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+lookup = tf.lookup
+WORDS = ["emerson", "lake", "palmer", ""]
+
+
+def static(keys, values, default, **dtypes):
+    return lookup.StaticHashTable(lookup.KeyValueTensorInitializer(keys, values, **dtypes), default)
+
+
+class TestStaticTables:
+    @pytest.mark.parametrize(
+        ("keys", "other"),
+        [(WORDS, "king"), ([5, -3, 2**40, 0], 7), ([0.5, -1.0, 3.0, 8.0], 0.25)],
+    )
+    @pytest.mark.parametrize("traced", [False, True])
+    def test_keys_have_their_values_and_others_the_default(self, keys, other, traced):
+        table = static(keys, np.arange(4), -1)
+        function = tf.function(table.lookup) if traced else table.lookup
+        wanted = tf.constant([[keys[2], other], [keys[0], keys[3]]], table.key_dtype)
+        assert function(wanted).numpy().tolist() == [[2, -1], [0, 3]]
+
+    def test_values_may_be_strings(self):
+        table = static([3, 1], ["three", "one"], "many")
+        assert table.lookup(tf.constant([1, 2, 3])).numpy().tolist() == [b"one", b"many", b"three"]
+
+    def test_ragged_keys_keep_their_rows(self):
+        table = static(WORDS, [0, 1, 2, 3], -1)
+        assert table[tf.ragged.constant([["lake"], [], ["x", "palmer"]])].to_list() == [[1], [], [-1, 2]]
+
+    def test_the_shape_is_known_in_a_trace(self):
+        table = static(WORDS, [0, 1, 2, 3], -1)
+        trace = tf.function(table.lookup).get_concrete_function(tf.TensorSpec([None, 3], tf.string))
+        assert trace.output_shapes == tf.TensorShape([None, 3])
+
+    def test_an_empty_table_gives_the_default(self):
+        table = static([], [], 7, key_dtype=tf.string, value_dtype=tf.int64)
+        assert table.lookup(tf.constant([["a"], ["b"]])).numpy().tolist() == [[7], [7]]
+        assert int(table.size()) == 0
+
+    def test_an_initializer_that_does_nothing_leaves_it_empty(self):
+        class Null(lookup.KeyValueTensorInitializer):
+            def __init__(self):
+                pass
+
+            key_dtype, value_dtype = tf.string, tf.int64
+
+            def initialize(self, table):
+                pass
+
+        assert int(lookup.StaticHashTable(Null(), -1).size()) == 0
+
+    def test_equal_pairs_are_one_and_different_values_of_a_key_an_error(self):
+        assert int(static(["a", "a"], [1, 1], 0).size()) == 1
+        with pytest.raises(tf.errors.FailedPreconditionError, match="two values of key b'a': 1 and 2"):
+            static(["a", "a"], [1, 2], 0)
+
+    def test_keys_of_another_dtype_are_an_error(self):
+        with pytest.raises(TypeError, match="argument 'keys' must be of dtype string"):
+            static(["a"], [1], 0).lookup(tf.constant([1]))
+
+    def test_a_table_is_used_in_a_data_set(self):
+        table = static(WORDS, [0, 1, 2, 3], -1)
+        data = tf.data.Dataset.from_tensor_slices(["palmer", "x"]).map(table.lookup)
+        assert list(data.as_numpy_iterator()) == [2, -1]
+
+    def test_lines_of_a_file(self, tmp_path):
+        path = tmp_path / "words"
+        path.write_text("a\t10\nb\t20\n")
+        index = lookup.TextFileIndex
+        columns = lookup.TextFileInitializer(path, tf.string, 0, tf.int64, 1)
+        assert lookup.StaticHashTable(columns, -1)[tf.constant(["b", "c"])].numpy().tolist() == [20, -1]
+        numbers = lookup.TextFileInitializer(
+            path, tf.int64, index.LINE_NUMBER, tf.string, index.WHOLE_LINE, vocab_size=1
+        )
+        assert lookup.StaticHashTable(numbers, "")[tf.constant([0, 1], tf.int64)].numpy().tolist() == [
+            b"a\t10",
+            b"",
+        ]
+        with pytest.raises(ValueError, match="argument 'value_index' is 2"):
+            lookup.TextFileInitializer(path, tf.string, 0, tf.int64, 2)
+
+    def test_other_keys_get_numbers_by_their_hash(self):
+        pairs = lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
+        table = lookup.StaticVocabularyTable(pairs, 3)
+        known, first, second = table.lookup(tf.constant(["b", "x", "x"])).numpy().tolist()
+        assert known == 1
+        assert first == second
+        assert 2 <= first < int(table.size()) == 5
+
+
+class TestMutableTables:
+    def table(self, **options):
+        return lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, **options)
+
+    def test_values_are_inserted_replaced_and_removed(self):
+        table = self.table()
+        table.insert(tf.constant(["a", "b", "a"]), tf.constant([1, 2, 3], tf.int64))
+        assert table.lookup(tf.constant([["a", "b"], ["c", "a"]])).numpy().tolist() == [[3, 2], [-1, 3]]
+        table.insert(tf.constant(["b"]), tf.constant([5], tf.int64))
+        table.remove(tf.constant(["a", "x", "x"]))
+        assert dict(zip(*(t.numpy().tolist() for t in table.export()), strict=True)) == {b"b": 5}
+        assert int(table.size()) == 1
+
+    def test_a_default_for_each_key(self):
+        table = self.table()
+        table.insert(tf.constant(["a"]), tf.constant([1], tf.int64))
+        found = table.lookup(tf.constant(["a", "b"]), dynamic_default_values=tf.constant([7, 8], tf.int64))
+        assert found.numpy().tolist() == [1, 8]
+
+    def test_values_may_be_vectors(self):
+        table = lookup.experimental.MutableHashTable(tf.int64, tf.float32, [0.0, 0.0])
+        table.insert(tf.constant([4], tf.int64), [[1.0, 2.0]])
+        assert table[tf.constant([4, 5], tf.int64)].numpy().tolist() == [[1.0, 2.0], [0.0, 0.0]]
+
+    def test_a_function_counts_words(self):
+        table = self.table()
+        zero = tf.constant(0, tf.int64)
+
+        @tf.function
+        def count(words):
+            word, _, n = tf.unique_with_counts(words, tf.int64)
+            table.insert(word, n + tf.maximum(table.lookup(word), zero))
+
+        count(tf.constant(["a", "b", "a"]))
+        count(tf.constant(["a", "c"]))
+        assert table.lookup(tf.constant(["a", "b", "c"])).numpy().tolist() == [3, 1, 1]
