@@ -191,10 +191,15 @@ impl Builder {
         Ok(())
     }
 
+    /// Whether the region that a value belongs to is open, so that an instruction can use it.
+    pub fn is_in_scope(&self, value: Value) -> bool {
+        self.graph.values.get(value).is_some_and(|data| self.open.contains(&data.region))
+    }
+
     fn check_scope(&self, value: Value) -> Result<()> {
-        match self.graph.values.get(value) {
-            Some(data) if self.open.contains(&data.region) => Ok(()),
-            _ => Err(Error::invalid(format!("{value} is out of scope here"))),
+        match self.is_in_scope(value) {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("{value} is out of scope here"))),
         }
     }
 

@@ -182,11 +182,12 @@ impl State {
     fn value_at(&mut self, level: usize, var: &Var) -> Result<Value> {
         let tracer = &self.tracers[level];
         if let Kind::Symbolic(s) = var.kind() {
+            let home = self.tracers[..=level].iter().find(|t| t.id == s.trace).ok_or_else(|| out_of_scope(s))?;
+            if !home.builder.is_in_scope(s.value) {
+                return Err(out_of_region(s));
+            }
             if s.trace == tracer.id {
                 return Ok(s.value);
-            }
-            if !self.tracers[..level].iter().any(|t| t.id == s.trace) {
-                return Err(out_of_scope(s));
             }
         }
         if let Some(&value) = tracer.by_id.get(&var.id()) {
@@ -230,15 +231,30 @@ pub fn inaccessible(var: &Var) -> Option<Error> {
 
 /// The error of a symbolic value that is used where its trace is not open.
 pub(crate) fn out_of_scope(s: &Symbolic) -> Error {
-    let ty = s.ty();
     let function = s.home().function();
+    let place = format!("it was defined in the function '{function}', whose trace it does not outlive");
+    used_outside(s, &place, "Return it from the function")
+}
+
+/// The error of a symbolic value that is used behind the branch or the body of a loop that it was defined in.
+fn out_of_region(s: &Symbolic) -> Error {
+    let function = s.home().function();
+    let place = format!(
+        "it was defined in a branch or in the body of a loop of the function '{function}', and there are values for it \
+         only there"
+    );
+    used_outside(s, &place, "Make it a result of the branch or a variable of the loop")
+}
+
+fn used_outside(s: &Symbolic, place: &str, advice: &str) -> Error {
+    let ty = s.ty();
     let made = s.loc().frame().map_or(String::new(), |f| {
         let within = if f.function.is_empty() { String::new() } else { format!(", in {}", f.function) };
         format!("\n  It was defined here: File \"{}\", line {}{within}", f.file, f.line)
     });
     let message = format!(
-        "<tf.Tensor '{}' shape={} dtype={}> is out of scope and cannot be used here: it was defined in the function \
-         '{function}', whose trace it does not outlive. Return it from the function, or keep it in a tf.Variable{made}",
+        "<tf.Tensor '{}' shape={} dtype={}> is out of scope and cannot be used here: {place}. {advice}, or keep it in a \
+         tf.Variable{made}",
         host().name_of(s),
         crate::key::python_shape(ty.shape()),
         ty.dtype().tf_name(),

@@ -216,3 +216,46 @@ def test_a_conversion_to_another_dtype_than_asked_for_is_an_error():
 
     with pytest.raises(ValueError, match="float32"):
         tf.convert_to_tensor(Odd(), tf.float32)
+
+
+def leak_from_a_branch(x, kept):
+    def branch():
+        kept.append(x + 1)
+        return kept[0]
+
+    return tf.cond(x > 0, branch, lambda: x)
+
+
+def leak_from_a_loop(x, kept):
+    def body(i):
+        kept.append(i * 2)
+        return i + 1
+
+    return tf.while_loop(lambda i: i < 3.0, body, [x])
+
+
+@pytest.mark.parametrize("leak", [leak_from_a_branch, leak_from_a_loop])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda kept: kept + 1,
+        tf.identity,
+        lambda kept: tf.cond(kept > 0, lambda: 1, lambda: 2),
+        lambda kept: tf.function(lambda: kept + 1)(),
+        lambda kept: tf.map_fn(lambda i: kept, tf.range(3.0)),
+        lambda kept: kept,
+    ],
+    ids=["operator", "identity", "predicate", "an inner function", "a loop", "result"],
+)
+def test_a_tensor_that_leaves_a_branch_or_a_loop_is_an_error_that_names_the_place(leak, use):
+    @tf.function(autograph=False)
+    def leaking(x):
+        kept = []
+        leak(x, kept)
+        return use(kept[0])
+
+    with pytest.raises(tf.errors.InaccessibleTensorError, match=WORDS) as caught:
+        leaking(tf.constant(1.0))
+    text = str(caught.value)
+    assert "in a branch or in the body of a loop of the function 'leaking'" in text
+    assert f'{__file__}", line {leak.__code__.co_firstlineno + 2}' in text
