@@ -27,6 +27,10 @@ class Variable(KerasVariable):
         """The variable of the engine. A `tf.GradientTape` knows the Keras variable by it."""
         return self._value
 
+    def _trackable_value(self):
+        """What a checkpoint saves in its place; None before there is a value."""
+        return self._value
+
     def _initialize(self, value):
         if isinstance(value, tf.Variable):
             self._value = value

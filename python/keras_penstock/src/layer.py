@@ -2,4 +2,8 @@
 
 
 class BackendLayer:
-    """Adds nothing: a layer's variables are known by its attributes."""
+    """A layer as `tf.train.Checkpoint` sees it."""
+
+    def _trackable_children(self):
+        """What it owns: its attributes, by the names that they have in checkpoints of Keras on TensorFlow."""
+        return vars(self)

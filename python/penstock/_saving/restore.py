@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from penstock import _core
+from penstock import _core, raw_ops
 from penstock._saving.object_graph import edges, has_state, is_container, objects_of
 from penstock._values.module import waiting
 
@@ -81,7 +81,7 @@ class Restoration:
                 continue
             try:
                 if isinstance(value, _core._Variable):
-                    value._assign(self.reader.read(key))
+                    value._assign(_fitting(self.reader.read(key), value.dtype))
                 else:
                     value._restore_state(self.reader.read(key))
             except (ValueError, TypeError) as error:
@@ -223,6 +223,18 @@ class CheckpointLoadStatus:
         >>> import penstock as tf
         >>> tf.train.Checkpoint().restore(None).run_restore_ops()
         """
+
+
+def _fitting(value: _core.Tensor, dtype: _core.DType) -> _core.Tensor:
+    """An integer of another width as one of the variable's, where that holds it.
+
+    Keras counts steps by 32 or 64 bits, as the backend has it.
+    """
+    if value.dtype == dtype or not (value.dtype.is_integer and dtype.is_integer):
+        return value
+    cast = raw_ops.cast(value, dtype=dtype)
+    same = raw_ops.reduce_all(raw_ops.equal(raw_ops.cast(cast, dtype=value.dtype), value))
+    return cast if bool(same) else value
 
 
 def _reference(value: Any) -> Callable[[], Any]:

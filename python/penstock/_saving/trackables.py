@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,7 +31,20 @@ def is_trackable(value: Any) -> bool:
     return _is_trackable(value, set())
 
 
+def _resolved(value: Any) -> Any:
+    """What is saved of a value: an object may stand for a variable."""
+    stands = getattr(type(value), "_trackable_value", None)
+    return value if stands is None else stands(value)
+
+
+def _is_keras_optimizer(value: Any) -> bool:
+    """Whether it is an optimiser of Keras, of which no class is this package's."""
+    module = sys.modules.get("keras.src.optimizers.base_optimizer")
+    return module is not None and isinstance(value, module.BaseOptimizer)
+
+
 def _is_trackable(value: Any, above: set[int]) -> bool:
+    value = _resolved(value)
     if isinstance(value, (_core._Variable, Module, *_FUNCTIONS)):
         return True
     if isinstance(value, list | tuple | Mapping):
@@ -41,7 +55,7 @@ def _is_trackable(value: Any, above: set[int]) -> bool:
         found = any(_is_trackable(item, above) for item in items)
         above.remove(id(value))
         return found
-    return hasattr(type(value), "_trackable_children")
+    return hasattr(type(value), "_trackable_children") or _is_keras_optimizer(value)
 
 
 def children(value: Any) -> Iterator[tuple[str, Any]]:
@@ -53,7 +67,7 @@ def children(value: Any) -> Iterator[tuple[str, Any]]:
     named: Any
     if hasattr(type(value), "_trackable_children"):
         named = value._trackable_children()
-    elif isinstance(value, Module):
+    elif isinstance(value, Module) or _is_keras_optimizer(value):
         named = vars(value)
     elif isinstance(value, Mapping):
         named = value
@@ -63,7 +77,7 @@ def children(value: Any) -> Iterator[tuple[str, Any]]:
         named = {}
     for name, item in list(named.items()):
         if isinstance(name, str) and is_trackable(item):
-            yield name, item
+            yield name, _resolved(item)
 
 
 def functions_of(value: Any) -> Iterator[tuple[str, Any]]:
