@@ -10,7 +10,7 @@ A public function or method is one that a program reaches as `tf.…`. Of each i
 - there is an example, which imports what it uses and runs as pasted.
 
 Given names of modules, classes or functions, it prints a table of what these lack. Otherwise the exit status
-is 1 if anything is missing outside of `UNFINISHED`, or if an entry of that list is no longer needed.
+is 1 if anything is missing, or if an entry of a list is no longer needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import io
 import re
 import sys
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,21 +33,6 @@ PACKAGE = "penstock"
 NOT_FOR_PROGRAMS = ("raw_ops", "api_report", "keras", "losses", "metrics")
 SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
 
-# Modules, classes and functions of which not everything is asked yet. The list only shrinks.
-UNFINISHED: tuple[str, ...] = (
-    "Graph",
-    "IndexedSlicesSpec",
-    "OptionalSpec",
-    "RaggedTensor",
-    "RaggedTensorSpec",
-    "TensorArray",
-    "TensorArraySpec",
-    "TensorSpec",
-    "TypeSpec",
-    "data",
-    "types.experimental",
-)
-
 # Parameters that take anything, and why.
 ANY: dict[str, str] = {
     "array_api.asarray(obj)": "an array of any library",
@@ -56,6 +40,10 @@ ANY: dict[str, str] = {
     "constant(value)": "a nest of whatever a registered conversion takes",
     "convert_to_tensor(value)": "whatever a registered conversion takes",
     "function(experimental_autograph_options)": "accepted and ignored",
+    "TypeSpec.is_compatible_with(spec_or_value)": "a value that it describes, or a specification",
+    "TypeSpec.to_tensors(value)": "a value of the class that it describes",
+    "types.experimental.TraceType.cast(value)": "an argument of the type",
+    "types.experimental.TraceType.to_tensors(value)": "an argument of the type",
     "experimental.dlpack.from_dlpack(dlcapsule)": "a capsule has no type in Python",
     **dict.fromkeys(
         (
@@ -66,6 +54,12 @@ ANY: dict[str, str] = {
             "nest.map_structure(structure)",
             "nest.pack_sequence_as(structure)",
             "type_spec_from_value(value)",
+            "data.Dataset.from_tensor_slices(tensors)",
+            "data.Dataset.from_tensors(tensors)",
+            "data.Dataset.reduce(initial_state)",
+            "data.Dataset.scan(initial_state)",
+            "data.Dataset.zip(datasets)",
+            "data.experimental.scan(initial_state)",
         ),
         "nests of any objects",
     ),
@@ -86,10 +80,10 @@ IMPERATIVES = frozenset(
         """
     accumulate add append apply ask broadcast call check choose combine compute concatenate convert
     convolve copy count cut decode demand describe divide do draw encode evaluate factor find gather get
-    give go group have hide insert invert iterate join keep leave let limit list load lower make mark move
-    multiply negate note open pad permute print put raise read rearrange register remove repeat replace
-    restart restore reverse round run save say scale set shift show solve sort stack stand stop subtract
-    sum take tell transpose turn undo wait watch write
+    give go group have hide insert invert iterate join keep leave let limit list load lower make mark
+    move multiply negate note number open pad permute print put raise read rearrange register remove
+    repeat replace restart restore reverse round run save say scale set shift show solve sort stack
+    stand stop subtract sum take tell transpose turn undo wait watch write
     """,
     )
 )
@@ -138,12 +132,14 @@ def public() -> list[Public]:
 
 def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     """The public methods of a class, and of those of its bases that have no public name of their own."""
+    seen = set()
     for base in cls.__mro__:
         if base is not cls and not (base.__module__.startswith(PACKAGE) and base.__name__.startswith("_")):
             continue
         for name, member in vars(base).items():
             function = getattr(member, "__func__", member)
-            if not name.startswith("_") and inspect.isfunction(function):
+            if not name.startswith("_") and inspect.isfunction(function) and name not in seen:
+                seen.add(name)
                 yield name, function
 
 
@@ -259,21 +255,15 @@ def main() -> int:
         chosen = {path: found for path, found in lacks.items() if any(map(within(path), prefixes))}
         print(table(chosen) or "nothing is missing")
         return bool(chosen)
-    new = {path: found for path, found in lacks.items() if not any(map(within(path), UNFINISHED))}
-    finished = [prefix for prefix in UNFINISHED if not any(within(path)(prefix) for path in lacks)]
     paths = {entry.path for entry in entries}
     listed = {*OTHER_PARAMETERS, *WITHOUT_EXAMPLE, *(name.partition("(")[0] for name in ANY)}
-    if new:
-        print(table(new))
-    for prefix in finished:
-        print(f"{prefix}: nothing is missing any more; take it out of UNFINISHED")
+    if lacks:
+        print(table(lacks))
     for path in sorted(listed - paths):
         print(f"{path}: there is no such function; take it out of the lists")
-    if new or finished or listed - paths:
+    if lacks or listed - paths:
         return 1
-    counts = Counter(prefix for path in lacks for prefix in UNFINISHED if within(path)(prefix))
-    rest = ", ".join(f"{prefix} {count}" for prefix, count in counts.most_common())
-    print(f"{len(entries) - len(lacks)} of {len(entries)} functions say all; unfinished: {rest or 'none'}")
+    print(f"{len(entries)} functions say all")
     return 0
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock._types.annotations import signature_of
 from penstock._types.argument_names import expect
+
+if TYPE_CHECKING:
+    from penstock._function.function import ConcreteFunction, Function
 
 __all__ = ["FunctionSpec", "FunctionType"]
 
@@ -66,8 +69,20 @@ class FunctionType(inspect.Signature):
         return cls(list(found.parameters.values()), return_annotation=found.return_annotation)
 
     @classmethod
-    def of_function(cls, function: Any) -> FunctionType:
-        """Of a `Function`: its signature, with what `input_signature` demands."""
+    def of_function(cls, function: Function[..., Any]) -> FunctionType:
+        """Make the type of a traced function: its signature, with what `input_signature` demands.
+
+        Args:
+            function: the function.
+
+        Returns:
+            The type.
+
+        >>> import penstock as tf
+        >>> f = tf.function(lambda x: x + 1)
+        >>> list(tf.types.experimental.FunctionType.of_function(f).parameters)
+        ['x']
+        """
         parameters = list(signature_of(function.python_function).parameters.values())
         specs = list(function.input_signature or ())
         out = []
@@ -82,8 +97,20 @@ class FunctionType(inspect.Signature):
         return cls(out)
 
     @classmethod
-    def of_concrete(cls, concrete: Any) -> FunctionType:
-        """Of a `ConcreteFunction`: what each argument was, and what comes out."""
+    def of_concrete(cls, concrete: ConcreteFunction) -> FunctionType:
+        """Make the type of a trace: what each argument was, and what comes out.
+
+        Args:
+            concrete: the trace.
+
+        Returns:
+            The type.
+
+        >>> import penstock as tf
+        >>> concrete = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([2]))
+        >>> tf.types.experimental.FunctionType.of_concrete(concrete).output
+        TensorSpec(shape=(2,), dtype=tf.float32, name=None)
+        """
         args, kwargs = concrete.structured_input_signature
         names = [name for name in concrete._parameter_names if name not in kwargs]
         more = len(args) > len(names)

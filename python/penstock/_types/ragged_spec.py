@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, TypeSpec
+
+if TYPE_CHECKING:
+    from penstock._values.ragged import RaggedTensor
 
 __all__ = ["RaggedTensorSpec"]
 
@@ -84,7 +87,7 @@ class RaggedTensorSpec(TypeSpec):
         return RaggedTensor
 
     @classmethod
-    def from_value(cls, value: Any) -> RaggedTensorSpec:
+    def from_value(cls, value: RaggedTensor) -> RaggedTensorSpec:
         """Make the specification of a ragged tensor.
 
         Args:
@@ -97,13 +100,17 @@ class RaggedTensorSpec(TypeSpec):
         >>> tf.RaggedTensorSpec.from_value(tf.ragged.constant([[1], [2, 3]])).ragged_rank
         1
         """
-        return value._type_spec  # type: ignore[no-any-return]
+        return value._type_spec
 
     def flatten(self) -> list[TensorSpec]:
         """List the specifications of the flat values and of the splits, outermost first.
 
         Returns:
             The specifications.
+
+        >>> import penstock as tf
+        >>> [spec.shape.as_list() for spec in tf.RaggedTensorSpec([2, None]).flatten()]
+        [[None], [3]]
         """
         dims = self._shape.dims
         flat = TensorShape(None) if dims is None else TensorShape([None, *dims[self._ragged_rank + 1 :]])
@@ -111,7 +118,7 @@ class RaggedTensorSpec(TypeSpec):
         lengths = [outer, *[None] * (self._ragged_rank - 1)]
         return [TensorSpec(flat, self._dtype), *(TensorSpec([n], self._row_splits_dtype) for n in lengths)]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: RaggedTensor) -> list[Any]:
         """List the flat values and the splits of a ragged tensor.
 
         Args:
@@ -119,8 +126,13 @@ class RaggedTensorSpec(TypeSpec):
 
         Returns:
             The tensors, in the order of `flatten`.
+
+        >>> import penstock as tf
+        >>> rows = tf.ragged.constant([[1], [2, 3]])
+        >>> [t.numpy().tolist() for t in tf.RaggedTensorSpec.from_value(rows).to_tensors(rows)]
+        [[1, 2, 3], [0, 1, 3]]
         """
-        return value._parts()  # type: ignore[no-any-return]
+        return value._parts()
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
         """Make the ragged tensor that has these flat values and splits.
@@ -130,6 +142,12 @@ class RaggedTensorSpec(TypeSpec):
 
         Returns:
             The ragged tensor.
+
+        >>> import penstock as tf
+        >>> spec = tf.RaggedTensorSpec([2, None], tf.int32)
+        >>> splits = tf.constant([0, 1, 3], tf.int64)
+        >>> spec.from_tensors(iter([tf.constant([1, 2, 3]), splits])).to_list()
+        [[1], [2, 3]]
         """
         from penstock._values.ragged import spec_value  # the values build on this
 
@@ -138,7 +156,7 @@ class RaggedTensorSpec(TypeSpec):
     def _fixed(self) -> tuple[Any, ...]:
         return self._dtype, self._ragged_rank, self._row_splits_dtype
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Tell whether a ragged tensor, or some one of another specification, is described by this one.
 
         Args:
@@ -158,7 +176,7 @@ class RaggedTensorSpec(TypeSpec):
             and self._shape.is_compatible_with(other._shape)
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Tell whether every ragged tensor of this specification is one of `other`.
 
         Args:
@@ -177,7 +195,7 @@ class RaggedTensorSpec(TypeSpec):
             and self._shape.is_subtype_of(other._shape)
         )
 
-    def most_specific_common_supertype(self, others: Any) -> RaggedTensorSpec | None:
+    def most_specific_common_supertype(self, others: Iterable[object]) -> RaggedTensorSpec | None:
         """Make the most specific specification that covers this one and others.
 
         Args:

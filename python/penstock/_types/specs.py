@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
@@ -13,6 +13,7 @@ from penstock._types.tracing_type import TraceType
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike, TensorOrVariable
+    from penstock._types.tracing_type import PlaceholderContext
 
 __all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
 
@@ -46,6 +47,10 @@ class TypeSpec(TraceType):
 
         Returns:
             The specifications.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensorSpec([2, None], tf.int32).flatten()[1].shape
+        TensorShape([3])
         """
         return [leaf for part in nest.flatten(self._component_specs) for leaf in part.flatten()]
 
@@ -57,6 +62,11 @@ class TypeSpec(TraceType):
 
         Returns:
             The tensors, in the order of `flatten`.
+
+        >>> import penstock as tf
+        >>> slices = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]))
+        >>> [t.shape.rank for t in tf.type_spec_from_value(slices).to_tensors(slices)]
+        [2, 1]
         """
         specs = nest.flatten(self._component_specs)
         parts = nest.flatten(self._to_components(value)) if specs else []
@@ -70,11 +80,17 @@ class TypeSpec(TraceType):
 
         Returns:
             The value.
+
+        >>> import penstock as tf
+        >>> slices = tf.IndexedSlices(tf.constant([[1.0]]), tf.constant([0]))
+        >>> spec = tf.type_spec_from_value(slices)
+        >>> spec.from_tensors(iter(spec.to_tensors(slices))).values.numpy()
+        array([[1.]], dtype=float32)
         """
         parts = [spec.from_tensors(tensors) for spec in nest.flatten(self._component_specs)]
         return self._from_components(nest.pack_sequence_as(self._component_specs, parts))
 
-    def placeholder_value(self, placeholder_context: Any) -> Any:
+    def placeholder_value(self, placeholder_context: PlaceholderContext) -> Any:
         """Make the value that stands for an argument.
 
         Args:
@@ -82,6 +98,13 @@ class TypeSpec(TraceType):
 
         Returns:
             The value, of symbolic tensors.
+
+        >>> import penstock as tf
+        >>> class Zeros:
+        ...     def placeholder(self, spec):
+        ...         return tf.zeros(spec.shape, spec.dtype)
+        >>> tf.TensorSpec([2]).placeholder_value(Zeros()).numpy()
+        array([0., 0.], dtype=float32)
         """
         specs = self.flatten()
         if not specs:
@@ -102,6 +125,10 @@ class TypeSpec(TraceType):
 
         Returns:
             Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([None]).is_compatible_with(tf.constant([1.0]))
+        True
         """
 
     def _serialize(self) -> Any:
@@ -118,6 +145,10 @@ class TypeSpec(TraceType):
 
         Returns:
             Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).is_subtype_of(tf.TensorSpec([None]))
+        True
         """
         return self == other
 
@@ -129,6 +160,10 @@ class TypeSpec(TraceType):
 
         Returns:
             This specification where all others are equal to it, else None.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).most_specific_common_supertype([tf.TensorSpec([3])]).shape
+        TensorShape([None])
         """
         return self if all(self == other for other in others) else None
 
@@ -183,7 +218,7 @@ class TensorSpec(TypeSpec):
         """`tf.Tensor`."""
         return _core.Tensor
 
-    def placeholder_value(self, placeholder_context: Any) -> _core.Tensor:
+    def placeholder_value(self, placeholder_context: PlaceholderContext) -> _core.Tensor:
         """Make the symbolic tensor that stands for the next tensor of an argument.
 
         Args:
@@ -191,21 +226,27 @@ class TensorSpec(TypeSpec):
 
         Returns:
             The tensor.
+
+        >>> import penstock as tf
+        >>> class Zeros:
+        ...     def placeholder(self, spec):
+        ...         return tf.zeros(spec.shape, spec.dtype)
+        >>> tf.TensorSpec([2]).placeholder_value(Zeros()).numpy()
+        array([0., 0.], dtype=float32)
         """
         if not hasattr(placeholder_context, "placeholder"):
             raise TypeError(
                 "argument 'placeholder_context' must be what __tf_tracing_type__ types are given, "
                 f"got {shown(placeholder_context)}"
             )
-        made: _core.Tensor = placeholder_context.placeholder(self)
-        return made
+        return placeholder_context.placeholder(self)
 
-    def cast(self, value: TensorLike, cast_context: Any) -> _core.Tensor:
+    def cast(self, value: TensorLike, casting_context: object) -> _core.Tensor:
         """Convert a value to a tensor of this specification.
 
         Args:
             value: something that can be a tensor.
-            cast_context: accepted and ignored.
+            casting_context: accepted and ignored.
 
         Returns:
             The tensor.
@@ -227,10 +268,14 @@ class TensorSpec(TypeSpec):
 
         Returns:
             The specification.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).flatten()
+        [TensorSpec(shape=(2,), dtype=tf.float32, name=None)]
         """
         return [self]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: object) -> list[Any]:
         """List the tensor alone.
 
         Args:
@@ -238,6 +283,10 @@ class TensorSpec(TypeSpec):
 
         Returns:
             The tensor.
+
+        >>> import penstock as tf
+        >>> len(tf.TensorSpec([2]).to_tensors(tf.constant([1.0, 2.0])))
+        1
         """
         return [value]
 
@@ -249,11 +298,15 @@ class TensorSpec(TypeSpec):
 
         Returns:
             The tensor.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).from_tensors(iter([tf.constant([1.0, 2.0])])).numpy()
+        array([1., 2.], dtype=float32)
         """
         return next(tensors)
 
     @classmethod
-    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+    def from_spec(cls, spec: TypeSpec | TensorOrVariable, name: str | None = None) -> TensorSpec:
         """Make a specification like another one, under another name if one is given.
 
         Args:
@@ -289,11 +342,11 @@ class TensorSpec(TypeSpec):
         expect(tensor, (_core.Tensor, _core._Variable), "tensor", "a tensor or a variable")
         return cls(tensor.shape, tensor.dtype, name)
 
-    def is_compatible_with(self, spec_or_value: TypeSpec | TensorLike) -> bool:
+    def is_compatible_with(self, spec_or_tensor: TypeSpec | TensorLike) -> bool:
         """Tell whether a tensor, or some tensor of another specification, is described by this one.
 
         Args:
-            spec_or_value: a value or a specification.
+            spec_or_tensor: a value or a specification.
 
         Returns:
             Whether it is so.
@@ -302,13 +355,13 @@ class TensorSpec(TypeSpec):
         >>> tf.TensorSpec([None], tf.int32).is_compatible_with(tf.constant([1, 2]))
         True
         """
-        if not hasattr(spec_or_value, "dtype") or not hasattr(spec_or_value, "shape"):
-            spec_or_value = _core._to_tensor_hinted(spec_or_value, self._dtype)
-        return bool(self._dtype == spec_or_value.dtype) and self._shape.is_compatible_with(
-            spec_or_value.shape
+        if not hasattr(spec_or_tensor, "dtype") or not hasattr(spec_or_tensor, "shape"):
+            spec_or_tensor = _core._to_tensor_hinted(spec_or_tensor, self._dtype)
+        return bool(self._dtype == spec_or_tensor.dtype) and self._shape.is_compatible_with(
+            spec_or_tensor.shape
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Tell whether every tensor of this specification is one of `other`.
 
         Args:
@@ -327,7 +380,7 @@ class TensorSpec(TypeSpec):
             and self._shape.is_subtype_of(other._shape)
         )
 
-    def most_specific_common_supertype(self, others: Any) -> TensorSpec | None:
+    def most_specific_common_supertype(self, others: Iterable[object]) -> TensorSpec | None:
         """Make the most specific specification that covers this one and others.
 
         Args:

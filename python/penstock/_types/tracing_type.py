@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-__all__ = ["SupportsTracingProtocol", "TraceType"]
+if TYPE_CHECKING:
+    from penstock import _core
+
+__all__ = ["PlaceholderContext", "SupportsTracingProtocol", "TraceType"]
+
+
+class PlaceholderContext(Protocol):
+    """What makes the symbolic tensors of an argument, one after the other."""
+
+    def placeholder(self, spec: Any) -> _core.Tensor:
+        """The tensor of the next specification."""
 
 
 class TraceType(abc.ABC):
@@ -47,6 +57,10 @@ class TraceType(abc.ABC):
 
         Returns:
             Whether it is so.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).is_subtype_of(tf.TensorSpec([None]))
+        True
         """
 
     @abc.abstractmethod
@@ -58,9 +72,13 @@ class TraceType(abc.ABC):
 
         Returns:
             The type, or None where there is none.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).most_specific_common_supertype([tf.TensorSpec([3])]).shape
+        TensorShape([None])
         """
 
-    def placeholder_value(self, placeholder_context: Any) -> Any:
+    def placeholder_value(self, placeholder_context: PlaceholderContext) -> Any:
         """Make what stands for the argument while the function is traced.
 
         Args:
@@ -71,10 +89,17 @@ class TraceType(abc.ABC):
 
         Raises:
             NotImplementedError: where the argument itself is to be used.
+
+        >>> import penstock as tf
+        >>> class Zeros:
+        ...     def placeholder(self, spec):
+        ...         return tf.zeros(spec.shape, spec.dtype)
+        >>> tf.TensorSpec([2]).placeholder_value(Zeros()).numpy()
+        array([0., 0.], dtype=float32)
         """
         raise NotImplementedError(f"{type(self).__name__} makes no placeholders")
 
-    def cast(self, value: Any, cast_context: Any) -> Any:
+    def cast(self, value: Any, cast_context: object) -> Any:
         """Convert a value to one of this type: the value itself, unless a type knows better.
 
         Args:
@@ -83,6 +108,10 @@ class TraceType(abc.ABC):
 
         Returns:
             The value.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2], tf.float32).cast([1, 2], None).numpy()
+        array([1., 2.], dtype=float32)
         """
         return value
 
@@ -91,6 +120,10 @@ class TraceType(abc.ABC):
 
         Returns:
             A `TensorSpec` for each.
+
+        >>> import penstock as tf
+        >>> len(tf.TensorSpec([2]).flatten())
+        1
         """
         return []
 
@@ -102,6 +135,10 @@ class TraceType(abc.ABC):
 
         Returns:
             The tensors.
+
+        >>> import penstock as tf
+        >>> len(tf.TensorSpec([2]).to_tensors(tf.constant([1.0, 2.0])))
+        1
         """
         return []
 
@@ -113,6 +150,10 @@ class TraceType(abc.ABC):
 
         Returns:
             The argument.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).from_tensors(iter([tf.constant([1.0, 2.0])])).shape
+        TensorShape([2])
         """
         raise NotImplementedError(f"{type(self).__name__} is not made of tensors")
 

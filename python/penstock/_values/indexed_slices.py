@@ -165,7 +165,7 @@ class IndexedSlicesSpec(TypeSpec):
     def _key(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._indices_dtype, self._dense_shape_dtype, self._indices_shape
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_value: object) -> bool:
         """Tell whether slices, or some slices of another specification, are described by this one.
 
         Args:
@@ -187,7 +187,7 @@ class IndexedSlicesSpec(TypeSpec):
             and self._indices_shape.is_compatible_with(other._indices_shape)
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Tell whether all slices of this specification are of `other`.
 
         Args:

@@ -242,13 +242,47 @@ class OptionalSpec(ElementSpec):
         return Optional
 
     def flatten(self) -> list[TensorSpec]:
-        """The specification of the list of the graph for each tensor of a value."""
+        """List the specification of the list of the graph for each tensor of a value.
+
+        Returns:
+            The specifications.
+
+        >>> import penstock as tf
+        >>> [spec.dtype for spec in tf.OptionalSpec(tf.TensorSpec([], tf.int32)).flatten()]
+        [tf.variant]
+        """
         return [TensorSpec([], _core.variant) for _ in _leaves(self._element_spec)]
 
     def to_tensors(self, value: Optional[Any]) -> list[Any]:
-        """Take the lists of the graph of an optional."""
+        """List the lists of the graph of an optional.
+
+        Args:
+            value: the optional.
+
+        Returns:
+            The lists, scalars of `variant`.
+
+        >>> import penstock as tf
+        >>> some = tf.experimental.Optional.from_value(tf.constant(3))
+        >>> spec = tf.type_spec_from_value(some)
+        >>> len(spec.to_tensors(some))
+        1
+        """
         return list(value._lists)
 
     def from_tensors(self, tensors: Iterator[Any]) -> Optional[Any]:
-        """The optional that has these lists of the graph."""
+        """Make the optional that has these lists of the graph.
+
+        Args:
+            tensors: gives the lists.
+
+        Returns:
+            The optional.
+
+        >>> import penstock as tf
+        >>> some = tf.experimental.Optional.from_value(tf.constant(3))
+        >>> spec = tf.type_spec_from_value(some)
+        >>> spec.from_tensors(iter(spec.to_tensors(some))).get_value().numpy()
+        np.int32(3)
+        """
         return Optional([next(tensors) for _ in _leaves(self._element_spec)], self._element_spec)

@@ -235,8 +235,8 @@ class RaggedTensor:
         values: TensorLike | RaggedTensor,
         uniform_row_length: TensorLike,
         nrows: TensorLike | None = None,
-        name: str | None = None,
         validate: bool = True,
+        name: str | None = None,
     ) -> RaggedTensor:
         """Make a ragged tensor with rows of one length.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Never
 
 from penstock import _core, errors, raw_ops
 from penstock._runtime.arguments import results
@@ -536,11 +536,21 @@ class TensorArray:
         """
         return self
 
-    def grad(self, source: Any, flow: Any = None, name: str | None = None) -> Any:
-        """Not there: gradients go through arrays by themselves.
+    def grad(self, source: object, flow: object = None, name: str | None = None) -> Never:
+        """Stop with an error: there are no arrays of gradients, which go through arrays by themselves.
+
+        Args:
+            source: accepted and ignored.
+            flow: accepted and ignored.
+            name: accepted for programs that give it.
 
         Raises:
             NotImplementedError: always.
+
+        >>> import penstock as tf
+        >>> tf.TensorArray(tf.float32, 2).grad("x")
+        Traceback (most recent call last):
+        NotImplementedError: a TensorArray has no gradient array: tf.GradientTape differentiates through it
         """
         raise NotImplementedError(
             "a TensorArray has no gradient array: tf.GradientTape differentiates through it"
@@ -638,15 +648,49 @@ class TensorArraySpec(TypeSpec):
         return TensorSpec([], _core.variant)
 
     def flatten(self) -> list[TensorSpec]:
-        """The specification of the list of the graph."""
+        """List the specification of the list of the graph.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> tf.TensorArraySpec([3], tf.int32).flatten()[0].dtype
+        tf.variant
+        """
         return [self.flow]
 
     def to_tensors(self, value: TensorArray) -> list[Any]:
-        """The list of the graph of an array."""
+        """List the list of the graph of an array.
+
+        Args:
+            value: the array.
+
+        Returns:
+            The list, a scalar of `variant`.
+
+        >>> import penstock as tf
+        >>> array = tf.TensorArray(tf.int32, 2).unstack([1, 2])
+        >>> spec = tf.TensorArraySpec.from_value(array)
+        >>> len(spec.to_tensors(array))
+        1
+        """
         return [value.flow]
 
     def from_tensors(self, tensors: Iterator[Any]) -> TensorArray:
-        """The array that has this list of the graph."""
+        """Make the array that has this list of the graph.
+
+        Args:
+            tensors: gives the list.
+
+        Returns:
+            The array.
+
+        >>> import penstock as tf
+        >>> array = tf.TensorArray(tf.int32, 2).unstack([1, 2])
+        >>> spec = tf.TensorArraySpec.from_value(array)
+        >>> spec.from_tensors(iter(spec.to_tensors(array))).stack().numpy()
+        array([1, 2], dtype=int32)
+        """
         return self._of(next(tensors))
 
     def _fields(self) -> tuple[str, bool, bool]:
@@ -664,11 +708,11 @@ class TensorArraySpec(TypeSpec):
             element_shape=self._element_shape,
         )
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, other: object) -> bool:
         """Tell whether an array, or some array of another specification, is described by this one.
 
         Args:
-            spec_or_value: a `tf.TensorArray` or a specification.
+            other: a `tf.TensorArray` or a specification.
 
         Returns:
             Whether it is so.
@@ -677,14 +721,14 @@ class TensorArraySpec(TypeSpec):
         >>> tf.TensorArraySpec([3], tf.int32).is_compatible_with(tf.TensorArraySpec([None], tf.int32))
         True
         """
-        other = spec_or_value._type_spec if isinstance(spec_or_value, TensorArray) else spec_or_value
+        spec = other._type_spec if isinstance(other, TensorArray) else other
         return (
-            isinstance(other, TensorArraySpec)
-            and self._fields() == other._fields()
-            and self._element_shape.is_compatible_with(other._element_shape)
+            isinstance(spec, TensorArraySpec)
+            and self._fields() == spec._fields()
+            and self._element_shape.is_compatible_with(spec._element_shape)
         )
 
-    def is_subtype_of(self, other: Any) -> bool:
+    def is_subtype_of(self, other: object) -> bool:
         """Tell whether every array of this specification is one of `other`.
 
         Args:
@@ -725,7 +769,7 @@ class TensorArraySpec(TypeSpec):
         shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
         return TensorArraySpec(shape, self._dtype, self._dynamic_size, self._infer_shape)
 
-    def most_specific_common_supertype(self, others: Any) -> TensorArraySpec | None:
+    def most_specific_common_supertype(self, others: Iterable[object]) -> TensorArraySpec | None:
         """Make the most specific specification that covers this one and others.
 
         Args:
@@ -741,6 +785,8 @@ class TensorArraySpec(TypeSpec):
         """
         found = self
         for other in others:
+            if not isinstance(other, TensorArraySpec):
+                return None
             try:
                 found = found.most_specific_compatible_type(other)
             except ValueError:

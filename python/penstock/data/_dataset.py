@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from penstock import _core
@@ -1236,7 +1236,7 @@ class Dataset(Node, Generic[_T]):
         path: PathLike,
         compression: str | None = None,
         shard_func: Callable[..., TensorLike] | None = None,
-        checkpoint_args: Any = None,
+        checkpoint_args: Mapping[str, object] | None = None,
     ) -> None:
         """Write all elements to files, from which `load` reads them. The files are not TensorFlow's.
 

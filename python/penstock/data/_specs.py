@@ -13,7 +13,8 @@ from penstock.data._handles import HANDLE, held
 from penstock.data._structure import Structure, checked_spec
 
 if TYPE_CHECKING:
-    pass
+    from penstock.data._dataset import Dataset
+    from penstock.data._iterator import Iterator
 
 __all__ = ["DatasetSpec", "IteratorSpec"]
 
@@ -67,10 +68,14 @@ class DatasetSpec(ElementSpec):
 
         Returns:
             The specification.
+
+        >>> import penstock as tf
+        >>> len(tf.data.DatasetSpec(tf.TensorSpec([])).flatten())
+        1
         """
         return [HANDLE]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: Dataset[Any]) -> list[Any]:
         """List the tensor that stands for a data set.
 
         Args:
@@ -78,6 +83,12 @@ class DatasetSpec(ElementSpec):
 
         Returns:
             The tensor.
+
+        >>> import penstock as tf
+        >>> numbers = tf.data.Dataset.range(3)
+        >>> spec = tf.data.DatasetSpec.from_value(numbers)
+        >>> len(spec.to_tensors(numbers))
+        1
         """
         return [value._handle()]
 
@@ -89,6 +100,12 @@ class DatasetSpec(ElementSpec):
 
         Returns:
             The data set.
+
+        >>> import penstock as tf
+        >>> numbers = tf.data.Dataset.range(3)
+        >>> spec = tf.data.DatasetSpec.from_value(numbers)
+        >>> [int(x) for x in spec.from_tensors(iter(spec.to_tensors(numbers)))]
+        [0, 1, 2]
         """
         if not self._shape.rank:
             return self.value_type._of_handle(next(tensors), self._element_spec)  # type: ignore[attr-defined]
@@ -126,10 +143,14 @@ class IteratorSpec(ElementSpec):
 
         Returns:
             The specification.
+
+        >>> import penstock as tf
+        >>> len(tf.data.IteratorSpec(tf.TensorSpec([])).flatten())
+        1
         """
         return [HANDLE]
 
-    def to_tensors(self, value: Any) -> list[Any]:
+    def to_tensors(self, value: Iterator[Any]) -> list[Any]:
         """List the tensor that stands for an iterator.
 
         Args:
@@ -137,6 +158,12 @@ class IteratorSpec(ElementSpec):
 
         Returns:
             The tensor.
+
+        >>> import penstock as tf
+        >>> numbers = iter(tf.data.Dataset.range(3))
+        >>> spec = tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))
+        >>> len(spec.to_tensors(numbers))
+        1
         """
         return [value._handle()]
 
@@ -148,6 +175,12 @@ class IteratorSpec(ElementSpec):
 
         Returns:
             The iterator.
+
+        >>> import penstock as tf
+        >>> numbers = iter(tf.data.Dataset.range(3))
+        >>> spec = tf.data.IteratorSpec(tf.TensorSpec([], tf.int64))
+        >>> int(next(spec.from_tensors(iter(spec.to_tensors(numbers)))))
+        0
         """
         from penstock.data._iterator import GraphIterator
 

@@ -293,10 +293,11 @@ def ignore_errors(log_warning: bool = False) -> Transformation:
 
 def parallel_interleave(
     map_func: Callable[..., Dataset[Any]],
-    cycle_length: IntLike | None = None,
+    cycle_length: IntLike,
     block_length: IntLike = 1,
-    num_parallel_calls: IntLike | None = None,
-    deterministic: bool | None = None,
+    sloppy: bool | None = False,
+    buffer_output_elements: IntLike | None = None,
+    prefetch_input_elements: IntLike | None = None,
 ) -> Transformation:
     """Take elements in turn from the data sets that a function gives: `Dataset.interleave`.
 
@@ -304,8 +305,9 @@ def parallel_interleave(
         map_func: takes an element, gives a data set.
         cycle_length: as for `Dataset.interleave`.
         block_length: as for `Dataset.interleave`.
-        num_parallel_calls: as for `Dataset.interleave`.
-        deterministic: accepted and ignored: elements come in order.
+        sloppy: accepted and ignored: elements come in order.
+        buffer_output_elements: accepted and ignored.
+        prefetch_input_elements: accepted and ignored.
 
     Returns:
         A function for `Dataset.apply`.
@@ -315,9 +317,7 @@ def parallel_interleave(
     >>> [int(x) for x in tf.data.Dataset.range(3).apply(in_turn)]
     [0, 0, 1]
     """
-    return lambda dataset: dataset.interleave(
-        map_func, cycle_length, block_length, num_parallel_calls, deterministic
-    )
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
 def rejection_resample(

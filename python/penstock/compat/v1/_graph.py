@@ -20,7 +20,7 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 
 if TYPE_CHECKING:
-    from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike, TensorOrVariable
+    from penstock._types.aliases import DTypeLike, Nested, ShapeLike, TensorLike, TensorOrVariable
     from penstock.compat.v1._session import Session
 
 __all__ = [
@@ -135,6 +135,13 @@ class Graph:
 
         Returns:
             A context manager.
+
+        >>> import penstock as tf
+        >>> graph = tf.Graph()
+        >>> with graph.entered(), graph.entered():
+        ...     x = tf.constant(1.0) + 1.0
+        >>> x.shape
+        TensorShape([])
         """
         if _core._current_trace() == self.engine.id:
             yield
@@ -235,6 +242,15 @@ class Graph:
 
         Returns:
             The operation.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     v = tf.Variable(1.0)
+        ...     start = len(graph.engine)
+        ...     _ = v.assign(2.0)
+        ...     operation = graph.operation_since(start, "set")
+        >>> operation.name
+        'set'
         """
         return Operation(self, range(start, len(self.engine)), self.unique_name(name))
 
@@ -244,11 +260,18 @@ class Graph:
         Args:
             later: the number of the one.
             earlier: the number of the other.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     v = tf.Variable(1.0)
+        ...     read = v.read_value()
+        ...     write = v.assign(2.0)
+        ...     graph.follow(graph.instructions(write)[0], graph.instructions(read)[0])
         """
         self.after.append((later, earlier))
 
     @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Nested[object] | None) -> Iterator[None]:
         """Run operations within it after others.
 
         Args:
@@ -270,7 +293,7 @@ class Graph:
         yield
         self.after.extend((later, n) for later in range(first, len(self.engine)) for n in before)
 
-    def instructions(self, item: Any) -> tuple[int, ...]:
+    def instructions(self, item: object) -> tuple[int, ...]:
         """List the numbers of the instructions that stand for an operation or a tensor.
 
         Args:
@@ -278,6 +301,11 @@ class Graph:
 
         Returns:
             The numbers.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     len(graph.instructions(tf.constant(1.0) + 1.0))
+        1
         """
         if isinstance(item, Operation):
             return item._instructions
