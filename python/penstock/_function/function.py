@@ -195,11 +195,16 @@ class Function(_core._Function, Generic[_P, _R]):
         return f"<penstock.Function {name} at {id(self):#x}>"
 
     def __copy__(self) -> Function[_P, _R]:
-        return self._of(self.python_function)
+        return self if self._is_restored else self._of(self.python_function)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function[_P, _R]:
         import copy
 
+        if self._is_restored:
+            raise TypeError(
+                f"{self!r} was loaded, and cannot be copied deeply: its graphs refer to the variables "
+                "that were loaded with it; load it again"
+            )
         made = memo[id(self)] = self._of(copy.deepcopy(self.python_function, memo))
         return made
 

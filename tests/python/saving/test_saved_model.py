@@ -1,6 +1,7 @@
 """`tf.saved_model`: what is saved, and what comes back."""
 
 import collections
+import copy
 import json
 import os
 import subprocess
@@ -573,3 +574,13 @@ def test_loading_makes_no_variables_through_creators(tmp_path):
         loaded = tf.saved_model.load(tmp_path)
     assert made == []
     assert loaded.layers[0].w.name == "w:0"
+
+
+def test_a_loaded_function_is_not_copied_without_its_variables(tmp_path):
+    saved = module(v=tf.Variable(2.0))
+    saved.f = tf.function(lambda x: x * saved.v)
+    saved.f(tf.constant(1.0))
+    loaded = again(saved, tmp_path)
+    with pytest.raises(TypeError, match="load it again"):
+        copy.deepcopy(loaded)
+    assert float(copy.copy(loaded).f(3.0)) == 6.0
