@@ -9,8 +9,8 @@
 //! Both loops are graphs like any other: the lists have cotangents, so the derivative has one in turn.
 
 use penstock_data::{DType, Dim, Error, Result, Tensor};
-use penstock_ir::{Attr, Attrs, Def, Emitter, Inst, Region, Type, Value, ValueData};
-use penstock_ops::{binary, cast, compare, control, list};
+use penstock_ir::{Attr, Attrs, Def, EffectSet, Emitter, Inst, InstData, Region, Type, Value, ValueData, effects_of};
+use penstock_ops::{binary, cast, compare, control, list, state};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -35,6 +35,8 @@ pub(crate) struct LoopFrame {
     round: Value,
     /// What values of the round have become there.
     recalled: FxHashMap<Value, Value>,
+    /// What the loop of the program touches.
+    effects: EffectSet,
 }
 
 /// Which variables of a loop, and which values that its body sees from outside, have a cotangent of use.
@@ -60,7 +62,8 @@ impl GraphPass<'_> {
         let (variables, captured) = self.backward_loop(step, &flow, grads, rounds, None, |this, round, state| {
             let inside = this.builder.current();
             let recalled = FxHashMap::default();
-            this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled });
+            let effects = effects_of(this.graph(), step.inst);
+            this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled, effects });
             let seeds: Vec<(Value, Option<Value>)> =
                 flow.variables.iter().zip(state).map(|(&k, &g)| (ends[k], Some(g))).collect();
             let sources: Vec<Value> =
@@ -385,7 +388,7 @@ impl GraphPass<'_> {
             Def::Param(k) => graph.regions[body].results[k as usize] == value,
             Def::Result(made, _) => {
                 let made = &graph.insts[made];
-                let plain = made.op.is_pure()
+                let plain = (made.op.is_pure() || self.reads_unchanged(body, made))
                     && made.regions.is_empty()
                     && !made.attrs.0.iter().any(|a| matches!(a, Attr::Func(_) | Attr::Host(_)));
                 plain
@@ -393,6 +396,13 @@ impl GraphPass<'_> {
                     && made.operands.iter().all(|&v| self.is_invariant(inst, v, fuel / made.operands.len()))
             }
         }
+    }
+
+    /// Whether an instruction reads a variable that the loop with this body leaves as it is.
+    fn reads_unchanged(&self, body: Region, data: &InstData) -> bool {
+        let frame = self.loops.get(&body);
+        data.op.is(&state::READ_VARIABLE)
+            && frame.is_some_and(|f| !f.effects.host && !f.effects.writes.contains(&data.operands[0]))
     }
 
     /// A value for which [`GraphPass::is_invariant`] holds, computed at the current place.
@@ -412,11 +422,17 @@ impl GraphPass<'_> {
             }
             Def::Result(made, k) => {
                 let made = self.graph().insts[made].clone();
-                let operands: SmallVec<[Value; 3]> =
-                    made.operands.iter().map(|&v| self.invariant(inst, v)).collect::<Result<_>>()?;
-                let results = self.builder.emit_attrs(made.op.0, &operands, made.attrs)?;
+                let found = if made.op.is(&state::READ_VARIABLE) {
+                    // After the loop the variable may have another value.
+                    let emit = |this: &mut Self| Ok(this.builder.emit(made.op.0, &made.operands, &[])?[0]);
+                    let read = self.before(inst, emit)?;
+                    self.resolve(read)?
+                } else {
+                    let operands: SmallVec<[Value; 3]> =
+                        made.operands.iter().map(|&v| self.invariant(inst, v)).collect::<Result<_>>()?;
+                    self.builder.emit_attrs(made.op.0, &operands, made.attrs)?[k as usize]
+                };
                 let ty = self.graph().ty(value).clone();
-                let found = results[k as usize];
                 self.builder.refine(found, ty.shape())?;
                 if let Some(frame) = self.loops.get_mut(&body) {
                     frame.recalled.insert(value, found);

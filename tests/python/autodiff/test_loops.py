@@ -468,3 +468,34 @@ def test_checkpoints_as_an_option_of_a_converted_loop():
     np.testing.assert_allclose(run(4), run(None), rtol=1e-14)
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="must be positive"):
         run(0)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_loop_keeps_what_it_reads_of_a_variable_only_where_it_writes_it(writes):
+    weights = tf.Variable([0.5, -0.3])
+
+    def gradient(x, rounds):
+        with tf.GradientTape() as tape:
+
+            def body(i, y):
+                read = weights.read_value()
+                if writes:
+                    weights.assign(read * 1.5)
+                return i + 1, y * read
+
+            _, y = tf.while_loop(lambda i, _: i < rounds, body, (0, x))
+            loss = tf.reduce_sum(y)
+        weights.assign([9.0, 9.0])
+        return tape.gradient(loss, weights)
+
+    traced = tf.function(gradient, autograph=False)
+    start, x = np.array([0.5, -0.3]), tf.constant([2.0, 3.0])
+    for rounds in range(4):
+        weights.assign(start)
+        got = traced(x, tf.constant(rounds))
+        reads = [start * (1.5**k if writes else 1) for k in range(rounds)]
+        wanted = x.numpy() * np.prod(reads, axis=0) * np.sum([1 / read for read in reads], axis=0)
+        np.testing.assert_allclose(got, np.broadcast_to(wanted, 2), rtol=1e-5)
+    text = traced.get_concrete_function(x, tf.constant(1)).graph.to_text()
+    # The other factor is kept in both cases.
+    assert text.count("= list_push ") == (2 if writes else 1)
