@@ -123,7 +123,7 @@ class TextFileInitializer(KeyValueTensorInitializer):
             key_index: the column of the keys, or a constant of `TextFileIndex`.
             value_dtype: the dtype of the values.
             value_index: the column of the values, or a constant of `TextFileIndex`.
-            vocab_size: how many lines to read; by default all.
+            vocab_size: how many lines to read; by default, and for -1, all.
             delimiter: what is between columns.
             name: accepted and ignored.
             value_index_offset: what is added to the number of a line where that is the value.
@@ -132,7 +132,13 @@ class TextFileInitializer(KeyValueTensorInitializer):
             FileNotFoundError: where there is no such file.
             ValueError: for a line that lacks the column, or is no number where one is expected.
         """
-        lines = Path(os.fsdecode(filename)).read_bytes().splitlines()[:vocab_size]
+        lines = Path(os.fsdecode(filename)).read_bytes().splitlines()
+        if vocab_size is not None and vocab_size != -1:
+            if not 0 < vocab_size <= len(lines):
+                raise ValueError(
+                    f"argument 'vocab_size' is {vocab_size}; {os.fsdecode(filename)} has {len(lines)} lines"
+                )
+            lines = lines[:vocab_size]
         keys = _column(lines, key_index, delimiter, _core.DType(key_dtype), 0, "key_index")
         offset = value_index_offset
         values = _column(lines, value_index, delimiter, _core.DType(value_dtype), offset, "value_index")

@@ -25,7 +25,7 @@ from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.variable import Variable
-from penstock.errors import FailedPreconditionError
+from penstock.errors import FailedPreconditionError, InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer
 
 if TYPE_CHECKING:
@@ -351,6 +351,7 @@ class MutableHashTable(_Table):
 
         Raises:
             TypeError: for keys or values of another dtype.
+            InvalidArgumentError: where there is not a value for each key.
 
         >>> import penstock as tf
         >>> table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1)
@@ -358,8 +359,17 @@ class MutableHashTable(_Table):
         >>> int(table.size())
         2
         """
-        added = raw_ops.reshape(self._checked(keys), [-1])
-        given = concat([self._values, self._values_of(values)], 0)
+        wanted = self._checked(keys)
+        due = wanted.shape.concatenate(self._extents)
+        given = convert_to_tensor(values, dtype_hint=self._value_dtype)
+        if not given.shape.is_compatible_with(due):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"argument 'values' must be a value for each key, of shape {due}, got {given.shape}",
+            )
+        added = raw_ops.reshape(wanted, [-1])
+        given = concat([self._values, self._values_of(given)], 0)
         distinct, place = self._union(convert_to_tensor(self._keys), added)
         last = unsorted_segment_max(range_(size(place, _core.int64)), place, size(distinct, _core.int64))
         # Both are read before either is written.

@@ -93,6 +93,30 @@ class TestStaticTables:
         assert first == second
         assert 2 <= first < int(table.size()) == 5
 
+    def test_other_keys_get_the_numbers_of_tensorflow(self):
+        pairs = lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([0, 1], tf.int64))
+        words = tf.constant(["a", "b", "c", "dd", "e"])
+        assert lookup.StaticVocabularyTable(pairs, 5)[words].numpy().tolist() == [0, 1, 4, 3, 3]
+        assert lookup.StaticVocabularyTable(None, 5)[words].numpy().tolist() == [4, 2, 2, 1, 1]
+        numbers = tf.constant([5, 6], tf.int64)
+        pairs = lookup.KeyValueTensorInitializer(numbers, tf.constant([0, 1], tf.int64))
+        wanted = tf.constant([5, 6, 7, 8, -1, 123456789], tf.int64)
+        assert lookup.StaticVocabularyTable(pairs, 7)[wanted].numpy().tolist() == [0, 1, 4, 6, 6, 5]
+        table = lookup.StaticVocabularyTable(pairs, 7, lookup_key_dtype=tf.int32)
+        assert table[tf.constant([5, 6, 7, 8])].numpy().tolist() == [0, 1, 4, 6]
+
+    def test_a_file_with_fewer_lines_than_asked_for_is_an_error(self, tmp_path):
+        path = tmp_path / "words"
+        path.write_text("a\nb\n")
+        index = lookup.TextFileIndex
+        with pytest.raises(ValueError, match="argument 'vocab_size' is 3"):
+            lookup.StaticHashTable(
+                lookup.TextFileInitializer(
+                    path, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER, vocab_size=3
+                ),
+                -1,
+            )
+
 
 class TestMutableTables:
     def table(self, **options):
@@ -106,6 +130,13 @@ class TestMutableTables:
         table.remove(tf.constant(["a", "x", "x"]))
         assert dict(zip(*(t.numpy().tolist() for t in table.export()), strict=True)) == {b"b": 5}
         assert int(table.size()) == 1
+
+    @pytest.mark.parametrize("values", [[1], [1, 2, 3], [[1], [2]]])
+    def test_a_value_is_due_for_each_key(self, values):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="argument 'values' must be a value for each key"
+        ):
+            self.table().insert(["a", "b"], values)
 
     def test_a_default_for_each_key(self):
         table = self.table()
