@@ -61,6 +61,8 @@ def converted(value: Any, what: str) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Mapping):
         return nest._rebuild(value, [converted(value[key], what) for key in nest._sorted_keys(value)])
+    if nest._takes_itself_apart(value):
+        return nest._rebuild(value, [converted(item, what) for item in nest._children(value)])
     if isinstance(value, _core.Tensor):
         return _core._to_tensor(value)
     if value is None or (is_composite(value) and not is_record(value)):
@@ -99,6 +101,8 @@ def checked_spec(value: Any, argument: str) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, Mapping):
         return nest._rebuild(value, [checked_spec(value[k], argument) for k in nest._sorted_keys(value)])
+    if nest._takes_itself_apart(value):
+        return nest._rebuild(value, [checked_spec(item, argument) for item in nest._children(value)])
     if value is None:
         return NoneTensorSpec()
     if not isinstance(value, TypeSpec):
@@ -176,6 +180,9 @@ def check_form(value: Any, spec: Any, what: str) -> None:
     if isinstance(spec, Mapping):
         same = isinstance(value, Mapping) and set(value) == set(spec)
         pairs = [(value[key], spec[key]) for key in spec] if same else []
+    elif nest._takes_itself_apart(spec):
+        same = type(value) is type(spec)
+        pairs = list(zip(nest._children(value), nest._children(spec), strict=True)) if same else []
     elif nest.is_nested(spec):
         same = isinstance(value, tuple | list) and len(value) == len(spec)
         pairs = list(zip(value, spec, strict=True)) if same else []
@@ -202,6 +209,11 @@ def _like(value: Any, spec: Any, what: str) -> Any:
         if not isinstance(value, Mapping) or set(value) != set(spec):
             raise TypeError(f"{what} must be a mapping with keys {list(spec)}, got {value!r}")
         return nest._rebuild(spec, [_like(value[k], spec[k], what) for k in nest._sorted_keys(spec)])
+    if nest._takes_itself_apart(spec):
+        if type(value) is not type(spec):
+            raise TypeError(f"{what} must be of type {type(spec).__name__}, got {value!r}")
+        pairs = zip(nest._children(value), nest._children(spec), strict=True)
+        return nest._rebuild(spec, [_like(v, s, what) for v, s in pairs])
     if not isinstance(value, tuple | list) or len(value) != len(spec):
         raise TypeError(f"{what} must be a tuple of {len(spec)}, got {value!r}")
     return nest._rebuild(spec, [_like(v, s, what) for v, s in zip(value, spec, strict=True)])
