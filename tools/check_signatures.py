@@ -35,6 +35,8 @@ SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
 
 # Parameters that take anything, and why.
 ANY: dict[str, str] = {
+    "compat.as_str_any(value)": "anything that has a text",
+    "compat.path_to_str(path)": "anything; what is no path is given back",
     "array_api.asarray(obj)": "an array of any library",
     "autograph.set_element_type(target)": "a list of the program or a name in it",
     "constant(value)": "a nest of whatever a registered conversion takes",

@@ -92,6 +92,7 @@ from penstock._ops.shapes import (
     pad as pad,
     rank as rank,
     repeat as repeat,
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
     reshape as reshape,
     reverse as reverse,
     roll as roll,

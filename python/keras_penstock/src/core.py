@@ -76,7 +76,7 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         )
     if dtype is not None:
         dtype = standardize_dtype(dtype)
-    if isinstance(x, tf.RaggedTensor) and ragged is not None:
+    if isinstance(x, tf.RaggedTensor):
         x = x.to_tensor()
     if isinstance(x, KerasVariable):
         x = x.value
@@ -110,6 +110,8 @@ def shape(x):
     """Give the shape as a tuple: an int where an extent is known, else a scalar tensor."""
     if isinstance(x, KerasTensor):
         return x.shape
+    if isinstance(x, tf.RaggedTensor):
+        return tuple(x.shape.as_list())
     if not tf.is_tensor(x):
         x = tf.convert_to_tensor(x)
     if x.shape.rank is None:

@@ -431,9 +431,14 @@ def _refuse_sparse(sparse):
         raise ValueError("Unsupported value `sparse=True` with the penstock backend")
 
 
+def _classes(x):
+    """Give numbers of classes as a tensor; rows that are shorter than others end in -1, which is no class."""
+    return x.to_tensor(-1) if isinstance(x, tf.RaggedTensor) else convert_to_tensor(x)
+
+
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     _refuse_sparse(sparse)
-    x = convert_to_tensor(x)
+    x = _classes(x)
     if not backend.is_int_dtype(backend.standardize_dtype(x.dtype)):
         x = tf.cast(x, "int64")
     return tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
@@ -441,7 +446,7 @@ def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     _refuse_sparse(sparse)
-    x = convert_to_tensor(x)
+    x = _classes(x)
     hot = one_hot(x, num_classes, axis=axis, dtype=dtype)
     reduce = tf.reduce_any if hot.dtype == tf.bool else tf.reduce_max
     return reduce(hot, axis=1 if x.shape.rank > 1 else 0)

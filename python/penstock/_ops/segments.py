@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named
@@ -274,7 +274,8 @@ def bincount(
     """Count how often each integer occurs.
 
     Args:
-        arr: integers from 0; all elements count together unless `axis` is -1.
+        arr: integers from 0, in a tensor or ragged rows; floats are cut off. All elements count together
+            unless `axis` is -1.
         weights: what to add for each element in place of 1.
         minlength: the least length of the result.
         maxlength: its greatest length; integers beyond are left out.
@@ -288,7 +289,7 @@ def bincount(
         given; a matrix where `axis` is -1.
 
     Raises:
-        TypeError: where `arr` does not hold integers.
+        TypeError: where `arr` does not hold numbers or booleans.
         ValueError: for another `axis`.
         InvalidArgumentError: for a negative integer.
 
@@ -296,9 +297,11 @@ def bincount(
     >>> tf.math.bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
     """
+    if not isinstance(arr, _core.Tensor) and hasattr(arr, "flat_values"):
+        return _bincount_of_ragged(arr, weights, minlength, maxlength, dtype, name, axis, binary_output)
     x = _core._to_tensor(arr)
     if not x.dtype.is_integer:
-        raise TypeError(f"argument 'arr' must hold integers, got {x.dtype.name}")
+        x = raw_ops.cast(x, dtype=_core.int32)
     if axis not in (None, 0, -1):
         raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     by_row = axis == -1 and len(known_rank(x)) == 2
@@ -312,6 +315,33 @@ def bincount(
     if binary_output:
         counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
     return named(counts if counts.dtype == target else raw_ops.cast(counts, dtype=target), name)
+
+
+def _bincount_of_ragged(
+    arr: Any,
+    weights: Any,
+    minlength: IntLike | None,
+    maxlength: IntLike | None,
+    dtype: DTypeLike,
+    name: str | None,
+    axis: int | None,
+    binary_output: bool,
+) -> _core.Tensor:
+    """Count the elements of a ragged tensor: those of rows are padded with a number that is left out."""
+    if axis != -1:
+        flat = getattr(weights, "flat_values", weights)
+        return bincount(arr.flat_values, flat, minlength, maxlength, dtype, name, axis, binary_output)
+    rows = raw_ops.cast(arr.to_tensor(-1), dtype=_core.int64)
+    least = raw_ops.cast(_core._to_tensor(0 if minlength is None else minlength), dtype=_core.int64)
+    # Behind it an empty tensor has a greatest element.
+    greatest = raw_ops.reduce_max(raw_ops.concat([raw_ops.reshape(rows, [-1]), least[None] - 1], axis=0))
+    beyond = greatest + 1
+    most = (
+        beyond if maxlength is None else raw_ops.minimum(raw_ops.cast(maxlength, dtype=_core.int64), beyond)
+    )
+    rows = raw_ops.cast(arr.to_tensor(raw_ops.cast(beyond, dtype=arr.dtype)), dtype=_core.int64)
+    spread = weights.to_tensor() if hasattr(weights, "to_tensor") else weights
+    return bincount(rows, spread, least, most, dtype, name, axis, binary_output)
 
 
 def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by_row: bool) -> _core.Tensor:

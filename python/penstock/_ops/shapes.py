@@ -278,6 +278,43 @@ def broadcast_dynamic_shape(shape_x: SizesLike, shape_y: SizesLike) -> _core.Ten
     return raw_ops.select(raw_ops.equal(x, one), y, x)
 
 
+def required_space_to_batch_paddings(
+    input_shape: SizesLike,
+    block_shape: SizesLike,
+    base_paddings: TensorLike | None = None,
+    name: str | None = None,
+) -> Sequence[_core.Tensor]:
+    """Find the least padding that makes extents multiples of a block's.
+
+    Args:
+        input_shape: the extents, a vector of integers.
+        block_shape: those of the block, as many.
+        base_paddings: the least padding in front and behind, `[n, 2]`; zero by default.
+        name: a name for the results in a graph.
+
+    Returns:
+        The paddings and the crops that take away what is beyond `base_paddings`, each `[n, 2]`, `int32`.
+
+    Raises:
+        InvalidArgumentError: where the arguments have different lengths.
+
+    >>> import penstock as tf
+    >>> paddings, crops = tf.required_space_to_batch_paddings([4, 6], [3, 2])
+    >>> paddings.numpy().tolist(), crops.numpy().tolist()
+    ([[0, 2], [0, 0]], [[0, 2], [0, 0]])
+    """
+    extents = raw_ops.cast(_core._to_tensor_hinted(input_shape, _core.int32), dtype=_core.int32)
+    block = raw_ops.cast(_core._to_tensor_hinted(block_shape, _core.int32), dtype=_core.int32)
+    zeros = raw_ops.zeros_like(extents)
+    before, behind = zeros, zeros
+    if base_paddings is not None:
+        least = raw_ops.cast(_core._to_tensor_hinted(base_paddings, _core.int32), dtype=_core.int32)
+        before, behind = least[:, 0], least[:, 1]
+    more = raw_ops.floormod(-(extents + before + behind), block)
+    paddings = raw_ops.stack([before, behind + more], axis=1, name=name)
+    return paddings, raw_ops.stack([zeros, more], axis=1)
+
+
 # --- identities ---
 
 

@@ -340,3 +340,36 @@ def test_scattered_strings_are_joined_where_they_meet() -> None:
     assert rows.numpy().tolist() == [[b"", b""], [b"x", b"y"]]
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"scatter_nd.*'indices'"):
         tf.scatter_nd([[4]], ["a"], [4])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bool", "uint8", "int64"])
+def test_bincount_counts_numbers_of_any_dtype_as_integers(dtype):
+    values = np.array([[1, 0], [1, 1]]).astype(dtype)
+    assert tf.math.bincount(values).numpy().tolist() == [1, 3]
+    assert tf.math.bincount(values, axis=-1).numpy().tolist() == [[1, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("base", "paddings", "crops"),
+    [(None, [[0, 2], [0, 1]], [[0, 2], [0, 1]]), ([[1, 0], [0, 2]], [[1, 1], [0, 3]], [[0, 1], [0, 1]])],
+)
+def test_paddings_to_whole_blocks_are_those_of_tensorflow(base, paddings, crops):
+    for function in (tf.required_space_to_batch_paddings, tf.function(tf.required_space_to_batch_paddings)):
+        found = function(tf.constant([4, 5]), tf.constant([3, 2]), base)
+        assert [part.numpy().tolist() for part in found] == [paddings, crops]
+
+
+@pytest.mark.parametrize(
+    "lengths", [{}, {"minlength": 6}, {"maxlength": 2}, {"minlength": 1, "maxlength": 3}]
+)
+def test_rows_of_a_ragged_tensor_are_counted_as_they_are(lengths):
+    rows = [[1, 2], [], [3, 1, 1]]
+    counts = tf.math.bincount(tf.ragged.constant(rows, dtype=tf.int32), axis=-1, **lengths).numpy()
+    width = counts.shape[1]
+    for row, found in zip(rows, counts, strict=True):
+        expected = np.bincount(np.array(row, int), minlength=width)[:width]
+        np.testing.assert_array_equal(found, expected)
+    assert width == min(max(4, lengths.get("minlength", 0)), lengths.get("maxlength", 9))
+    weights = tf.ragged.constant([[0.5, 2.0], [], [1.0, 3.0, 4.0]])
+    weighted = tf.math.bincount(tf.ragged.constant(rows, dtype=tf.int32), weights, axis=-1)
+    np.testing.assert_array_equal(weighted, [[0, 0.5, 2, 0], [0, 0, 0, 0], [0, 7, 0, 1]])
