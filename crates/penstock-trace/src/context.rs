@@ -182,12 +182,12 @@ impl State {
     fn value_at(&mut self, level: usize, var: &Var) -> Result<Value> {
         let tracer = &self.tracers[level];
         if let Kind::Symbolic(s) = var.kind() {
-            let home = self.tracers[..=level].iter().find(|t| t.id == s.trace).ok_or_else(|| out_of_scope(s))?;
-            if !home.builder.is_in_scope(s.value) {
-                return Err(out_of_region(s));
-            }
             if s.trace == tracer.id {
-                return Ok(s.value);
+                return if tracer.builder.is_in_scope(s.value) { Ok(s.value) } else { Err(out_of_region(s)) };
+            }
+            // Whether a capture is in scope is asked where the trace around takes it in.
+            if !self.tracers[..level].iter().any(|t| t.id == s.trace) {
+                return Err(out_of_scope(s));
             }
         }
         if let Some(&value) = tracer.by_id.get(&var.id()) {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
@@ -359,8 +359,8 @@ class RaggedTensor:
         [[[1], [2, 3]]]
         """
         made: Any = flat_values
-        counts = [None] * len(nested_value_rowids) if nested_nrows is None else list(nested_nrows)
-        for rows, count in zip(reversed(nested_value_rowids), reversed(counts), strict=True):
+        counts = repeat(None) if nested_nrows is None else reversed(list(nested_nrows))
+        for rows, count in zip(reversed(nested_value_rowids), counts, strict=nested_nrows is not None):
             made = cls.from_value_rowids(made, rows, count, validate=validate)
         return made
 

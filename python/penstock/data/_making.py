@@ -321,6 +321,8 @@ def _check_weights(spec: Any, count: int, weights: Any) -> None:
 
 def _common(sources: Sequence[Any], argument: str) -> Any:
     """What the elements of several data sets are."""
+    for source in sources:
+        _check(source, argument)
     first = sources[0]._structure.spec
     for other in sources[1:]:
         spec = other._structure.spec

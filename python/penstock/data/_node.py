@@ -11,7 +11,7 @@ from penstock.data._handles import HANDLE, ByHandle, handle, held, in_graph
 from penstock.data._options import Options
 from penstock.data._rows import Pull, Reader
 from penstock.data._structure import Structure
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InaccessibleTensorError, InvalidArgumentError
 
 __all__ = ["INFINITE", "UNKNOWN", "Kind", "Node", "Stage"]
 
@@ -150,7 +150,7 @@ class Node(ByHandle):
         ):
             try:
                 self._given = self._on_host(lambda ds: [handle(ds)], [HANDLE])[0]
-            except InvalidArgumentError:
+            except InaccessibleTensorError:
                 # Who asks behind the branch that it was made in wants to know what it is.
                 if self._given is None:
                     raise
@@ -194,7 +194,7 @@ def _is_in_scope(tensor: Any) -> bool:
     """Whether a tensor of the open trace is of a region that is open."""
     try:
         raw_ops.identity(tensor)
-    except InvalidArgumentError:
+    except InaccessibleTensorError:
         return False
     return True
 
