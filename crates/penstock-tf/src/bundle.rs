@@ -1,6 +1,7 @@
 //! A bundle: tensors by key. The index says of each where it lies in the files of data, and its checksum.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -295,12 +296,14 @@ impl BundleReader {
         }
         let path = data_path(&self.prefix, entry.shard, self.shards);
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if !files.contains_key(&entry.shard) {
-            let file = File::open(&path).map_err(|e| unread(&path, &e))?;
-            let size = file.metadata().map_err(|e| unread(&path, &e))?.len();
-            files.insert(entry.shard, (file, size));
-        }
-        let Some((file, size)) = files.get_mut(&entry.shard) else { return Err(damaged(key, "it has no file")) };
+        let (file, size) = match files.entry(entry.shard) {
+            Slot::Occupied(open) => open.into_mut(),
+            Slot::Vacant(slot) => {
+                let file = File::open(&path).map_err(|e| unread(&path, &e))?;
+                let size = file.metadata().map_err(|e| unread(&path, &e))?.len();
+                slot.insert((file, size))
+            }
+        };
         if entry.offset.checked_add(entry.size).is_none_or(|end| end > *size) {
             return Err(damaged(key, "it lies outside of the file of data, which is incomplete"));
         }

@@ -70,12 +70,11 @@ fn block<'a>(file: &'a [u8], handle: &mut &[u8]) -> Result<&'a [u8]> {
 pub(crate) fn read(file: &[u8]) -> Result<BTreeMap<Vec<u8>, &[u8]>> {
     let footer = file.split_last_chunk::<FOOTER>().map(|(_, footer)| footer);
     let footer = footer.ok_or_else(|| damaged("index", "the file is too short"))?;
-    let (handles, magic) = footer.split_last_chunk::<8>().ok_or_else(|| damaged("index", "there is no footer"))?;
+    let (mut handles, magic) = footer.split_last_chunk::<8>().ok_or_else(|| damaged("index", "there is no footer"))?;
     if u64::from_le_bytes(*magic) != MAGIC {
         return Err(damaged("index", "this is no index of a checkpoint"));
     }
     let wrong = || damaged("index", "there is no footer");
-    let mut handles = &handles[..];
     take_varint(&mut handles).and_then(|_| take_varint(&mut handles)).ok_or_else(wrong)?;
     let mut found = BTreeMap::new();
     let mut last: Option<Vec<u8>> = None;
