@@ -189,7 +189,7 @@ impl Program {
         Ok(Program { shared: self.shared.clone(), variables, threads: self.threads })
     }
 
-    /// The same program, whose runs use at most so many threads, the calling one included; 0 stands for no limit.
+    /// Gives the same program with a limit of threads for its runs, the calling one included. 0 means no limit.
     #[must_use]
     pub fn with_threads(&self, threads: usize) -> Program {
         Program { threads, ..self.clone() }

@@ -176,7 +176,7 @@ impl PyProgram {
         self.0.fork().map(PyProgram).or_py(py)
     }
 
-    /// The same program, whose runs use at most so many threads; 0 stands for no limit.
+    /// Gives the same program with a limit of threads for its runs. 0 means no limit.
     fn with_threads(&self, threads: usize) -> PyProgram {
         PyProgram(self.0.with_threads(threads))
     }

@@ -17,8 +17,9 @@ const MAGIC: u64 = 0xdb47_7524_8b80_fb57;
 const FOOTER: usize = 48;
 /// What follows a block: its compression, and the checksum.
 const TRAILER: usize = 5;
-/// So many bytes a block has at least before the next begins, and every so many entries one shares nothing.
+/// The size in bytes at which a block is full.
 const BLOCK: usize = 256 << 10;
+/// The number of entries after which one is written whole, without the prefix that it shares with the one before.
 const RESTART: usize = 16;
 
 /// Adds an entry of a block to the key before it.

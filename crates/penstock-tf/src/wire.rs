@@ -61,7 +61,7 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// So many bytes from the front.
+/// Takes the first `count` bytes away, or gives `None` where there are fewer.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: u64) -> Option<&'a [u8]> {
     let (front, rest) = bytes.split_at_checked(usize::try_from(count).ok()?)?;
     *bytes = rest;

@@ -518,7 +518,9 @@ def binary_crossentropy(target, output, from_logits=False):
 def moments(x, axes, keepdims=False, synchronized=False):
     """Give mean and variance; floats of 16 bits are summed in 32, and the results kept within their range."""
     if synchronized:
-        raise NotImplementedError("Argument synchronized=True is not supported with the penstock backend.")
+        raise NotImplementedError(
+            "Argument synchronized=True needs several devices, which the penstock backend does not have."
+        )
     x = convert_to_tensor(x)
     dtype = x.dtype
     if backend.standardize_dtype(dtype) not in ("float16", "bfloat16"):
@@ -678,7 +680,7 @@ def psnr(x1, x2, max_val):
 
 # --- attention ---
 
-# Up to so many scores are held at the same time.
+# The greatest number of scores that are held at the same time.
 _SCORES = 1 << 24
 
 

@@ -11,12 +11,17 @@ def cudnn_ok(*args, **kwargs):
     return False
 
 
+# Keras asks a backend for a faster form first. This error is the answer that there is none. Keras catches it,
+# and runs the cell of the layer by `rnn`, with the same results.
+_BY_CELL = "there is no faster form for this layer: Keras runs its cell step by step"
+
+
 def bidirectional_lstm(*args, **kwargs):
-    raise NotImplementedError
+    raise NotImplementedError(_BY_CELL)
 
 
 def bidirectional_gru(*args, **kwargs):
-    raise NotImplementedError
+    raise NotImplementedError(_BY_CELL)
 
 
 def unstack(x, axis=0):
@@ -165,7 +170,7 @@ def lstm(
     """Run an LSTM: the inputs of all steps are projected by one product, and the loop has the recurrence."""
     if mask is not None:
         # What a masked step gives is for `rnn` to say.
-        raise NotImplementedError
+        raise NotImplementedError(_BY_CELL)
     recurrent = convert_to_tensor(recurrent_kernel)
     bias = None if bias is None else convert_to_tensor(bias)
     projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
@@ -196,7 +201,7 @@ def gru(
 ):
     """Run a GRU as `lstm` runs an LSTM."""
     if mask is not None:
-        raise NotImplementedError
+        raise NotImplementedError(_BY_CELL)
     recurrent = convert_to_tensor(recurrent_kernel)
     units = recurrent.shape[0]
     bias = None if bias is None else convert_to_tensor(bias)

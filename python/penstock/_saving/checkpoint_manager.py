@@ -63,7 +63,7 @@ class CheckpointManager:
         self._steps, self._interval, self._init = step_counter, checkpoint_interval, init_fn
         self._last_step: int | None = None
         self._directory.mkdir(parents=True, exist_ok=True)
-        # The paths that are kept for now, with the times when they were written.
+        # The time of writing of each path that counts towards `max_to_keep`.
         self._kept: dict[str, float] = {}
         self._latest: str | None = None
         self._preserved = time.time()

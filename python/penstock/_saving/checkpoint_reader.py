@@ -1,4 +1,4 @@
-"""The tensors of a checkpoint by their keys, whoever wrote it."""
+"""Reading the tensors of a checkpoint by key, with no object of the program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock._saving.checkpoint_state import resolve
 
 __all__ = ["CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
 
-# TensorFlow's dtypes of which there are no tensors to read.
+# The numbers of TensorFlow's dtypes whose values a checkpoint does not hold.
 _OTHERS = {20: _core.resource, 21: _core.variant}
 
 

@@ -120,7 +120,10 @@ def load(
     directory = Path(export_dir)
     path = directory / FILE
     if not path.exists() and (directory / "saved_model.pb").exists():
-        raise NotImplementedError(f"{directory} holds a SavedModel of TensorFlow, which cannot be loaded")
+        raise NotImplementedError(
+            f"argument 'export_dir': {directory} holds a SavedModel of TensorFlow, whose graphs cannot be "
+            "loaded. Its variables can: tf.train.load_checkpoint reads variables/variables"
+        )
     program = _core.Program.load(path, files=options.allow_files)
     text = program.text(OBJECTS)
     if text is None:

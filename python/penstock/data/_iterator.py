@@ -200,7 +200,7 @@ class OwnedIterator(Iterator[Any]):
         self._begin([seeds.state for seeds in _seeds(dataset)], 0)
 
     def _begin(self, seeds: list[Any], count: int) -> None:
-        """Goes on behind so many elements of an iteration that began with these states of the seeds."""
+        """Restore the states of the seeds, and skip the first `count` elements."""
         for mine, state in zip(_seeds(self._dataset), seeds, strict=True):
             mine.state = state
         self._seeds, self._count = seeds, count
